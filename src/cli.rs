@@ -40,7 +40,7 @@ struct ProgramArguments {
 enum ProgramCommand {
     /// Run scenarios on the virtual clock and show what happened
     Run(run::RunArguments),
-    /// Interrupt scenarios before and after every event, and ask all oracles about each run
+    /// Interrupt scenarios before and after every event, and check all oracles on each run
     Sweep(sweep::SweepArguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::ImportArguments),
@@ -48,14 +48,37 @@ enum ProgramCommand {
     Record(record::RecordArguments),
     /// Look for secrets in tapes
     Scan(scan::ScanArguments),
-    /// Print the JSON Schema of scenarios, for editors
-    Schema,
+    /// Print the JSON Schema of scenarios for editors, or the reference of all keys
+    Schema(SchemaArguments),
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::ReplayArguments),
-    /// Serve a scenario over HTTP to any client, and judge what it asks
+    /// Serve a scenario over HTTP to any client, and judge its requests
     Serve(serve::ServeArguments),
-    /// Run a client through a scenario, and compare what it asks and prints
+    /// Run a client through a scenario, and compare its requests and its output
     Drive(drive::DriveArguments),
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, clap::Args)]
+struct SchemaArguments {
+    /// `json` is the schema, `markdown` the reference page
+    #[arg(long, value_enum, default_value_t = SchemaFormat::Json)]
+    format: SchemaFormat,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum SchemaFormat {
+    Json,
+    Markdown,
+}
+
+impl SchemaArguments {
+    fn text(&self) -> String {
+        match self.format {
+            SchemaFormat::Json => crate::scenario::language::json_schema(),
+            SchemaFormat::Markdown => crate::scenario::language::reference_page(),
+        }
+    }
 }
 
 /// How a command ended.
@@ -90,8 +113,8 @@ where
         ProgramCommand::Import(arguments) => import::run(&arguments),
         ProgramCommand::Record(arguments) => return record::run(&arguments),
         ProgramCommand::Scan(arguments) => scan::run(&arguments),
-        ProgramCommand::Schema => {
-            output::say(crate::scenario::parse::schema::schema().trim_end());
+        ProgramCommand::Schema(arguments) => {
+            output::print_line(arguments.text().trim_end());
             CommandExit::Fine
         }
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),

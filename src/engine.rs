@@ -17,6 +17,7 @@
 pub mod agent_loop;
 pub mod budget;
 pub mod contract;
+pub mod data_file;
 pub mod emission;
 pub mod hook;
 pub mod log;
@@ -28,6 +29,7 @@ pub mod settings;
 pub mod texts;
 pub mod time;
 pub mod tokenizer;
+pub mod windows;
 
 pub(crate) mod agents;
 mod call;

@@ -1,4 +1,4 @@
-//! Looking for what breaks: many runs of one scenario, each a little different, all oracles on each.
+//! The search for failures: many runs of one scenario, each a little different, all oracles on each.
 //!
 //! ```text
 //!   run ──event──event──event──…          the scenario as it is
@@ -20,7 +20,7 @@ pub mod verdict;
 
 use crate::prelude::*;
 
-/// What stands between a run and whoever looks at it, for engines that panic: pure rooms cannot catch that.
+/// Stands between a run and its caller, for engines that panic: pure rooms cannot catch that.
 pub trait PanicGuard {
     /// Does the work; an error is the words of its panic.
     ///
@@ -29,7 +29,7 @@ pub trait PanicGuard {
     fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String>;
 }
 
-/// The words of a panic, for whoever catches one.
+/// The words of a caught panic.
 #[cfg(feature = "files")]
 pub(crate) fn panic_text(payload: &(dyn core::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());

@@ -1,7 +1,7 @@
 //! Reading and writing: the first room with the world outside. It opens files for the other rooms; `live` and `cli` open some of their own, and no
 //! pure room opens any.
 //!
-//! What a file means is decided in the pure rooms; here it is only fetched and put back, whole or not at all.
+//! The pure rooms decide what a file means; here it is only read and written, whole or not at all.
 //!
 //! Its rules: `docs/rules/files.md` (F), `docs/rules/record.md` (importers K-5, secrets K-2).
 

@@ -1,7 +1,7 @@
 //! Deterministic simulation and replay of LLM agent loops.
 //!
 //! Start with [`engine::contract`], which an engine under test implements, and [`runner::run_file`], which runs a scenario against it.
-//! ARCHITECTURE.md says what is where. `docs/rules` says what must hold, a page for each subject: an id such as Q-13 in these docs is a heading
+//! ARCHITECTURE.md explains the structure. `docs/rules` has the requirements, a page for each subject: an id such as Q-13 in these docs is a heading
 //! there (`docs/rules/query.md#q-13`), and `cargo xtask rules --rule Q-13` prints it. `docs/glossary.md` explains the words.
 #![cfg_attr(not(feature = "std"), no_std)]
 

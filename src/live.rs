@@ -7,7 +7,7 @@
 //!   network:  driver and replay server inside a simulated network   seeded, on virtual time (M-11)
 //! ```
 //!
-//! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
+//! The pure rooms decide; here are sockets, clocks, processes and signals.
 //!
 //! Its rules: `docs/rules/record.md` (K), `docs/rules/simulation.md` (M-11).
 

@@ -1,9 +1,9 @@
-//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27, O-30).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-17, O-27, O-30).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
 //!                                     │    └─> for all of them: overlap
-//!                                     └ running: which tools execute now, told to all
+//!                                     └ running: the tools that execute now, given to all
 //! ```
 //!
 //! Oracles look at what crosses the engine's boundary and at nothing inside it, so they hold for any engine. They are copied with
@@ -85,17 +85,20 @@ impl fmt::Display for Violation {
 
 /// The oracles that there are, each with what it holds.
 pub const ORACLES: &[(&str, &str)] = &[
-    (pairs::ORACLE, "in every request each tool use has exactly one result, first in the turn behind it, in the order asked for"),
+    (pairs::ORACLE, "in every request each tool use has exactly one result, first in the next turn, in the order of the tool uses"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
-    (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
+    (overlap::ORACLE, "no exclusive tool overlaps any other, and no more tools run at once than allowed"),
     (discarded_attempts::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
     (signatures::ORACLE, "no request holds thinking that another model signed"),
-    (withheld_errors::ORACLE, "an error that was recovered from is never emitted, one that was not exactly once"),
+    (withheld_errors::ORACLE, "an error with a recovery is never emitted, any other error exactly once"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
-    (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
-    (validity::ORACLE, "every request is one that the API takes"),
+    (retry::ORACLE, "attempts are numbered in order, and waits are announced, kept, and never shorter than the server asks"),
+    (validity::ORACLE, "the API accepts every request"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
-    (compaction::ORACLE, "a compaction makes the context smaller, and what was too long is not asked again as it was, nor in circles"),
+    (
+        compaction::ORACLE,
+        "a compaction makes the context smaller, and a request that was too long is not repeated, neither unchanged nor in circles",
+    ),
     (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
@@ -109,7 +112,7 @@ pub const ORACLES: &[(&str, &str)] = &[
 pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
-    /// What is remembered of each agent: shared by copies of a run until one of them goes on.
+    /// What is remembered of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     violations: Vec<Violation>,
 }

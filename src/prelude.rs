@@ -1,4 +1,4 @@
-//! What `std`'s prelude would give: the pure rooms are `no_std` + `alloc`, so each of their files starts from here.
+//! Replaces `std`'s prelude: the pure rooms are `no_std` + `alloc`, so each of their files starts from here.
 //!
 //! Of ours there is only what every room needs to speak: a reader should see in the imports where a name comes from.
 
@@ -16,3 +16,53 @@ pub(crate) use alloc::{
 pub(crate) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
+
+/// An enum whose variants are words of files: `/// doc` and `Variant = "word",` for each; `default Variant` after the name makes one the default.
+///
+/// It has `WORDS`, each variant with its word and its doc; `ALL`; and `as_str`.
+macro_rules! words {
+    (
+        $(#[$attribute:meta])*
+        $vis:vis enum $Name:ident $(default $default:ident)? {
+            $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        $vis enum $Name {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        // Not every enum of words is used in every way.
+        #[allow(dead_code)]
+        impl $Name {
+            /// The words, each with its variant and what it means.
+            $vis const WORDS: &'static [(&'static str, Self, &'static str)] =
+                &[$(($word, Self::$variant, concat!($($doc, "\n"),+)),)+];
+
+            /// All of them, in the order in which they are declared.
+            $vis const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
+            /// The variant of a word.
+            $vis fn from_word(word: &str) -> Option<Self> {
+                Self::WORDS.iter().find(|(known, ..)| *known == word).map(|(_, variant, _)| *variant)
+            }
+
+            /// The word that files use.
+            $vis const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        $(
+            impl Default for $Name {
+                fn default() -> Self {
+                    Self::$default
+                }
+            }
+        )?
+    };
+}
+
+pub(crate) use words;

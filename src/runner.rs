@@ -1,4 +1,4 @@
-//! Many scenarios, in parallel, and what came of each.
+//! Runs many scenarios in parallel, and returns the outcome of each.
 //!
 //! How many threads there are changes how long this takes and nothing else: each run is a value of its own, and outcomes come
 //! back in the order of the scenarios.
@@ -36,7 +36,7 @@ use crate::sim::Run;
 use crate::sim::report::RunReport;
 use crate::sim::statements::RunView;
 
-/// What came of one run: a report, or the words of the panic that ended it.
+/// The outcome of one run: a report, or the words of the panic that ended it.
 pub type RunOutcome<E> = Result<RunReport<E>, EnginePanic>;
 
 /// An engine that panicked.
@@ -46,7 +46,7 @@ pub struct EnginePanic(pub String);
 
 /// Runs one scenario file against an engine, and asks all oracles about it: the shortest way to test an engine of your own.
 ///
-/// What is not as it should be is in the report's `failures`, also what the scenario says and the run does not show (F-10);
+/// The report's `failures` hold all problems, also statements of the scenario that the run does not show (F-10);
 /// [`RunReport::assert`] panics with them.
 ///
 /// # Errors

@@ -1,12 +1,13 @@
-//! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
+//! Scenarios and tapes: types, parsing from text, checking. Reading files is the work of `files`.
 //!
-//! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` says what a scenario can ask for.
+//! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` describes the abilities of a scenario.
 
 pub mod derive;
 pub mod drive;
 pub mod fault;
 pub mod interrupt;
 pub mod known_tools;
+pub mod language;
 pub mod latency;
 pub mod network;
 pub mod parse;
@@ -19,4 +20,3 @@ pub mod statement;
 pub mod tape;
 pub mod thread;
 pub mod types;
-pub mod write;

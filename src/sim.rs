@@ -1,7 +1,7 @@
 //! The virtual clock and the run loop: pop what is due, step the engine, carry out its effects, until nothing is left (M-1).
 //!
-//! A [`Run`] is a value: copying it at any point gives a run that goes on from there. Time jumps from event to event, so six hours
-//! of waiting cost what six milliseconds cost. What happens is told to a [`TranscriptWatch`]: a recorder, for most.
+//! A [`Run`] is a value: copying it at any point gives a run that continues from there. Time jumps from event to event, so six hours
+//! of waiting cost what six milliseconds cost. A [`TranscriptWatch`] gets all events: usually a recorder.
 //!
 //! Its rules are in `docs/rules/simulation.md` (M) and `docs/rules/determinism.md` (D).
 
@@ -78,7 +78,7 @@ pub struct FinishedRun<E, W> {
     pub at: Time,
     /// The engine in its last state.
     pub engine: E,
-    /// Whoever watched, in its last state.
+    /// The watcher, in its last state.
     pub watcher: W,
 }
 
@@ -110,7 +110,7 @@ impl<E: Engine> Run<E> {
 }
 
 impl<E: Engine, W: TranscriptWatch> Run<E, W> {
-    /// A run that has not begun, with whoever should see what happens in it.
+    /// A run that has not begun, with a watcher of its events.
     pub fn watched(setup: Arc<RunSetup>, engine: E, watcher: W) -> Self {
         let mut run = Self {
             watcher,
@@ -147,7 +147,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self
     }
 
-    /// The plan of the run so far, if choices are noted: with it, the run is the same whatever its seed.
+    /// The plan of the run so far, if choices are noted: with it, the run is the same under every seed.
     pub fn plan(&self) -> Option<Plan> {
         let scenario = &self.setup.scenario;
         let mut plan = self.choices()?;
@@ -250,7 +250,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.events
     }
 
-    /// Whoever watches.
+    /// The watcher.
     pub fn watcher(&self) -> &W {
         &self.watcher
     }
@@ -302,7 +302,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         }
     }
 
-    /// The names of the answers that nobody asked for. Who answers outside knows which are left.
+    /// The names of the unused answers. Who answers outside knows which are left.
     fn unused_answers(&self) -> Vec<Arc<str>> {
         if self.outside.is_some() { Vec::new() } else { self.world.unused_answers(&self.setup) }
     }
@@ -368,7 +368,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             let RefusedRequest { rule, text, overruled } = refused;
             self.watcher.note(self.now, agent, &EventKind::Refused { id, rule: rule.into(), text, overruled });
         }
-        notes::tell(&mut self.watcher, self.now, agent, note?)
+        notes::note_world(&mut self.watcher, self.now, agent, note?)
     }
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {

@@ -1,4 +1,4 @@
-//! Whole scenarios as proptest strategies: for tests of an engine that should hold whatever happens (feature `proptest`).
+//! Whole scenarios as proptest strategies: for tests of an engine under all circumstances (feature `proptest`).
 //!
 //! ```text
 //!   features ──┐
@@ -44,8 +44,8 @@ pub fn scenarios_with(certain: &[Feature]) -> BoxedStrategy<Scenario> {
     (feature::subsets().prop_map(with), assemble::parts()).prop_map(|(features, parts)| assemble::assemble(&features, parts)).boxed()
 }
 
-/// The same scenario as one whose requests the API takes as far as that is up to it. What [`scenarios`] gives is such a one; what somebody takes a part
-/// out of may not be.
+/// The same scenario as one whose requests the API takes as far as that is up to it. What [`scenarios`] gives is such a one; what somebody takes a
+/// part out of may not be.
 pub fn fitted(mut scenario: Scenario) -> Scenario {
     fitting::to_the_api(&mut scenario);
     scenario

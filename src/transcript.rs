@@ -1,4 +1,4 @@
-//! What a run did: typed events, their text made for diffs, and their lossless JSON form.
+//! The record of a run: typed events, their text made for diffs, and their lossless JSON form.
 //!
 //! Everything shown is a pure function of the events: no clock, no terminal, no limit of time.
 //!

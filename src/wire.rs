@@ -4,6 +4,7 @@
 //!
 //! Its rules are in `docs/rules/wire.md` (N-1 to N-8).
 
+pub(crate) mod answer;
 pub mod assembler;
 pub mod block;
 pub mod compare;
@@ -19,7 +20,6 @@ pub mod order;
 mod partial_block;
 pub mod rate_limit;
 pub(crate) mod raw_json;
-pub(crate) mod reply;
 pub mod request;
 pub(crate) mod server_threads;
 pub mod sse;

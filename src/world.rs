@@ -1,7 +1,7 @@
 //! Everything outside the engine in a simulated run: the model server, the tools, the user, timers.
 //!
 //! The world carries out effects by scheduling arrivals, and turns an arrival that is due into inputs. It keeps no clock: the
-//! run loop tells it the time. What never changes is in [`setup::RunSetup`]; what does is small and copied with the run.
+//! run loop gives it the time. The constant part is in [`setup::RunSetup`]; the changing part is small and copied with the run.
 //!
 //! Its rules are in `docs/rules/simulation.md` (M-1 to M-8).
 
@@ -73,9 +73,9 @@ pub struct World {
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, RefusedRequest)>,
-    /// What came to pass that nobody else takes note of (F-10).
+    /// Statements that came to pass and that no other part notes (F-10).
     passed: PassedStatements,
-    /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
+    /// The choices of the run, if they are noted. Copies share them until one makes a further choice.
     noted: Option<Arc<NotedChoices>>,
 }
 
@@ -110,7 +110,7 @@ enum ArrivalKind {
 }
 
 impl Arrival {
-    /// The order among arrivals at the same instant: answers, tools and whoever else is asked, timers, the user.
+    /// The order among arrivals at the same instant: answers, tools and other questions, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
             ArrivalKind::Answer(..) => 0,
@@ -144,7 +144,7 @@ pub enum WorldNote {
         /// What.
         text: Arc<str>,
     },
-    /// The API said what is wrong with a request, in the answer's place.
+    /// The API refused a request: the error replaces the answer.
     Answered,
     /// No answer was left for a request: the run ends (M-3).
     Exhausted {
@@ -208,7 +208,7 @@ impl World {
             Effect::Finished { .. } | Effect::Emit(Emission::QueuedCommand { .. }) if !agent.is_root() => (),
             Effect::Finished { prompt, terminal } => {
                 if !self.user.on_finished(*prompt, terminal) {
-                    self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
+                    self.misuse = Some(format!("prompt {prompt} was finished, and it was not open"));
                 }
                 self.schedule_prompt(setup, now, schedule);
             }
@@ -239,7 +239,7 @@ impl World {
         None
     }
 
-    /// Takes note of an effect that somebody else carries out: a request that is answered outside.
+    /// Notes an effect that is carried out elsewhere: a request that is answered outside.
     pub fn see(&mut self, setup: &RunSetup, agent: &Agent, effect: &Effect) {
         if let Effect::Request { id, request } = effect
             && agent.is_root()
@@ -352,7 +352,7 @@ impl World {
         self.user.terminals()
     }
 
-    /// Whether everything that the user said was answered or taken in.
+    /// Whether every prompt was answered and every message merged.
     pub fn is_done(&self, setup: &RunSetup) -> bool {
         self.user.is_done(setup)
     }
@@ -362,7 +362,7 @@ impl World {
         self.user.missed(setup)
     }
 
-    /// The names of the answers that nobody asked for (M-3).
+    /// The names of the unused answers (M-3).
     pub fn unused_answers(&self, setup: &RunSetup) -> Vec<Arc<str>> {
         self.model.unused(setup, server::AnswerOwner::Own)
     }
@@ -399,7 +399,7 @@ impl World {
                 let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
                 let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
                 let names = ToolUseNames { scripted, chosen, outcome };
-                self.passed.extend(questions::who_says(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
+                self.passed.extend(questions::scripted_check(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
                 questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
@@ -452,7 +452,7 @@ impl World {
             self.served_answers.note(agent, id, answer);
         }
         if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
-            self.misuse = Some(format!("request {id} was made while another of that name is open"));
+            self.misuse = Some(format!("request {id} was made while another request with this id is open"));
         }
         if let Some(head) = &plan.head {
             self.choices(setup).on_head(agent, id, head);
@@ -465,7 +465,7 @@ impl World {
         note
     }
 
-    /// Whose scripted answers a request may get: what the user said, or the tool use that made the agent.
+    /// The owner of the scripted answers that a request may get: a prompt, or the tool use that made the agent.
     fn origins(&self, setup: &RunSetup, agent: &Agent, id: RequestId) -> Vec<AnswerOrigin> {
         let Some(address) = agent.tool_use_id() else { return self.user.origins(id.prompt) };
         // Behind the tool use's id stands which of its agents this is; the id itself may be fresh.

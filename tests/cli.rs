@@ -60,7 +60,7 @@ fn f_7_bad_input_is_named_with_file_line_and_column() {
     refused(at, &["run", "typos.toml", "empty.toml"], &["typos.toml:3:1", "empty.toml:1:1"]);
     refused(at, &["run", "--detial", "brief"], &["--detail"]);
     refused(at, &["replay", "nowhere.log"], &["nowhere.log"]);
-    refused(at, &["replay", "typos.toml"], &["line 1", "no boundary log"]);
+    refused(at, &["replay", "typos.toml"], &["line 1", "not a boundary log"]);
 }
 
 /// The shipped recording with its tape changed.
@@ -175,7 +175,7 @@ fn f_9_each_run_of_a_matrix_has_its_snapshot_and_can_be_named() {
     assert!(text(&checked.stderr).contains("check: 2 digests the same"), "{}", text(&checked.stderr));
     let swept = reenact(folder.path(), &["sweep", "scenarios", "--canary", "double-terminal"]);
     assert!(text(&swept.stderr).contains("run scenarios/a.toml@seed=1 --canary"), "{}", text(&swept.stderr));
-    refused(folder.path(), &["run", "scenarios/a.toml@seed=3"], &["no run of this file is called so", "scenarios/a.toml@seed=1"]);
+    refused(folder.path(), &["run", "scenarios/a.toml@seed=3"], &["no run of this name", "scenarios/a.toml@seed=1"]);
     refused(folder.path(), &["run", "scenarios/a.toml", "--log", "x.log"], &["takes one scenario, and these are 2"]);
 }
 
@@ -190,9 +190,24 @@ fn s_10_a_scenario_may_bring_its_own_prices() {
     let replayed = reenact(folder.path(), &["replay", "a.log"]);
     assert_eq!(replayed.status.code(), Some(0), "the log holds the prices: {}", text(&replayed.stderr));
     fs::write(folder.path().join("bases/mine.toml"), prices.replace("cache_read = \"0.30\"", "cache_read = 1")).unwrap();
-    refused(folder.path(), &["run", "a.toml"], &["bases/_base.toml:3:", "mine.toml: line ", "`cache_read`: text in quotes is wanted here"]);
+    refused(folder.path(), &["run", "a.toml"], &["bases/_base.toml:3:", "mine.toml: line ", "`cache_read`: expected text in quotes"]);
     fs::remove_file(folder.path().join("bases/mine.toml")).unwrap();
     refused(folder.path(), &["run", "a.toml"], &["bases/_base.toml:3:", "mine.toml: cannot be read: "]);
+}
+
+#[test]
+fn c_4_a_scenario_may_bring_its_own_windows() {
+    let windows =
+        "compiled = \"2026-11-21\"\n[[window]]\nmodels = [\"mine\"]\ntokens = 90000\nsource = \"made up\"\nseen = \"2026-11-21\"\n";
+    let scenario = "[engine]\nmodel = \"mine\"\nwindows = \"mine.toml\"\n[engine.compaction]\nauto = false\n\
+                    [[prompt]]\ntext = \"Hello.\"\n[[prompt.turn]]\ntext = \"Hi.\"\ninput_tokens = 91000\noutput_tokens = 5\n";
+    let folder = folder(&[("a.toml", scenario), ("mine.toml", windows)]);
+    let output = reenact(folder.path(), &["run", "a.toml", "--log", "a.log"]);
+    assert!(text(&output.stdout).contains("the window of mine has 90000, and compaction is off"), "{}", text(&output.stdout));
+    let replayed = reenact(folder.path(), &["replay", "a.log"]);
+    assert_eq!(replayed.status.code(), Some(0), "the log holds the windows: {}", text(&replayed.stderr));
+    fs::write(folder.path().join("mine.toml"), windows.replace("90000", "\"90000\"")).unwrap();
+    refused(folder.path(), &["run", "a.toml"], &["a.toml:3:", "window table", "line 4: `tokens`: expected a whole number of tokens"]);
 }
 
 #[test]
@@ -232,7 +247,7 @@ fn links_in_circles_and_doubled_paths_find_each_scenario_once() {
 #[test]
 fn a_log_overwrites_logs_only() {
     let folder = folder(&[("hello.toml", HELLO)]);
-    refused(folder.path(), &["run", "hello.toml", "--log", "hello.toml"], &["hello.toml", "no boundary log"]);
+    refused(folder.path(), &["run", "hello.toml", "--log", "hello.toml"], &["hello.toml", "not a boundary log"]);
     assert_eq!(fs::read_to_string(folder.path().join("hello.toml")).unwrap(), HELLO);
     for _ in 0..2 {
         assert_eq!(reenact(folder.path(), &["run", "hello.toml", "--log", "x.log"]).status.code(), Some(0));

@@ -352,7 +352,7 @@ fn k_5_errors_name_the_place_and_the_way_out() {
     assert!(message(b"interactions:\n- request: {uri: u}\n  response: [}\n").starts_with("x.yaml:3:"));
     assert!(message(b"interactions:\n- request: {uri: \"\xff\"}\n  response: {}\n").starts_with("x.yaml:2:19: not valid UTF-8"));
     assert!(message(b"{\"reenact_tape\":1}\n").contains("a tape already"));
-    assert!(message(b" \n").contains("empty") && message(b"hello").contains("not a recording"));
+    assert!(message(b" \n").contains("empty") && message(b"hello").contains("not a known kind of recording"));
     assert!(matches!(import_file(Path::new("/nonexistent/x"), &options()), Err(ImportError::Read { .. })));
 }
 
@@ -361,7 +361,7 @@ fn k_5_an_import_that_finds_nothing_says_what_it_found() {
     let message = |bytes: &[u8]| import_bytes(Path::new("x"), bytes, &options()).unwrap_err().to_string();
     let page = |format: &str, found: &str| {
         format!(
-            "x: {format}, and nothing in it can be replayed:\n  {found}\nwhat can be replayed are exchanges with Anthropic's Messages API, also on \
+            "x: {format}, and nothing in it can be replayed:\n  {found}\nonly exchanges with Anthropic's Messages API can be replayed, also on \
              Vertex AI, on Bedrock or behind a gateway: record such a session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`"
         )
     };
@@ -394,9 +394,9 @@ fn k_5_each_reader_names_the_entry_that_is_wrong() {
             "sample.httpmock.yaml",
             "  body_encoding: base64",
             "  body_encoding: rot13",
-            "document 2: the body's encoding is not known: rot13",
+            "document 2: the body has an unknown encoding: rot13",
         ),
-        ("sample.httpmock.yaml", "---\nwhen:", "---\nwhere:", "document 2: it is no exchange of a form that is known"),
+        ("sample.httpmock.yaml", "---\nwhen:", "---\nwhere:", "document 2: it is not an exchange of a known form"),
         ("sample.opencode.json", r#""status": 200"#, r#""status": "no""#, STATUS),
         (
             "sample.opencode.json",

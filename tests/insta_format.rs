@@ -156,7 +156,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Runs the ignored test `scene` of this program over `folder`, with insta told to `update` in its way and nothing else to heed.
+/// Runs the ignored test `scene` of this program over `folder`, with insta set to `update` and no other settings.
 fn play(scene: &str, folder: &Path, update: &str) -> Output {
     let program = std::env::current_exe().expect("this test program");
     let mut command = Command::new(program);

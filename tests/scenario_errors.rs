@@ -24,10 +24,11 @@ fn f_7_bad_scenarios_are_explained() {
         let text = fs::read_to_string(&case).unwrap();
         let name = case.file_name().unwrap().to_str().unwrap();
         let said = match parse::scenario(name, &text, &[]) {
-            Ok(_) => panic!("{name} has no fault; it belongs elsewhere"),
+            Ok(_) => panic!("{name} has no diagnostic; it belongs elsewhere"),
             // Each by itself: together they are shown a page at a time.
-            Err(faults) => {
-                faults.0.iter().map(|fault| format!("{fault}\n\n")).collect::<String>() + &format!("{} in all\n", faults.0.len())
+            Err(diagnostics) => {
+                diagnostics.0.iter().map(|diagnostic| format!("{diagnostic}\n\n")).collect::<String>()
+                    + &format!("{} in all\n", diagnostics.0.len())
             }
         };
         let expected = case.with_extension("expected");

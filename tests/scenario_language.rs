@@ -99,7 +99,7 @@ fn f_9_a_base_that_is_not_to_be_had_is_told_at_its_name() {
         complaint(files.path(), "number.toml").contains("number.toml:1:11: expected text with the path of a scenario, found an integer")
     );
     let set = [(String::from("extends"), String::from("b.toml"))];
-    assert!(load(&files.path().join("c/d.toml"), &set).unwrap_err().to_string().contains("said in its file alone"));
+    assert!(load(&files.path().join("c/d.toml"), &set).unwrap_err().to_string().contains("only stand in the scenario's own file"));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn f_9_runs_are_chosen_by_what_is_set_in_them() {
     assert_eq!(find(&[at("hello.toml@seed=1")]).0.len(), 1);
     assert_eq!(find(&[at("none.toml@seed=1")]).1.len(), 1);
     let said = complaint(files.path(), "hello.toml@seed=4");
-    assert!(said.contains("no run of this file is called so; it has \n  hello.toml@seed=1,model=claude-opus-4-1\n"), "{said}");
+    assert!(said.contains("this file has no run of this name; it has \n  hello.toml@seed=1,model=claude-opus-4-1\n"), "{said}");
     assert!(complaint(files.path(), "plain.toml@seed=4").contains("it has no [matrix]"));
     let said = load(&at("hello.toml"), &[]).unwrap_err().to_string();
     assert!(said.contains("this is a matrix of 6 runs; name one of them: \n"), "{said}");
@@ -210,6 +210,10 @@ fn f_9_a_matrix_is_held_to_the_same_rules_as_a_file() {
 #[test]
 fn f_9_text_that_stands_alone_is_one_scenario() {
     let said = |text: &str| reenact::scenario::parse::scenario("x.toml", text, &[]).unwrap_err().to_string();
-    assert!(said(MATRIX).contains("x.toml:2:2: a scenario with a [matrix] is several runs, and here one is wanted"), "{}", said(MATRIX));
+    assert!(
+        said(MATRIX).contains("x.toml:2:2: a scenario with a [matrix] is several runs, and only one run is possible here"),
+        "{}",
+        said(MATRIX)
+    );
     assert!(said("extends = \"a.toml\"").contains("x.toml:1:11: no file is looked for here, so `a.toml` cannot be extended"));
 }

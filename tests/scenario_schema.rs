@@ -122,7 +122,13 @@ fn alone() -> Vec<Json> {
 
 #[test]
 fn f_8_the_committed_schema_is_the_parsers() {
-    assert_eq!(COMMITTED, parse::schema::schema(), "it is out of date: cargo xtask schema");
+    assert_eq!(COMMITTED, reenact::scenario::language::json_schema(), "it is out of date: cargo xtask schema");
+}
+
+#[test]
+fn f_8_the_committed_reference_is_the_parsers() {
+    let committed = include_str!("../docs/scenario.md");
+    assert_eq!(committed, reenact::scenario::language::reference_page(), "it is out of date: cargo xtask schema");
 }
 
 #[test]

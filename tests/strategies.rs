@@ -4,13 +4,14 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use reenact::scenario::language::scenario_text;
+use reenact::scenario::parse;
 use reenact::scenario::types::Scenario;
-use reenact::scenario::{parse, write};
 use reenact::strategies::feature::Feature;
 use reenact::strategies::{scenarios, scenarios_with};
 
 fn read(scenario: &Scenario) -> Scenario {
-    let text = write::toml(scenario, &[]);
+    let text = scenario_text(scenario, &[]);
     parse::scenario("generated.toml", &text, &[]).unwrap_or_else(|faults| panic!("{faults}\n{text}")).scenario
 }
 
@@ -19,7 +20,7 @@ fn read_back(strategy: &BoxedStrategy<Scenario>) {
     let mut runner = runner();
     for _ in 0..200 {
         let scenario = strategy.new_tree(&mut runner).unwrap().current();
-        assert!(read(&scenario) == scenario, "it is read otherwise:\n{}", write::toml(&scenario, &[]));
+        assert!(read(&scenario) == scenario, "it is read otherwise:\n{}", scenario_text(&scenario, &[]));
     }
 }
 

@@ -224,7 +224,7 @@ fn wrong_words_are_refused_with_what_to_write() {
     refused(&["sweep", "nowhere.toml"], "no such file");
     refused(&["sweep", "--canary", "parrot"], "drop-result");
     refused(&["run", "scenarios/session/hello.toml", "--interrupt-at", "0"], "from 1");
-    refused(&["run", "scenarios/session/hello.toml", "--interrupt-at", "999"], "over after");
+    refused(&["run", "scenarios/session/hello.toml", "--interrupt-at", "999"], "is not reached");
     refused(&["run", "scenarios", "--interrupt-at", "3"], "one scenario");
     let list = text(&reenact(&["sweep", "--canary", "list"]).stdout);
     assert!(CANARIES.iter().all(|canary| list.contains(canary.name)));

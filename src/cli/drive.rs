@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
@@ -22,19 +22,19 @@ pub(super) struct DriveArguments {
     scenario: PathBuf,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
-    /// Which client it is: `claude-code`, `opencode` or `sdk`; the scenario's when not given
+    /// Which client it is: `claude-code`, `opencode` or `sdk`; when not given, as the scenario has it
     #[arg(long, value_name = "CLIENT", value_parser = client)]
     client: Option<KnownClient>,
     /// Set a variable for the client
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = super::selection::key_and_value)]
     variables: Vec<(String, String)>,
-    /// Keep the variables that are set here; else the client gets its own few
+    /// Give the client all variables of this environment; otherwise it gets only the few that it needs
     #[arg(long)]
     keep_env: bool,
-    /// What the client reads from its standard input
+    /// The standard input of the client
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// A shell command that is run when the client is over, e.g. one that resumes `{session}`
+    /// A shell command to run when the client has ended, e.g. one that resumes `{session}`
     #[arg(long, value_name = "COMMAND")]
     again: Option<String>,
     /// How long the client may take, in seconds
@@ -52,10 +52,10 @@ pub(super) struct DriveArguments {
     /// How many clients run at once in a sweep; one for each core when not given
     #[arg(long, value_name = "N", requires = "sweep")]
     jobs: Option<NonZeroUsize>,
-    /// How long an answer stands still before a sweep acts, in milliseconds: the client has to have read what was sent
+    /// How long an answer pauses before a sweep acts, in milliseconds: the client needs this time to read the bytes before
     #[arg(long, value_name = "MS", default_value_t = 100, requires = "sweep")]
     lead: u64,
-    /// How long it stands still after, in milliseconds
+    /// How long the answer pauses afterwards, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 300, requires = "sweep")]
     wait: u64,
     /// The client; `{base}` in it stands for the base URL
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
             biased;
             // Dropping the run kills its client.
             _ = signals.next() => {
-                complain("stopped before the client was over");
+                complain("stopped before the client ended");
                 CommandExit::Failed
             }
             exit = driven(arguments, &loaded, &drive) => exit,
@@ -124,7 +124,7 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
             Ok(swept) => swept,
             Err(error) => return wrong(&error),
         };
-        say(&swept.to_string());
+        print_line(&swept.to_string());
         return if swept.is_fine() { CommandExit::Fine } else { CommandExit::Failed };
     }
     match drive(&loaded.setup, how, None).await {
@@ -142,8 +142,8 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
 fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun) -> CommandExit {
     let mut exit = if driven.failures.is_empty() { CommandExit::Fine } else { CommandExit::Failed };
     if !arguments.snapshots && !arguments.accept {
-        say(&driven.text);
-        say(&driven.verdict.to_string());
+        print_line(&driven.text);
+        print_line(&driven.verdict.to_string());
         return exit;
     }
     driven.verdict.remarks.iter().for_each(|remark| complain(&format!("note: {remark}")));
@@ -158,7 +158,7 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
             (_, true) => {
                 write_pending(&path, &snapshot)?;
                 accept(&path)?;
-                say(&format!("wrote {}", path.display()));
+                print_line(&format!("wrote {}", path.display()));
             }
             (_, false) => drop(write_pending(&path, &snapshot)?),
         }
@@ -168,12 +168,15 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
         Ok(SnapshotOutcome::Same) => (),
         Ok(_) if arguments.accept => (),
         Ok(SnapshotOutcome::Missing) => {
-            complain(&format!("has no snapshot yet; the transcript waits beside {}: if it is right, run with --accept", path.display()));
+            complain(&format!(
+                "has no snapshot yet; the new transcript is kept beside {}: if it is right, run with --accept",
+                path.display()
+            ));
             exit = exit.max(CommandExit::Failed);
         }
         Ok(SnapshotOutcome::Different { old }) => {
             complain(&format!("the transcript changed:\n{}", diff(&old, snapshot.contents()).trim_end()));
-            complain(&format!("it waits beside {}: if it is right, run with --accept", path.display()));
+            complain(&format!("the new transcript is kept beside {}: if it is right, run with --accept", path.display()));
             exit = exit.max(CommandExit::Failed);
         }
         Err(error) => {
@@ -185,8 +188,8 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
 }
 
 fn client(word: &str) -> Result<KnownClient, String> {
-    let known = KnownClient::ALL.iter().find(|(known, _)| *known == word).map(|(_, client)| *client);
-    known.ok_or_else(|| format!("write one of {}", KnownClient::ALL.map(|(known, _)| known).join(", ")))
+    let words = || KnownClient::ALL.iter().map(|client| client.as_str()).collect::<Vec<_>>().join(", ");
+    KnownClient::from_word(word).ok_or_else(|| format!("write one of {}", words()))
 }
 
 fn deed(word: &str) -> Result<ClientAction, String> {

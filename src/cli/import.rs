@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::record::rules;
 use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
 use crate::files::redact::counts_text;
@@ -18,7 +18,7 @@ pub(super) struct ImportArguments {
     /// Where to write: NAME.tape.jsonl and NAME.toml; beside the recording under its own name when not given
     #[arg(long, value_name = "NAME")]
     out: Option<PathBuf>,
-    /// The recording was made by hand and is no real traffic
+    /// The recording was made by hand and is not real traffic
     #[arg(long)]
     written_by_hand: bool,
     /// Further rules for secrets: TOML with [[rule]], name and pattern
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
         Ok(written) => {
             imported.unreadable().iter().for_each(|what| complain(&format!("warning: {what}")));
             imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));
-            say(&summary(&imported, &written));
+            print_line(&summary(&imported, &written));
             CommandExit::Fine
         }
         Err(error) => {
@@ -84,15 +84,15 @@ fn summary(imported: &ImportedRecording, written: &ImportedFiles) -> String {
     match imported.others() {
         0 => text.push('\n'),
         others => text.push_str(&format!(
-            "; {} that {} for no message\n",
+            "; {} {} not a request for a message\n",
             plural(others as u64, "exchange"),
-            if others == 1 { "asks" } else { "ask" }
+            if others == 1 { "is" } else { "are" }
         )),
     }
     // What was left out is said apart.
     let lost: Vec<&str> = imported.header.lost.iter().filter(|lost| !imported.left_out.contains(lost)).map(String::as_str).collect();
     if !lost.is_empty() {
-        text.push_str(&format!("not in it: {}\n", lost.join(", ")));
+        text.push_str(&format!("not on the tape: {}\n", lost.join(", ")));
     }
     if let Some(secrets) = counts_text(&imported.redacted) {
         text.push_str(&format!("{secrets}\n"));

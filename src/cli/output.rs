@@ -1,18 +1,18 @@
-//! Writing to standard output and standard error: the one place that decides what happens when nobody reads.
+//! Writing to standard output and standard error. Only here it is decided what happens when the reader is gone.
 //!
 //! A reader that goes away (`| head`) costs the text that it would have read and nothing else: the command does all its work, writes all
-//! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is said once and makes the exit code 2.
+//! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is reported once and makes the exit code 2.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CommandExit;
 
-/// Whether output was lost that somebody wanted.
+/// Whether output was lost.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes text and a line end to standard output.
-pub(super) fn say(text: &str) {
+pub(super) fn print_line(text: &str) {
     match writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)) {
         // Who does not read wants nothing more.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => (),

@@ -15,16 +15,16 @@ use crate::live::record::{ClientCommand, RecordOptions, run as record};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RecordArguments {
-    /// Where requests go on to
+    /// The API that gets the requests
     #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
     upstream: hyper::Uri,
-    /// The tape to write, `NAME.tape.jsonl`; one that is there is not written over
+    /// The tape to write, `NAME.tape.jsonl`; an existing file is not overwritten
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The address to listen on; this machine alone when not given
+    /// The address to listen on; only this machine can connect when not given
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
-    /// The port to listen on; any that is free when not given
+    /// The port to listen on; any free port when not given
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
     /// Trust these certificates (PEM) in place of the system's
@@ -36,17 +36,17 @@ pub(super) struct RecordArguments {
     /// Further rules for secrets: TOML with [[rule]], name and pattern
     #[arg(long, value_name = "FILE")]
     redact: Vec<PathBuf>,
-    /// The environment variable that tells the command where to connect
+    /// The environment variable that gives the command the recorder's address
     #[arg(long, value_name = "NAME", default_value = "ANTHROPIC_BASE_URL")]
     base_url_var: String,
-    /// A client to start; recording ends with it, and the exit code is its own
+    /// A client to start; recording ends when it ends, with its exit code
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     if arguments.out.extension().is_none_or(|extension| extension != "jsonl") {
-        complain(&format!("--out {}: call it NAME.tape.jsonl, by which other commands know a tape", arguments.out.display()));
+        complain(&format!("--out {}: call it NAME.tape.jsonl; other commands recognise a tape by this ending", arguments.out.display()));
         return ExitCode::from(CommandExit::WrongInput as u8);
     }
     let rules = match rules(&arguments.redact) {
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
         durable: arguments.durable,
         rules,
         client: (!client.command.is_empty()).then_some(client),
-        notice: tell,
+        notice: print_notice,
     };
     let recorded = match record(options) {
         Ok(recorded) => recorded,
@@ -83,8 +83,8 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     }
 }
 
-/// What a user should know meanwhile. Where nobody listens any more, the traffic goes on all the same.
-fn tell(text: &str) {
+/// A notice for the user. Without a reader the traffic still continues.
+fn print_notice(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
 }
 

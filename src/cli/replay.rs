@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use crate::engine::contract::{Effects, Engine, Input};
 use crate::engine::log::{ReplayError, ReplayReport, environment, replay_in};
 use crate::engine::time::Time;
@@ -34,7 +34,7 @@ pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandE
         }
         Ok((done, broken)) => {
             let (steps, effects) = (plural(done.steps as u64, "step"), plural(done.effects as u64, "effect"));
-            say(&format!("{path}: {steps}, {effects}, all equal, until {}", done.until));
+            print_line(&format!("{path}: {steps}, {effects}, all equal, until {}", done.until));
             broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
             if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
         }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
@@ -43,7 +43,7 @@ pub(super) struct RunArguments {
     /// In which form; `digest` is one BLAKE3 digest a scenario
     #[arg(long, value_enum, default_value = "text")]
     format: OutputFormat,
-    /// Run everything again, on one thread, on many, and in a fresh process with other TZ and LANG, and compare digests
+    /// Run everything again (on one thread, on many, and in a fresh process with other TZ and LANG) and compare digests
     #[arg(long)]
     check: bool,
     /// Compare with the snapshots; a new or changed transcript is left beside its place as `*.snap.new`
@@ -55,22 +55,22 @@ pub(super) struct RunArguments {
     /// Write the log at the engine's boundary here (one scenario only); `reenact replay` reads it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write the run with all its choices as a scenario here, which makes the same run whatever the seed (one scenario only)
+    /// Write the run with all its choices to this file, as a scenario that gives the same run under every seed (one scenario only)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "snapshots", "accept"])]
     write_plan: Option<PathBuf>,
-    /// They are asked anyway
+    /// Has no effect: oracles are always checked
     #[arg(long, hide = true, conflicts_with = "no_oracles")]
     oracles: bool,
-    /// Do not ask the oracles, which are rules that must hold in every run: the verdict is then of what the scenarios expect alone
+    /// Do not check the oracles (rules that hold in every run): the verdict is then about the expectations of the scenarios only
     #[arg(long, conflicts_with_all = ["interrupt_at", "check"])]
     no_oracles: bool,
-    /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not asked for
+    /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not checked
     #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     interrupt_at: Option<RunBoundary>,
     /// How it is interrupted: `cancel` or `interrupt`
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
     interrupt_kind: SweepKind,
-    /// Put this saboteur around the engine; `reenact sweep --canary list` says which there are
+    /// Put this saboteur around the engine; `reenact sweep --canary list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary, conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     canary: Option<Canary>,
 }
@@ -130,9 +130,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
     if arguments.no_oracles {
-        complain(
-            "note: --no-oracles: the rules that must hold in every run are not asked; what follows is of what the scenarios expect alone",
-        );
+        complain("note: --no-oracles: the rules that hold in every run are not checked, only the expectations of the scenarios");
     }
     let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
         Ok(outcomes) => outcomes,
@@ -161,9 +159,9 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread + skipped > 1 {
-        let asked = if arguments.no_oracles { "; oracles not asked" } else { "" };
+        let asked = if arguments.no_oracles { "; oracles not checked" } else { "" };
         let skipped = if skipped > 0 { format!(", {skipped} not run at this level") } else { String::new() };
-        say(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
+        print_line(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
     }
     if arguments.check {
         exit = exit.max(check::run(arguments, scenarios, new_engine));
@@ -171,7 +169,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     exit
 }
 
-/// A canary is there to be caught. Who leaves the oracles out has been told what that means.
+/// A canary must be caught. Without oracles a note has been printed.
 fn uncaught<E>(arguments: &RunArguments, outcomes: &[RunOutcome<E>]) -> CommandExit {
     let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles) else { return CommandExit::Fine };
     let is_caught = |outcome: &RunOutcome<E>| {
@@ -182,7 +180,8 @@ fn uncaught<E>(arguments: &RunArguments, outcomes: &[RunOutcome<E>]) -> CommandE
         return CommandExit::Fine;
     }
     complain(&format!(
-        "canary {name} was NOT caught: it {about}, and nothing here gives it a chance to; `reenact sweep --canary {name}` also interrupts"
+        "canary {name} was NOT caught: it {about}, and no scenario here gives it the chance; \
+             try `reenact sweep --canary {name}`, which also interrupts"
     ));
     CommandExit::Failed
 }
@@ -195,18 +194,16 @@ fn write_plan<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, en
 fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
     level::check_usage(arguments, scenarios)?;
     if arguments.selection.changes_scenarios() && (arguments.snapshots || arguments.accept) {
-        return Err(String::from(
-            "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
-        ));
+        return Err(String::from("snapshots show scenarios as they are written: leave out --seed and --set, or --snapshots and --accept"));
     }
     if arguments.untimed && arguments.format != OutputFormat::Text {
-        return Err(String::from("--untimed is for --format text: the other forms hold all that happened, its times too; leave it out"));
+        return Err(String::from("--untimed is for --format text: the other forms always hold the times; leave it out"));
     }
     if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
-        return Err(format!("--log {}: this file is there already and is no boundary log: name another", path.display()));
+        return Err(format!("--log {}: this file exists and is not a boundary log: name another file", path.display()));
     }
     if let Some(path) = arguments.write_plan.as_ref().filter(|path| path.exists() && !is_ours(path)) {
-        return Err(format!("--write-plan {}: this file is there already and was not written so: name another", path.display()));
+        return Err(format!("--write-plan {}: this file exists and was not written by --write-plan: name another file", path.display()));
     }
     if arguments.write_plan.is_some() && scenarios.len() > 1 {
         return Err(format!("--write-plan takes one scenario, and these are {}: name one of them", scenarios.len()));
@@ -241,7 +238,7 @@ fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: 
     };
     match standing {
         Ok(SnapshotStanding::Same) => (),
-        Ok(SnapshotStanding::Accepted { path }) => say(&format!("wrote {}", path.display())),
+        Ok(SnapshotStanding::Accepted { path }) => print_line(&format!("wrote {}", path.display())),
         Ok(SnapshotStanding::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
         Ok(SnapshotStanding::Changed { pending, diff }) => {
             problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
@@ -262,17 +259,17 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
-            OutputFormat::Jsonl => say(&json::to_json_lines(&report.transcript)),
-            OutputFormat::Digest => say(&format!("{}  {}", digest(), scenario.name)),
+            OutputFormat::Jsonl => print_line(&json::to_json_lines(&report.transcript)),
+            OutputFormat::Digest => print_line(&format!("{}  {}", digest(), scenario.name)),
             OutputFormat::Text if count == 1 || arguments.detail.is_some() => {
                 let gap = if count == 1 { "" } else { "\n" };
-                say(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
+                print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
             }
             OutputFormat::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
                 let word = if is_fine { "ok" } else { "FAILED" };
                 let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
-                say(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
+                print_line(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
             }
         }
     }

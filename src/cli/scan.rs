@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::record::rules;
 use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
@@ -11,7 +11,7 @@ use crate::scenario::tape::line::{LineKind, TapeLine};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ScanArguments {
-    /// Tapes; other files are looked through as they stand
+    /// Tapes; other files are searched as text
     #[arg(required = true, value_name = "TAPE")]
     tapes: Vec<PathBuf>,
     /// Further rules for secrets: TOML with [[rule]], name and pattern
@@ -37,12 +37,12 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
             Ok(contents) => {
                 bytes += contents.len();
                 if !is_tape(&contents) {
-                    complain(&format!("note: {} is no tape, and was searched as text", path.display()));
+                    complain(&format!("note: {} is not a tape; it was searched as text", path.display()));
                 }
                 let findings = scan(&contents, &rules);
                 secrets += findings.len();
                 for SecretFinding { line, column, rule } in findings {
-                    say(&format!("{}:{line}:{column}: {rule}", path.display()));
+                    print_line(&format!("{}:{line}:{column}: {rule}", path.display()));
                     exit = exit.max(CommandExit::Failed);
                 }
             }
@@ -54,22 +54,20 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
         }
     }
     if secrets > 0 {
-        complain(&format!(
-            "secrets found: {secrets}; record or import again, or take them out by hand, keeping each string as long as it is"
-        ));
+        complain(&format!("secrets found: {secrets}; record or import again, or replace them by hand with strings of the same length"));
     } else if exit == CommandExit::Fine {
         let files = plural(arguments.tapes.len() as u64, "file");
-        say(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
+        print_line(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
     }
     exit
 }
 
-/// Why nothing could be found in a file, whatever it holds.
+/// Why a file cannot be searched.
 fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
     match contents {
-        [] => Some("it is empty, so nothing was looked at: name the file that the recorder wrote"),
+        [] => Some("it is empty, so nothing was searched: name the file that the recorder wrote"),
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'P', b'K', 3, 4, ..] => {
-            Some("it is compressed, and was not looked at: unpack it first")
+            Some("it is compressed and was not searched: unpack it first")
         }
         _ => None,
     }

@@ -31,7 +31,7 @@ pub(super) struct Selection {
 pub(super) struct SelectedScenarios {
     /// What can be run.
     pub(super) scenarios: Vec<LoadedScenario>,
-    /// How many files are none of these, because something is wrong with them.
+    /// How many files cannot be run, because something is wrong with them.
     pub(super) unread: usize,
     /// The exit code so far.
     pub(super) exit: CommandExit,
@@ -155,7 +155,7 @@ pub(super) fn quoted(word: &str) -> String {
 pub(super) fn canary(name: &str) -> Result<Canary, String> {
     Canary::named(name).ok_or_else(|| {
         let names: Vec<&str> = CANARIES.iter().map(|canary| canary.name).collect();
-        format!("there is no such canary; `reenact sweep --canary list` explains them: {}", names.join(", "))
+        format!("unknown canary; `reenact sweep --canary list` explains them: {}", names.join(", "))
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::process::Child;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use crate::files::scenario::{LoadedScenario, find, load};
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::serve::verdict::ServeVerdict;
@@ -32,10 +32,10 @@ pub(super) struct ServeArguments {
     listen: IpAddr,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
-    /// Stop when all answers were given and nothing was asked for a second
+    /// Stop when all answers were given and no request came for a second
     #[arg(long)]
     until_done: bool,
-    /// Let each path before `/v1` be a client of its own: to `URL/a` the scenario begins at its beginning, and so it does to `URL/b`
+    /// Treat each path before `/v1` as a client of its own: `URL/a` and `URL/b` each get the scenario from its beginning
     #[arg(long)]
     sessions: bool,
     /// Show the transcript before the verdict
@@ -52,7 +52,7 @@ pub(super) struct ServeArgumentsOfScenario {
     /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`
     #[arg(long, value_name = "PACE", default_value = "recorded", value_parser = pace)]
     timing: AnswerPace,
-    /// What is written at once: `apart` (each piece by itself) or `together` (what has the same time)
+    /// What is written at once: `apart` (each piece by itself) or `together` (pieces of the same time)
     #[arg(long, value_name = "HOW", default_value = "apart", value_parser = packets)]
     packets: PacketGrouping,
     /// Set a key of the scenario, e.g. `limits.time=2h`
@@ -65,7 +65,7 @@ const QUIET: Duration = Duration::from_secs(1);
 
 impl ServeArgumentsOfScenario {
     pub(super) fn options(&self) -> ServeOptions {
-        ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Told, ..ServeOptions::default() }
+        ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
     }
 
     /// The scenario, or what is wrong with it on standard error.
@@ -74,7 +74,11 @@ impl ServeArgumentsOfScenario {
         errors.iter().for_each(|error| complain(&error.to_string()));
         let [path] = paths.as_slice() else {
             if errors.is_empty() {
-                complain(&format!("{}: one scenario is wanted, and this is a folder of {}: name one of them", path.display(), paths.len()));
+                complain(&format!(
+                    "{}: this command takes one scenario, and this folder has {}: name one of them",
+                    path.display(),
+                    paths.len()
+                ));
             }
             return Err(CommandExit::WrongInput);
         };
@@ -131,16 +135,16 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     let base = match MachineNetwork::address(&listener) {
         Ok(address) => format!("http://{address}"),
         Err(error) => {
-            complain(&format!("cannot tell which port is open: {error}"));
+            complain(&format!("the open port is not known: {error}"));
             return CommandExit::WrongInput;
         }
     };
-    // Whoever has read the first line may stop it.
+    // A reader of the first line may stop the server.
     let mut signals = match listen() {
         Ok(signals) => signals,
         Err(exit) => return exit,
     };
-    say(&base);
+    print_line(&base);
     if !arguments.listen.is_loopback() {
         complain(&format!("note: {base} can be reached from other machines"));
     }
@@ -177,7 +181,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         vec![("".into(), replay.serve::<MachineNetwork>(listener, stop).await)]
     };
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
-    let mut exit = of_command(arguments, status);
+    let mut exit = command_exit(arguments, status);
     match verdicts.last_mut() {
         // All sessions are over, so the last one's verdict says what none of them showed.
         Some((_, last)) => last.failures.extend(unpassed),
@@ -202,7 +206,7 @@ fn start(command: &[String], base: &str) -> Result<Option<Child>, CommandExit> {
 }
 
 /// What came of the command that was started, if it ended.
-fn of_command(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
+fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
     match status {
         Some(Ok(ended)) if !ended.success() => {
             complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
@@ -216,10 +220,10 @@ fn of_command(arguments: &ServeArguments, status: Option<std::io::Result<std::pr
     }
 }
 
-/// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
+/// Statements about faults and answers that no session showed (F-10). A stopped server might have come to them later.
 pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a ServeVerdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
-        complain("note: not asked whether all faults and answers of the scenario came to pass: serving was stopped");
+        complain("note: not checked whether all faults and answers of the scenario came to pass: serving was stopped");
         return Vec::new();
     }
     let ran = |ServeVerdict { passed, transcript, end, .. }: &'a ServeVerdict| RunEvidence { passed, transcript, end };
@@ -227,27 +231,27 @@ pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item
     let StatementsVerdict { failures, not_asked } = judge(&runs, RunView::Server);
     not_asked
         .iter()
-        .for_each(|(file, reason)| complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {file}")));
+        .for_each(|(file, reason)| complain(&format!("note: not checked whether all statements come to pass ({reason}): {file}")));
     failures.into_iter().flat_map(|(_, failures)| failures).collect()
 }
 
 fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> CommandExit {
     if !session.is_empty() {
-        say(&format!("session {session}"));
+        print_line(&format!("session {session}"));
     }
     if arguments.transcript {
-        say(&render(&verdict.transcript, DetailLevel::Normal));
+        print_line(&render(&verdict.transcript, DetailLevel::Normal));
     }
-    say(&verdict.to_string());
+    print_line(&verdict.to_string());
     if matches!(verdict.end, RunEnd::TapeExhausted { .. }) && !arguments.sessions {
         complain(
-            "note: a server plays its scenario once: start it anew for another client, or give each a path of its own with --sessions",
+            "note: a server plays its scenario once: start it again for another client, or give each client its own path with --sessions",
         );
     }
     if verdict.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// Listens for whoever wants the command to stop, or says why it cannot.
+/// Listens for the signals that stop the command, or reports the error.
 pub(super) fn listen() -> Result<StopSignals, CommandExit> {
     StopSignals::listen().map_err(|error| {
         complain(&format!("cannot listen for signals: {error}"));
@@ -258,8 +262,8 @@ pub(super) fn listen() -> Result<StopSignals, CommandExit> {
 fn advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => "another program has this port: name another with --port, or leave it out for any free one",
-        std::io::ErrorKind::PermissionDenied => "ports below 1024 are not for everyone: name a higher one with --port",
-        std::io::ErrorKind::AddrNotAvailable => "this machine has no such address: name one that it has with --listen",
+        std::io::ErrorKind::PermissionDenied => "ports below 1024 need special rights: name a higher one with --port",
+        std::io::ErrorKind::AddrNotAvailable => "this machine does not have this address: name one of its own with --listen",
         _ => "name another with --listen and --port",
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::selection::{Selection, canary, quoted};
 use crate::engine::contract::Engine;
 use crate::explore::PanicGuard;
@@ -37,7 +37,7 @@ pub(super) struct SweepArguments {
     /// Show all findings, not only the first three of each scenario
     #[arg(long)]
     all: bool,
-    /// Put this saboteur around the engine, to see that it is caught; `list` says which there are
+    /// Put this saboteur around the engine, to see that it is caught; `list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary_or_list)]
     canary: Option<CanaryArgument>,
 }
@@ -58,7 +58,7 @@ enum CanaryArgument {
 pub(super) fn run<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     match arguments.canary {
         Some(CanaryArgument::List) => {
-            CANARIES.iter().for_each(|canary| say(&format!("{:<26} {:<5} {}", canary.name, canary.oracle, canary.about)));
+            CANARIES.iter().for_each(|canary| print_line(&format!("{:<26} {:<5} {}", canary.name, canary.oracle, canary.about)));
             CommandExit::Fine
         }
         Some(CanaryArgument::Of(canary)) => sweep(arguments, &|| Saboteur::new(new_engine(), canary)),
@@ -94,9 +94,9 @@ fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + S
     let with_findings = reports.iter().filter(|report| !report.findings.is_empty()).count();
     let count = |count: usize, noun| plural(count as u64, noun);
     let found = format!("{} in {}", count(findings, "finding"), count(with_findings, "scenario"));
-    say(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
+    print_line(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
     if let Some(CanaryArgument::Of(canary)) = arguments.canary {
-        return exit.max(of_canary(canary, &reports));
+        return exit.max(canary_exit(canary, &reports));
     }
     exit.max(reports.iter().map(verdict).max().unwrap_or(CommandExit::Failed))
 }
@@ -106,31 +106,31 @@ fn tell_what_is_not_swept<E: Engine>(scenarios: &[LoadedScenario], new_engine: &
     let with_network: Vec<&str> =
         scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some()).map(|scenario| &*scenario.name).collect();
     if !with_network.is_empty() {
-        complain(&format!("note: [network] is left out of sweeps: {}", with_network.join(", ")));
+        complain(&format!("note: [network] is ignored in sweeps: {}", with_network.join(", ")));
     }
     let plain = |scenario: &LoadedScenario| PanicCatcher.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
     let reports: Vec<_> = scenarios.iter().map(plain).collect();
     let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
     for (at, failures) in judge(&runs, RunView::Simulated).failures {
-        complain(&format!("note: {}: the run that is interrupted here is not what the scenario says:", scenarios[at].path.display()));
+        complain(&format!("note: {}: the run without an interrupt does not meet its scenario:", scenarios[at].path.display()));
         failures.iter().for_each(|failure| complain(failure));
     }
 }
 
 /// A canary is there to be caught.
-fn of_canary(canary: Canary, reports: &[SweepReport]) -> CommandExit {
+fn canary_exit(canary: Canary, reports: &[SweepReport]) -> CommandExit {
     let violations = reports.iter().flat_map(|report| &report.findings).flat_map(|finding| &finding.violations);
     let caught_by: BTreeSet<&str> = violations.map(|violation| violation.oracle).collect();
     let Canary { name, oracle, about, .. } = canary;
     if caught_by.is_empty() {
         complain(&format!(
-            "canary {name} was NOT caught, neither by {oracle} nor by another: it {about}, and nothing here gives it a chance to, or the oracle \
-             is blind; sweep a scenario in which it can do harm"
+            "canary {name} was NOT caught by {oracle} or any other oracle: it {about}. Either no scenario here gives it the chance, or the \
+             oracle does not work; sweep a scenario in which it can do harm"
         ));
         return CommandExit::Failed;
     }
     let by: Vec<&str> = caught_by.iter().copied().collect();
-    say(&format!(
+    print_line(&format!(
         "canary {name} was caught by {}{}",
         by.join(", "),
         if caught_by.contains(oracle) { "" } else { ", not by its own oracle" }
@@ -142,12 +142,12 @@ fn verdict(report: &SweepReport) -> CommandExit {
     if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// `told` are the findings that say the same of each scenario, and were shown.
+/// `told` are the findings that are the same for each scenario, and were shown.
 fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepReport, told: &mut Vec<Vec<SweepKind>>) {
     let SweepReport { boundaries, runs, findings, ignored, left_out: _, shown: _, usual_end: _ } = report;
     let word = if verdict(report) == CommandExit::Fine { "ok" } else { "FAILED" };
     let found = plural(findings.len() as u64, "finding");
-    say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
+    print_line(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
     remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
     let is_told = !ignored.is_empty() && told.contains(ignored);
     let findings = if is_told && !arguments.all { &findings[..0] } else { findings };
@@ -168,20 +168,21 @@ fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepRep
 fn remarks(report: &SweepReport) -> Vec<String> {
     let mut remarks = Vec::new();
     if report.boundaries == 0 {
-        remarks.push(String::from("nothing was interrupted: the engine was told nothing in this run"));
+        remarks.push(String::from("nothing was interrupted: the engine got no input in this run"));
     }
     if let Some(RunEnd::LimitReached { limit }) = &report.usual_end {
-        remarks.push(format!("the run as it is ends at its limit on {limit}: what would come after it is not interrupted"));
+        remarks
+            .push(format!("without an interrupt the run ends at its limit on {limit}: nothing after it is interrupted; raise the limit"));
     }
     if report.left_out > 0 {
         remarks.push(format!(
-            "{} not made, and no run was made again: {AT_LIMIT_MAX} runs with an interrupt of the same kind had reached a limit, as the others would. \
-             Mend what goes on for ever behind an interrupt (a hook that always objects), and sweep again",
+            "{} not made, and no run was made again: {AT_LIMIT_MAX} runs with an interrupt of the same kind had reached a limit already. \
+             Correct what runs for ever after an interrupt (e.g. a hook that always objects), and sweep again",
             if report.left_out == 1 { String::from("1 interrupt was") } else { format!("{} interrupts were", report.left_out) }
         ));
     }
     if report.shown > 0 {
-        remarks.push(format!("the rules that the scenario says are broken (`breaks`) are, in {}", plural(report.shown as u64, "run")));
+        remarks.push(format!("the rules under `breaks` are broken, as the scenario expects, in {}", plural(report.shown as u64, "run")));
     }
     remarks
 }

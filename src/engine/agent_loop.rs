@@ -74,7 +74,7 @@ impl AgentLoop {
         }
     }
 
-    /// Looks at the next effect; `None` when there is none left.
+    /// Looks at the next effect; `None` at the end.
     fn carry_out_next(
         &mut self,
         env: &Environment,
@@ -91,7 +91,7 @@ impl AgentLoop {
         if agent.is_root() {
             let Effect::StartTool { run, tool_use } = effect else {
                 if let Effect::StopTool { run } = *effect {
-                    self.check_budget(env, now, effects); // who is stopped for want of money says so
+                    self.check_budget(env, now, effects); // a tool that is stopped because the money is spent gets a result for that
                     self.agents.stop(now, (run, cause), effects);
                 }
                 return Some(Vec::new());
@@ -114,12 +114,12 @@ impl AgentLoop {
         Some(told)
     }
 
-    /// What runs in all agents, and what they have cost: what somebody new finds.
+    /// The state that a new agent inherits: the running tools of all agents, and their costs.
     fn everywhere(&self, env: &Environment) -> TreeLoad {
         self.session.executing(env).plus(self.agents.executing_beside(&Agent::ROOT))
     }
 
-    /// S-10: after each message, whoever it is from. Whoever has spent the last of the money, the root's prompt is aborted, and its agents before it.
+    /// S-10: after each message of any agent. When the money is spent, the agents are aborted, and then the root's prompt.
     fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let Some(max) = env.settings.session.max_budget else { return };
         let spent = self.everywhere(env).spent;

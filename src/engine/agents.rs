@@ -27,6 +27,7 @@ use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
 use super::settings::{AgentTool, Environment, ThinkingSetting};
+use super::texts::TextName;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -54,9 +55,9 @@ struct AgentGroup {
     tool: AgentTool,
     task: AgentTask,
     children: Vec<ChildAgent>,
-    /// The waits that are not drawn: a child knows its own alone, and whoever puts results together comes later.
+    /// The waits that are not drawn: a child knows only its own, and the synthesis comes later.
     backoff: BTreeMap<Arc<str>, Micros>,
-    /// What the tasks gave, once somebody puts it together.
+    /// The results of the tasks, for the synthesis.
     results: Option<Vec<AgentResult>>,
     /// Why they are to stop, if they are.
     stop: Option<StopCause>,
@@ -70,7 +71,7 @@ pub(crate) enum StopCause {
     /// The tool use was told to stop for another reason: its answer was discarded, a sibling failed, the user said something else, the money is
     /// spent.
     Unneeded,
-    /// One of them was aborted from within: by a tool that aborted itself, or by a person who refused and ended all (T-14).
+    /// One of them was aborted from within: by a tool that aborted itself, or by a person's refusal with abort (T-14).
     AgentAborted,
 }
 
@@ -105,7 +106,7 @@ impl StopCause {
 }
 
 impl Agents {
-    /// Whether nobody works.
+    /// Whether no agent works.
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -120,9 +121,9 @@ impl Agents {
         effects: &mut Effects,
     ) -> Option<ParentNotice> {
         if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
-            return Some(ended(run, &ToolOutcome::error("Agents of a tool use with this id are at work already.")));
+            return Some(ended(run, &ToolOutcome::error(env.settings.texts.template(TextName::AgentBusy))));
         }
-        let task = match AgentTask::read(tool_use, tool) {
+        let task = match AgentTask::read(tool_use, tool, &env.settings.texts) {
             Ok(task) => task,
             Err(problem) => return Some(ended(run, &ToolOutcome::error(&problem))),
         };
@@ -142,7 +143,7 @@ impl Agents {
         };
         for (number, child) in (1..).zip(&mut group.children) {
             child.session.learn(permissions);
-            child.ask(now, &group.task.prompt_of(number), effects);
+            child.ask(now, &group.task.prompt_of(number, &env.settings.texts), effects);
         }
         self.groups.push(group);
         None
@@ -184,7 +185,7 @@ impl Agents {
         }
     }
 
-    /// The money is spent (S-10): everybody stops, and nobody puts results together any more.
+    /// The money is spent (S-10): all agents stop, and there is no synthesis.
     /// `spent` is what all agents have.
     pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
         self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::Unneeded));
@@ -256,7 +257,7 @@ impl Agents {
         }
         group.synthesise(now, effects);
         let so_far = group.results.as_deref().map(result::counts).unwrap_or_default();
-        told.extend(group.told(&format!("synthesis: begins, {so_far} so far")));
+        told.extend(group.progress_notice(&format!("synthesis: begins, {so_far} so far")));
         told
     }
 }
@@ -273,23 +274,26 @@ impl AgentGroup {
         }
     }
 
-    /// The result of the tool use, unless somebody has to put several together first.
+    /// The result of the tool use, unless a synthesis must come first.
     fn outcome(&self) -> Option<ToolOutcome> {
+        let texts = &self.children.first()?.env.settings.texts;
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
         match self.stop {
             Some(StopCause::Cancelled | StopCause::Unneeded) => return Some(ToolOutcome::error("stopped")),
             Some(StopCause::AgentAborted) => {
-                let abort = Some("one of its agents was aborted".into());
-                return Some(ToolOutcome { abort, ..ToolOutcome::error(&result::list_of_several(&results)) });
+                let abort = Some(texts.template(TextName::AgentAborted).into());
+                return Some(ToolOutcome { abort, ..ToolOutcome::error(&result::list_of_several(&results, texts)) });
             }
             None => (),
         }
         match (&self.results, &*results) {
-            // Whoever should put them together failed: better all of them than none.
-            (Some(found), [synthesis]) if synthesis.is_error || synthesis.text.is_empty() => Some(ToolOutcome::text(&result::list(found))),
-            (_, [alone]) => Some(of(alone.alone())),
-            (_, all) if all.iter().all(|said| said.is_error) => Some(ToolOutcome::error(&result::list(all))),
+            // The synthesis failed: all single results are better than no result.
+            (Some(found), [synthesis]) if synthesis.is_error || synthesis.text.is_empty() => {
+                Some(ToolOutcome::text(&result::list(found, texts)))
+            }
+            (_, [alone]) => Some(of(alone.alone(texts))),
+            (_, all) if all.iter().all(|said| said.is_error) => Some(ToolOutcome::error(&result::list(all, texts))),
             _ => None,
         }
     }
@@ -297,8 +301,8 @@ impl AgentGroup {
     /// All tasks have ended: one more agent puts their results together.
     fn synthesise(&mut self, now: Time, effects: &mut Effects) {
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
-        let question = result::synthesis(&self.task.prompt, &results);
         let Some(first) = self.children.first() else { return };
+        let question = result::synthesis(&self.task.prompt, &results, &first.env.settings.texts);
         let mut env = Environment::clone(&first.env);
         env.tools.clear();
         env.backoff.clone_from(&self.backoff);
@@ -313,15 +317,15 @@ impl AgentGroup {
     fn progress(&self, agent: &Agent, text: &str) -> Option<ParentNotice> {
         let number = 1 + self.children.iter().position(|child| child.agent == *agent)?;
         match (self.children.len(), &self.results) {
-            (_, Some(_)) => self.told(&format!("synthesis: {text}")),
-            (1, None) => self.told(text),
-            (count, None) => self.told(&format!("task {number} of {count}: {text}")),
+            (_, Some(_)) => self.progress_notice(&format!("synthesis: {text}")),
+            (1, None) => self.progress_notice(text),
+            (count, None) => self.progress_notice(&format!("task {number} of {count}: {text}")),
         }
     }
 
     /// A tool use that was told to stop says nothing more.
-    fn told(&self, text: &str) -> Option<ParentNotice> {
-        self.stop.is_none().then(|| ParentNotice(Input::ToolProgress { run: self.run, text: text.into() }))
+    fn progress_notice(&self, text: &str) -> Option<ParentNotice> {
+        self.stop.is_none().then(|| ParentNotice(Input::ToolProgress { run: self.run, text: text.into(), kind: None }))
     }
 }
 
@@ -350,7 +354,7 @@ impl ChildAgent {
         env.settings.session.task_budget = None;
         env.settings.session.changes.clear(); // they are about the root's requests
         env.settings.session.host_messages.clear();
-        env.settings.session.tool_use_summaries = None; // whoever looks on sees the root's turns
+        env.settings.session.tool_use_summaries = None; // consumers see the root's turns
         Self { agent, env: Arc::new(env), session: Session::default(), tool_uses: 0, said: None, is_over: false }
     }
 

@@ -1,4 +1,4 @@
-//! What answers cost, and what may be spent (S-10).
+//! The cost of answers, and the budgets (S-10).
 //!
 //! ```text
 //!   usage of one answer + model + date ──> price table ──> nano-dollars
@@ -13,9 +13,13 @@ mod prices;
 
 pub use date::{Date, DateError, PRICES_AS_OF};
 pub use money::{MoneyError, NanoUsd};
-pub use prices::{PriceRow, PriceTable, PriceTableError, TokenPrices};
+pub use prices::{PriceRow, PriceTable, TokenPrices};
 
 use crate::wire::usage::Usage;
+
+/// The older name of the error.
+#[deprecated(note = "the error is `reenact::engine::data_file::DataFileError`")]
+pub type PriceTableError = super::data_file::DataFileError;
 
 /// How an answer is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

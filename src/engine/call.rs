@@ -7,7 +7,7 @@
 //!             └── go_on ─────────────── Abandoned           <── it failed after something was
 //! ```
 //!
-//! No attempt is made but by the owner ([`ApiCall::make`]), who knows whether there is money for it (S-10).
+//! Only the owner makes an attempt ([`ApiCall::make`]): it knows whether the budget allows it (S-10).
 //!
 //! A streamed answer and one that comes whole leave this machine as the same blocks. Whether a failure is repeated is a pure function
 //! in [`retry`](super::retry); how is in [`attempts`]. What only the owner can decide goes up as a [`CallVerdict`]; the report of each
@@ -50,7 +50,7 @@ const RETRY_TIMER: u32 = 1;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiCall {
     id: RequestId,
-    /// Which attempt was the call's first: one that takes over from another goes on counting.
+    /// Which attempt was the call's first: one that takes over from another continues counting.
     first_attempt: u32,
     request: Arc<Request>,
     urgency: CallUrgency,
@@ -122,7 +122,7 @@ pub(crate) enum CallVerdict {
         /// What the last attempt failed with.
         failure: AttemptFailure,
     },
-    /// A stream broke after blocks of it were handed up (R-11): the owner forgets them (Q-20), then lets the call [go on](ApiCall::go_on).
+    /// A stream broke after blocks of it were handed up (R-11): the owner forgets them (Q-20), then lets the call [continue](ApiCall::go_on).
     Abandoned(AttemptFailure),
 }
 
@@ -155,7 +155,7 @@ pub(crate) struct CompletedAnswer {
 }
 
 impl ApiCall {
-    /// A call whose first attempt is due, as the one that `id` says: a call that takes over from another one goes on with its numbers.
+    /// A call whose first attempt is due, as the one that `id` says: a call that takes over from another one continues with its numbers.
     pub(crate) fn open(
         env: &Environment,
         now: Time,
@@ -255,7 +255,7 @@ impl ApiCall {
         self.since
     }
 
-    /// What later calls go on from.
+    /// What later calls continue from.
     pub(crate) fn standing(&self) -> CallStanding {
         CallStanding { overloads: self.history.overloads, speed: self.standing.speed }
     }
@@ -300,7 +300,7 @@ impl ApiCall {
         let CallState::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
         if let Some(alarm) = &mut self.alarm {
-            alarm.hear(now);
+            alarm.on_event(now);
         }
         let mut notes = Vec::new();
         let step = assembler.on_event(event, &mut notes);
@@ -367,7 +367,7 @@ impl ApiCall {
                 let body = body.clone();
                 return self.on_whole_answer(env, now, &body, effects);
             }
-            (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::of_answer(*status, headers, body),
+            (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::from_answer(*status, headers, body),
             (_, how) => cut_short(how),
         };
         self.fail(env, now, failure, effects)
@@ -378,17 +378,17 @@ impl ApiCall {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
-        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
+        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.on_timer(now));
         match rung {
-            None | Some(watchdog::WatchdogSignal::Early) => CallVerdict::Pending,
-            Some(watchdog::WatchdogSignal::Again { at, warning }) => {
+            None | Some(watchdog::WatchdogSignal::StaleTimer) => CallVerdict::Pending,
+            Some(watchdog::WatchdogSignal::Rearmed { at, warning }) => {
                 if let Some(text) = warning {
                     effects.push(Effect::Emit(Emission::Warning { text }));
                 }
                 effects.push(Effect::SetTimer { timer, at });
                 CallVerdict::Pending
             }
-            Some(watchdog::WatchdogSignal::TooLong(failure)) => {
+            Some(watchdog::WatchdogSignal::Expired(failure)) => {
                 self.alarm = None;
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
@@ -405,7 +405,7 @@ impl ApiCall {
         let CallState::Refreshing(failure) = &self.state else { return CallVerdict::Pending };
         let failure = failure.clone();
         if !ok {
-            return self.give_up(now, failure, Some("no new credentials were to be had"));
+            return self.give_up(now, failure, Some("no new credentials were available"));
         }
         self.attempt_at_once(env, now, &failure, effects);
         CallVerdict::Pending

@@ -6,12 +6,12 @@
 //!          └──> Blocked                    over the hard limit, and nothing is left that could help (Q-5)
 //! ```
 //!
-//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`autocompact`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a pure
-//! function, [`cascade`](mod@cascade) carries it out and reports, and [`rounds`] says where a conversation may be cut at all (C-7).
+//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`autocompact`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a
+//! pure function, [`cascade`](mod@cascade) carries it out and reports, and [`rounds`] says where a conversation may be cut at all (C-7).
 //!
 //! Its owner calls, in this order: [`cascade`] before each request; [`on_answer`] with each answer; [`Compaction::start`] and
-//! [`Compaction::step`] when the model is to summarise; [`CompactionTracking::on_done`] or [`CompactionTracking::on_failed`] when that is over, and after a failure
-//! [`after_failure`] in the cascade's place.
+//! [`Compaction::step`] when the model is to summarise; [`CompactionTracking::on_done`] or [`CompactionTracking::on_failed`] when that is over, and
+//! after a failure [`after_failure`] in the cascade's place.
 
 mod autocompact;
 mod cascade;
@@ -38,7 +38,9 @@ pub(crate) use reactive::{TokenExcess, excess};
 use super::contract::{Effect, Effects};
 use super::conversation::Conversation;
 use super::emission::{CompactTrigger, Emission};
+use super::settings::Environment;
 use crate::prelude::*;
+use crate::wire::usage::Usage;
 
 /// What a session remembers of compactions, from request to request and from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +53,8 @@ pub(crate) struct CompactionTracking {
     dead: Vec<Arc<str>>,
     /// Whether the user knows that the context comes near the window.
     has_warned: bool,
+    /// Whether the user knows that the context has passed the window and that nothing is done about it.
+    has_told_excess: bool,
     /// The last compaction, if there was one.
     last: Option<LastCompaction>,
 }
@@ -93,9 +97,9 @@ impl CompactionTracking {
 
     /// A compaction helped: tracking begins anew (C-4).
     pub(crate) fn on_done(&mut self, compacted: &SuccessfulCompaction) {
-        let reactively_compacted = self.reactively_compacted;
+        let Self { reactively_compacted, has_told_excess, .. } = *self;
         let last = Some(LastCompaction { id: compacted.id.clone(), turns: 0 });
-        *self = Self { reactively_compacted, last, ..Self::default() };
+        *self = Self { reactively_compacted, has_told_excess, last, ..Self::default() };
     }
 
     /// A compaction failed. One that the user asked for opens no circuit breaker: the user sees it fail.
@@ -104,7 +108,13 @@ impl CompactionTracking {
     }
 }
 
-/// The API has answered: what it says that it left out is told (C-2). `cleared` is [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
+/// The API has counted the context of an answer. Where compaction is off, a context that passes the window is noted (C-4).
+pub(crate) fn on_count(env: &Environment, model: &str, usage: &Usage, tracking: &mut CompactionTracking, effects: &mut Effects) {
+    cascade::tell_excess(env, model, || usage.context_tokens().unwrap_or(0), tracking, effects);
+}
+
+/// The API answered: the cleared tokens that it reports are emitted (C-2). `cleared` is
+/// [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
 pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut Effects) {
     let (Some(tokens), Some(edit)) = (cleared, conversation.edit_mut()) else { return };
     if let Some((tool_use_ids, tokens_freed)) = Arc::make_mut(edit).on_applied(tokens) {

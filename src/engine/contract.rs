@@ -1,4 +1,4 @@
-//! The contract between an engine and whoever drives it (public, versioned).
+//! The contract between an engine and its driver (public, versioned).
 //!
 //! An engine is a value. The driver calls [`Engine::step`] with the current virtual time and one [`Input`]; the engine answers by
 //! pushing [`Effect`]s into the sink that it is handed, and when `step` returns nothing is left queued inside. A recording of a
@@ -48,7 +48,7 @@ use core::fmt;
 use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
-pub use input::{AnswerEnd, Catalogue, FailureCause, Input, StagedSummary, ToolOutcome};
+pub use input::{AnswerEnd, Catalogue, FailureCause, Input, ProgressKind, StagedSummary, ToolOutcome};
 pub(crate) use names::original_id;
 pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 

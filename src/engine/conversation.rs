@@ -1,7 +1,7 @@
 //! The conversation as a session keeps it: items with names, of which requests are a projection (N-7).
 //!
 //! An item is what no compaction may take apart: one whole answer of the model (all its blocks), all results of a turn, one message of the
-//! user. So half of an answer cannot be kept (C-7), and what is dropped, cleared or summarised is said by name.
+//! user. So half of an answer cannot be kept (C-7), and dropped, cleared or summarised items are reported by name.
 //!
 //! ```text
 //!   p1   p1.r1.a1   p1.r1.a1.results   p1.r2.a1        items: the store
@@ -9,7 +9,7 @@
 //!   user                               assistant       messages of the next request
 //! ```
 //!
-//! The store also remembers what the API counted, and corrects that by whatever is taken out of it later: an estimate that starts from the last
+//! The store also remembers what the API counted, and subtracts everything that is taken out later: an estimate that starts from the last
 //! answer's usage could not see it otherwise (C-1, C-4).
 
 mod count;
@@ -47,18 +47,18 @@ pub(crate) struct Conversation {
     collapses: Vec<Arc<CollapsedSpan>>,
     /// Dead items that the store keeps and requests leave out, by name (C-1, without replay).
     hidden: Vec<Arc<str>>,
-    /// What the API is told to clear (C-2, cached).
+    /// The results that the API should clear (C-2, cached).
     edit: Option<Arc<CacheEdit>>,
     /// Whether the user had all forgotten (S-3).
     is_cleared: bool,
 }
 
-/// One thing that was said.
+/// One item of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConversationItem {
     /// Its name: made of lineage, never used twice.
     pub(crate) name: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: ItemKind,
     /// As it is sent.
     pub(crate) message: Arc<Message>,
@@ -74,7 +74,7 @@ pub(crate) struct ConversationItem {
 pub(crate) enum ItemKind {
     /// From before this session.
     Earlier,
-    /// What the user said.
+    /// The user's message.
     Prompt,
     /// What the engine says in the user's name.
     Hidden,
@@ -113,21 +113,21 @@ impl ConversationItem {
         tokens::blocks(&self.message.content)
     }
 
-    /// Whether the model said it.
+    /// Whether it comes from the model.
     pub(crate) fn is_answer(&self) -> bool {
         self.message.role == Role::Assistant
     }
 }
 
 impl Conversation {
-    /// Goes on from an earlier session, if nothing was said yet. What was staged before the first prompt stays staged.
+    /// Continues an earlier session, if the conversation is empty. Collapses that were staged before the first prompt stay staged.
     pub(crate) fn begin(&mut self, history: &[Arc<Message>], neighbours: NeighbourMerging) {
         if self.items.is_empty() && !self.is_cleared {
             self.items = Self::earlier(history, neighbours).items;
         }
     }
 
-    /// Forgets all, and what was said in an earlier session, too.
+    /// Forgets all, also the messages of an earlier session.
     pub(crate) fn clear(&mut self) {
         *self = Self { is_cleared: true, ..Self::default() };
     }
@@ -199,13 +199,13 @@ impl Conversation {
         messages
     }
 
-    /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
+    /// The request for it, with the results that the API should clear (C-2). A request that is made from [`Self::messages`] lacks it.
     pub(crate) fn request(&self, frame: &RequestFrame, raised_cap: Option<u64>) -> Request {
         let request = self.with_edit(frame.request(&self.messages(frame.neighbours()), raised_cap));
         if self.lacks_thinking() { without_thinking_budget(request) } else { request }
     }
 
-    /// The same request with what the API is told to clear.
+    /// The same request with the results that the API should clear.
     pub(crate) fn with_edit(&self, request: Request) -> Request {
         match &self.edit {
             Some(edit) => edit.added_to(request),
@@ -219,11 +219,11 @@ impl Conversation {
         let mut at = 0;
         for collapse in &self.collapses {
             let Some(span) = self.span(&collapse.staged) else { continue };
-            view.extend((at..span.start).filter_map(|index| self.seen(index)));
+            view.extend((at..span.start).filter_map(|index| self.visible_piece(index)));
             at = span.end;
             view.push(VisiblePiece { span, item: collapse.item.clone() });
         }
-        view.extend((at..self.items.len()).filter_map(|index| self.seen(index)));
+        view.extend((at..self.items.len()).filter_map(|index| self.visible_piece(index)));
         view
     }
 
@@ -321,7 +321,7 @@ impl Conversation {
         (from <= to).then_some(from..to + 1)
     }
 
-    /// What the API is told to clear (C-2, cached).
+    /// The results that the API should clear (C-2, cached).
     pub(crate) fn edit_mut(&mut self) -> &mut Option<Arc<CacheEdit>> {
         &mut self.edit
     }
@@ -354,7 +354,7 @@ impl Conversation {
     }
 
     /// An item as requests see it; `None` for one that they leave out.
-    fn seen(&self, index: usize) -> Option<VisiblePiece> {
+    fn visible_piece(&self, index: usize) -> Option<VisiblePiece> {
         (!self.is_hidden(index)).then(|| VisiblePiece { span: index..index + 1, item: self.items[index].clone() })
     }
 

@@ -61,7 +61,7 @@ pub(crate) mod taken {
         TAKEN.take().unwrap_or_default()
     }
 
-    /// Whether somebody wanted to know.
+    /// Whether edges are noted.
     pub(super) fn note(machine: &'static str, from: &'static str, by: &str, to: &'static str) -> bool {
         TAKEN.with_borrow_mut(|taken| taken.as_mut().map(|taken| taken.insert((machine, from, by.into(), to)))).is_some()
     }

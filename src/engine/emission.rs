@@ -1,4 +1,4 @@
-//! What comes out of an agent: messages for whoever uses it. Notes that only a transcript shows are in [`note`](Note).
+//! The output of an agent: messages for its consumers. Notes that only a transcript shows are in [`note`](Note).
 //!
 //! Every name here is derived from lineage: a message's uuid says prompt, request, attempt and block.
 
@@ -9,7 +9,7 @@ pub use note::{AttemptReport, CompactionLevel, Note, PipelineStep, SessionPhase,
 use serde::{Deserialize, Serialize};
 
 use super::budget::NanoUsd;
-use super::contract::{RequestId, Terminal, ToolRun};
+use super::contract::{ProgressKind, RequestId, Terminal, ToolRun};
 use super::hook::HookRun;
 use super::permission::PermissionMode;
 use super::time::{Micros, Time};
@@ -24,7 +24,7 @@ use crate::wire::usage::Usage;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Emission {
-    /// `system/init`: what the session works with (S-4).
+    /// `system/init`: the surroundings of the session (S-4).
     Init {
         /// Which prompt.
         prompt: u32,
@@ -72,8 +72,14 @@ pub enum Emission {
         run: ToolRun,
         /// The tool use.
         tool_use_id: Arc<str>,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
+        /// Where it says it, if that is known (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ProgressKind>,
+        /// Its own name and time, where consumers want details (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<ProgressDetails>,
     },
     /// The set of tool uses in progress changed (T-10).
     InProgress {
@@ -82,18 +88,18 @@ pub enum Emission {
     },
     /// The answer to "may the user interrupt now?" changed: something executes, and all of it stops when told to (T-18).
     Interruptible(bool),
-    /// The user interrupted, said as a user message.
+    /// The user interrupted: a user message that says so.
     Interrupted {
         /// Which prompt.
         prompt: u32,
-        /// What the message says.
+        /// The message's text.
         text: Arc<str>,
     },
     /// A message that was submitted while tools ran is part of the conversation now (S-7, Q-18).
     QueuedCommand {
         /// Its number: it will not become a prompt of its own.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// A failed attempt will be repeated. Emitted before the wait.
@@ -110,16 +116,16 @@ pub enum Emission {
         status: Option<u16>,
         /// The kind of error.
         kind: Arc<str>,
-        /// What was said.
+        /// The message.
         text: Arc<str>,
     },
-    /// A hidden user message: the model reads it, nobody wrote it (Q-15, Q-16, Q-17, S-9).
+    /// A hidden user message: the engine wrote it for the model (Q-15, Q-16, Q-17, S-9).
     Hidden {
         /// Its name in the conversation.
         uuid: Arc<str>,
         /// Why it is there: the transition or the hook that made it.
         why: Arc<str>,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
     },
     /// Another model takes over for the rest of the prompt.
@@ -178,24 +184,24 @@ pub enum Emission {
     HookContext {
         /// Which hook.
         hook: HookRun,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
     },
     /// A slash command answers without the model (S-5).
     LocalOutput {
         /// Which prompt.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
     },
-    /// What the user said, said again for consumers that want the whole conversation (S-11).
+    /// The user's message, repeated for consumers that want the whole conversation (S-11).
     UserPrompt {
         /// Which prompt.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
-    /// A long wait goes on.
+    /// A long wait continues.
     Heartbeat {
         /// The attempt that failed.
         id: RequestId,
@@ -213,7 +219,7 @@ pub enum Emission {
         /// Why.
         reason: Arc<str>,
     },
-    /// What the session is busy with, for consumers that want to know (S-11: status reports).
+    /// The current activity of the session, for consumers (S-11: status reports).
     Status {
         /// A word: `requesting`, `compacting` or `idle`. It holds until the next one.
         status: Arc<str>,
@@ -230,7 +236,7 @@ pub enum Emission {
     },
     /// The last message of a prompt (S-8).
     Result(Box<ResultMessage>),
-    /// What a turn's tools did, in a line (S-7: tool-use summaries).
+    /// One line about a turn's tools (S-7: tool-use summaries).
     ToolUseSummary {
         /// The line.
         text: Arc<str>,
@@ -253,7 +259,7 @@ pub enum Emission {
         /// Whether it had answered; otherwise it was stopped, or its time was up.
         answered: bool,
     },
-    /// What a level of compaction did, or why it did nothing (S-11: verbose).
+    /// The effect of a level of compaction, or why it did nothing (S-11: verbose).
     CompactionReport {
         /// Which level.
         level: CompactionLevel,
@@ -268,14 +274,23 @@ pub enum Emission {
     },
 }
 
-/// What a session works with beside model and tools (S-4).
+/// Which progress of a tool this is, and when it came (T-32).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgressDetails {
+    /// Own name, derived from the tool run.
+    pub id: Arc<str>,
+    /// How long after the start of the call.
+    pub after: Micros,
+}
+
+/// The surroundings of a session beside model and tools (S-4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSurroundings {
     /// The servers that tools come from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Arc<str>>,
-    /// What happens to what no rule decides, where permissions are set.
+    /// The handling of calls without a deciding rule, where permissions are set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<PermissionMode>,
     /// Skills, as looked up.
@@ -304,7 +319,7 @@ pub enum CompactTrigger {
     Auto,
     /// The user asked for it.
     Manual,
-    /// The API said that the prompt is too long.
+    /// The API refused the prompt as too long.
     Reactive,
 }
 
@@ -332,7 +347,7 @@ pub struct AssistantMessage {
     pub model: Arc<str>,
     /// The block.
     pub block: Block,
-    /// What kind of error this is, if it is one.
+    /// The kind of the error, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Arc<str>>,
 }
@@ -348,6 +363,12 @@ pub struct UserMessage {
     pub answers: Arc<str>,
     /// The result block.
     pub block: Block,
+    /// What the tool gave in a form of its own, which the model does not see (T-32).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Json>,
+    /// How long the call took, where consumers want details (T-32); `None` for what was not called, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Micros>,
 }
 
 /// How a prompt went, in one message (S-8).
@@ -375,18 +396,18 @@ pub struct ResultMessage {
     pub usage: Usage,
     /// The same by model, in the order of first use.
     pub usage_by_model: Vec<(Arc<str>, Usage)>,
-    /// What went wrong.
+    /// The problem.
     pub errors: Vec<Arc<str>>,
-    /// What the prompt cost (S-10).
+    /// The cost of the prompt (S-10).
     #[serde(default)]
     pub cost: NanoUsd,
     /// The same by model, in the order of first use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost_by_model: Vec<(Arc<str>, NanoUsd)>,
-    /// What the structured-output tool was given (S-9).
+    /// The input of the structured-output tool (S-9).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Json>,
-    /// What the user should know of the figures.
+    /// Warnings about the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Arc<str>>,
     /// The tool uses that were not permitted, in order (S-1).

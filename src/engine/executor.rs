@@ -7,7 +7,8 @@
 //! ```
 //!
 //! One entry per tool use, in order of arrival. What may run beside others is [`class`], who may start is [`admission`], what may come out is
-//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of its run.
+//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of
+//! its run.
 
 pub(crate) mod abort;
 mod admission;
@@ -24,12 +25,13 @@ mod tree;
 use abort::AbortScopes;
 use admission::{AdmissionSlot, ConcurrencyClass};
 use entry::{EntryState, ToolEntry};
+use input::InputAuthor;
 use ordering::OrderingStage;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
 pub(crate) use tree::TreeLoad;
 
-use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
+use super::contract::{Effect, Effects, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
 use super::emission::{AssistantMessage, Emission, Note, PermissionDenial, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
@@ -38,7 +40,7 @@ use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
 
-/// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time; the owner sets it (O-27).
+/// The timer that ends the grace of stopping tools. Which ones is a matter of the time; the owner sets it (O-27).
 pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };
 
 /// Runs one answer's tools.
@@ -53,7 +55,7 @@ pub(crate) struct Executor {
     yielded: u32,
     in_progress: Vec<Arc<str>>,
     interruptible: bool,
-    /// Tool uses that were not permitted, as long as nobody asked for them (S-1).
+    /// Tool uses that were not permitted, until they are reported (S-1).
     denials: Vec<PermissionDenial>,
 }
 
@@ -73,7 +75,7 @@ pub(crate) struct ToolEvent {
 }
 
 impl ToolEvent {
-    /// Tool uses were handed in about which nobody has answered.
+    /// Tool uses without a permission answer were handed in.
     pub(crate) fn by_nobody(self) {
         assert!(self.abort.is_none(), "nobody who could abort the query was asked yet");
     }
@@ -101,7 +103,7 @@ impl Executor {
         let settings = &scope.env.settings;
         match entry.why_aborted(&self.aborts, settings) {
             // T-13: the scope stays aborted for the executor's life.
-            Some(reason) if !entry.has_a_turn(settings) => entry.complete_aborted(&reason, scope.effects),
+            Some(reason) if !entry.has_a_turn(settings) => entry.complete_aborted(scope.env, &reason, scope.effects),
             _ if entry.batch.is_some() => entry.complete_unknown(scope.env, scope.effects),
             _ => (),
         }
@@ -128,15 +130,15 @@ impl Executor {
     }
 
     /// Takes progress of a run; it is emitted with the next pass, or at once if the settings say so (T-6, Q-9).
-    pub(crate) fn on_progress(&mut self, settings: &Settings, run: ToolRun, text: &Arc<str>, effects: &mut Effects) {
+    pub(crate) fn on_progress(&mut self, scope: &mut PipelineScope<'_>, run: ToolRun, text: &Arc<str>, kind: Option<ProgressKind>) {
         let Some(entry) = self.entries.iter_mut().find(|entry| entry.run == run && entry.is_called()) else { return };
-        entry.progress.push(text.clone());
-        if settings.result_delivery == ResultDelivery::AtOnce {
-            self.emit_completed(settings, effects);
+        entry.report_progress(scope.env, scope.now, text, kind);
+        if scope.env.settings.result_delivery == ResultDelivery::AtOnce {
+            self.emit_completed(&scope.env.settings, scope.effects);
         }
     }
 
-    /// Whether [`Self::on_input`] is the one to tell of this: whatever comes back from a tool use's pipeline, and the timers of both.
+    /// Whether this input belongs to [`Self::on_input`]: all answers for a tool use's pipeline, and the timers of both.
     pub(crate) fn is_for(input: &Input) -> bool {
         match input {
             Input::HookEnded { hook, .. } => matches!(hook.subject, HookSubject::Tool(_)),
@@ -232,12 +234,21 @@ impl Executor {
 
     /// Brings one entry further; why the query is aborted, if it is.
     fn advance(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
+        if matches!(input, Input::ToolEnded { .. }) && self.entries[index].is_running() {
+            self.entries[index].note_end(scope.env, scope.now);
+        }
+        let abort = self.advance_entry(scope, index, input);
+        self.entries[index].note_call(scope.now);
+        abort
+    }
+
+    fn advance_entry(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
         let ToolEntry { state, heard, has_run, .. } = &mut self.entries[index];
         *has_run |= matches!((&*state, input), (EntryState::Executing(_), Input::ToolEnded { .. }));
         match state {
             EntryState::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
                 let reason = reason.clone();
-                self.entries[index].complete_aborted(&reason, scope.effects);
+                self.entries[index].complete_aborted(scope.env, &reason, scope.effects);
                 None
             }
             // It is to stop, and should not wait for anybody.
@@ -295,7 +306,7 @@ impl Executor {
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: TreeLoad) -> Vec<usize> {
-        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Over).and_then(|entry| entry.batch) else {
+        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Finished).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, AdmissionSlot::Executing));
@@ -312,25 +323,26 @@ impl Executor {
     fn start(&mut self, scope: &mut PipelineScope<'_>, position: usize) -> Option<Arc<str>> {
         let entry = &mut self.entries[position];
         if let Some(reason) = entry.why_aborted(&self.aborts, &scope.env.settings) {
-            entry.complete_aborted(&reason, scope.effects); // its turn to be answered (T-15a)
+            entry.complete_aborted(scope.env, &reason, scope.effects); // its turn to be answered (T-15a)
             return None;
         }
         entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
-            let answer = problem.answer(&entry.tool_use.name);
+            let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
             return self.finish(scope, position, PipelineEnd { outcome: Arc::new(answer), denial: None });
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
         entry.to("admitted", EntryState::Executing(Box::new(pipeline)));
+        entry.note_call(scope.now);
         match verdict {
             PipelineVerdict::Running => None,
             PipelineVerdict::Done(done) => self.finish(scope, position, done),
         }
     }
 
-    /// Tells consumers what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
+    /// Emits what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
     fn report(&mut self, effects: &mut Effects) {
         let started = |entry: &&ToolEntry| match entry.state {
             EntryState::Executing(_) | EntryState::Stopping { .. } => true,
@@ -375,7 +387,7 @@ impl Executor {
 fn context_change(run: ToolRun, class: ConcurrencyClass, outcome: &ToolOutcome, effects: &mut Effects) -> Option<Arc<str>> {
     let change = outcome.context_change.clone()?;
     if class == ConcurrencyClass::Safe {
-        let text = format!("safe tool {run} returned a context change, which is not applied: {change}");
+        let text = format!("safe tool {run} returned a context change; it is not applied: {change}");
         effects.push(Effect::Note(Note::Defect { id: run.request, name: "safe-tool-changes-context".into(), text: text.into() }));
         return None;
     }

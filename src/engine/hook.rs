@@ -33,44 +33,30 @@ impl HookDefinition {
     pub const TIMEOUT: Micros = Micros::from_secs(60);
 }
 
-/// The points at which hooks run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookEvent {
-    /// Before a tool is called (T-23).
-    PreToolUse,
-    /// After a call that went well (T-26).
-    PostToolUse,
-    /// After a call that failed (T-26).
-    PostToolFailure,
-    /// Before a prompt would end well.
-    Stop,
-    /// Before the conversation is compacted (C-4).
-    PreCompact,
-    /// After that (C-4).
-    PostCompact,
+words! {
+    /// The points at which hooks run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum HookEvent {
+        /// Before a tool is called (T-23).
+        PreToolUse = "pre_tool_use",
+        /// After a call that went well (T-26).
+        PostToolUse = "post_tool_use",
+        /// After a call that failed (T-26).
+        PostToolFailure = "post_tool_failure",
+        /// Before a prompt would end well.
+        Stop = "stop",
+        /// Before the conversation is compacted (C-4).
+        PreCompact = "pre_compact",
+        /// After that (C-4).
+        PostCompact = "post_compact",
+    }
 }
 
 impl HookEvent {
-    /// All of them, in the order in which they can happen.
-    pub const ALL: [Self; 6] =
-        [Self::PreToolUse, Self::PostToolUse, Self::PostToolFailure, Self::Stop, Self::PreCompact, Self::PostCompact];
-
     /// Whether such hooks are asked about a tool.
     pub fn is_about_a_tool(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PostToolUse | Self::PostToolFailure)
-    }
-
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PreToolUse => "pre_tool_use",
-            Self::PostToolUse => "post_tool_use",
-            Self::PostToolFailure => "post_tool_failure",
-            Self::Stop => "stop",
-            Self::PreCompact => "pre_compact",
-            Self::PostCompact => "post_compact",
-        }
     }
 }
 
@@ -79,11 +65,11 @@ impl HookEvent {
 pub struct HookRun {
     /// Its position among the environment's hooks, from 0.
     pub hook: u32,
-    /// What it runs for.
+    /// Its subject.
     pub subject: HookSubject,
 }
 
-/// What a hook runs for.
+/// The subject of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookSubject {
@@ -95,7 +81,7 @@ pub enum HookSubject {
     Compaction(RequestId),
 }
 
-/// What a hook is told.
+/// The input of a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookInput {
     /// When it runs.
@@ -105,19 +91,19 @@ pub struct HookInput {
     pub tool: Option<Arc<str>>,
     /// The tool's input, or what else there is to know, as one JSON value.
     pub data: Json,
-    /// Whether the turn goes on because a stop hook objected before.
+    /// Whether the turn continues because a stop hook objected before.
     #[serde(default)]
     pub stop_hook_active: bool,
 }
 
-/// What a hook said. By default it is silent.
+/// The outcome of a hook. By default it is silent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HookOutcome {
     /// Its decision: about a tool use; `Deny` from a stop hook means that it objects to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<PermissionWord>,
-    /// Why; what the model is told.
+    /// The reason, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
     /// The tool's input as the hook wants it: one JSON object.
@@ -126,7 +112,7 @@ pub struct HookOutcome {
     /// Something that the model should know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Arc<str>>,
-    /// The turn should not go on, and why ("prevent continuation").
+    /// The turn should not continue, and why ("prevent continuation").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Arc<str>>,
     /// The hook itself failed, which stops nothing.

@@ -96,7 +96,7 @@ impl BoundaryLog {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
     /// There is no header line.
-    #[error("line 1: this is no boundary log: it has no `reenact_log`; `reenact run SCENARIO --log FILE` writes one")]
+    #[error("line 1: this is not a boundary log: it has no `reenact_log`; `reenact run SCENARIO --log FILE` writes one")]
     NoHeader,
     /// A newer program wrote it.
     #[error(
@@ -113,7 +113,7 @@ pub enum ReplayError {
     Line {
         /// Which, from 1.
         line: usize,
-        /// What the parser says.
+        /// The error of the parser.
         problem: String,
     },
     /// The engine did something else.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
-/// What a tool says of an input before it runs (T-22, T-24).
+/// A tool's own check of an input before it runs (T-22, T-24).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCheck {
@@ -28,33 +28,21 @@ pub struct ToolCheck {
     pub suggestions: Vec<Arc<str>>,
 }
 
-/// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionWord {
-    /// It may.
-    Allow,
-    /// A person decides.
-    Ask,
-    /// It may not.
-    Deny,
-}
-
-impl PermissionWord {
-    /// All of them, the mildest first.
-    pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
-
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
+words! {
+    /// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PermissionWord {
+        /// It may.
+        Allow = "allow",
+        /// A person decides.
+        Ask = "ask",
+        /// It may not.
+        Deny = "deny",
     }
 }
 
-/// What the person says (T-24).
+/// The person's answer (T-24).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionAnswer {
@@ -67,7 +55,7 @@ pub enum PermissionAnswer {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rules: Vec<Arc<str>>,
     },
-    /// It may not; the turn goes on.
+    /// It may not; the turn continues.
     Refuse {
         /// Why.
         reason: Arc<str>,
@@ -83,7 +71,7 @@ pub enum PermissionAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionSettings {
-    /// What happens to what no rule decides.
+    /// The handling of calls without a deciding rule.
     pub mode: PermissionMode,
     /// The rules, in the order in which they are written.
     pub rules: Vec<PermissionRule>,
@@ -91,76 +79,47 @@ pub struct PermissionSettings {
     pub directories: Vec<Arc<str>>,
 }
 
-/// P-1: what happens to what no rule decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionMode {
-    /// A person is asked.
-    #[default]
-    Default,
-    /// Edits inside the working directories may happen; for the rest a person is asked.
-    AcceptEdits,
-    /// Only what reads may happen.
-    Plan,
-    /// Everything may happen but what a rule denies.
-    Bypass,
-}
-
-impl PermissionMode {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::Bypass];
-
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::AcceptEdits => "accept_edits",
-            Self::Plan => "plan",
-            Self::Bypass => "bypass",
-        }
+words! {
+    /// P-1: the handling of calls without a deciding rule.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PermissionMode default Default {
+        /// A person is asked.
+        Default = "default",
+        /// Edits inside the working directories may happen; for the rest a person is asked.
+        AcceptEdits = "accept_edits",
+        /// Only tools that read may run.
+        Plan = "plan",
+        /// All calls may run, except those that a rule denies.
+        Bypass = "bypass",
     }
 }
 
 /// `Tool` or `Tool(pattern)`, with a word and where it comes from (P-1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionRule {
-    /// What it says.
+    /// Its content.
     pub word: PermissionWord,
     /// What it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
     pub about: Arc<str>,
-    /// Who says it.
+    /// Its source.
     pub source: RuleSource,
 }
 
-/// Who says a rule, the highest rank first (P-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleSource {
-    /// Whoever administers the machine: such a rule decides.
-    Policy,
-    /// The command line, and answers of the person during the session.
-    CommandLine,
-    /// The project's settings of this user.
-    Local,
-    /// The project's settings.
-    Project,
-    /// The user's settings.
-    #[default]
-    User,
-}
-
-impl RuleSource {
-    /// All of them, the highest rank first.
-    pub const ALL: [Self; 5] = [Self::Policy, Self::CommandLine, Self::Local, Self::Project, Self::User];
-
-    /// The word that scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::CommandLine => "command_line",
-            Self::Local => "local",
-            Self::Project => "project",
-            Self::User => "user",
-        }
+words! {
+    /// The source of a rule, the highest rank first (P-1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RuleSource default User {
+        /// The administrator of the machine: such a rule decides.
+        Policy = "policy",
+        /// The command line, and answers of the person during the session.
+        CommandLine = "command_line",
+        /// The project's settings of this user.
+        Local = "local",
+        /// The project's settings.
+        Project = "project",
+        /// The user's settings.
+        User = "user",
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! Tools run while the model still streams, so the executor lives in all open states. What is decided is a pure function in a file of
 //! its own: what follows an answer in [`answer_decision`], recoveries in [`prompt_too_long`] and [`output_limit`], the nudge in [`token_budget`].
-//! What is done about it stands beside the decision. After the terminal nothing more comes out: a late input finds `Finished`
+//! The reaction stands beside the decision. After the terminal nothing more comes out: a late input finds `Finished`
 //! and is dropped.
 
 mod abort;
@@ -59,7 +59,7 @@ use crate::wire::usage::Usage;
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<RequestFrame>,
-    /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
+    /// What continues from prompt to prompt: the conversation that the next request carries, among others.
     carried: SessionMemory,
     chain: RecoveryChain,
     /// Summarising requests of this prompt that were too long themselves: the same is not asked again.
@@ -68,7 +68,7 @@ pub(crate) struct Query {
     refusal_retried: bool,
     /// How often the model was asked for its structured output (S-9).
     structure_asked: u32,
-    /// Whether the turn goes on because a stop hook objected.
+    /// Whether the turn continues because a stop hook objected.
     stop_hook_active: bool,
     /// What was done to use up the turn's token budget.
     nudges: token_budget::NudgeHistory,
@@ -86,7 +86,7 @@ pub(crate) struct Query {
 struct RecoveryChain {
     /// How many paused answers came in a row.
     pauses: u32,
-    /// How often the model was asked to go on after the output limit.
+    /// How often the model was asked to continue after the output limit.
     recoveries: u32,
     /// The cap on output tokens that takes the place of the settings' one.
     raised_cap: Option<u64>,
@@ -130,7 +130,7 @@ enum QueryState {
 }
 
 impl QueryState {
-    /// The call that is over, and what it has brought. Whoever takes it out puts another state in its place.
+    /// The call that ended, with its outcome. The caller must set another state.
     fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
         match core::mem::replace(self, Self::Finished) {
             Self::Calling { call, turn } => (call, turn),
@@ -206,7 +206,7 @@ pub(crate) enum QueryBeginning {
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum QueryVerdict {
-    /// It goes on.
+    /// It continues.
     Running,
     /// It is over.
     Finished(Box<QueryOutcome>),
@@ -263,9 +263,10 @@ impl Query {
     fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
-            Input::ToolProgress { run, text } => {
+            Input::ToolProgress { run, text, kind } => {
                 if let Some(executor) = self.state.executor_mut() {
-                    executor.on_progress(&env.settings, *run, text, effects);
+                    let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
+                    executor.on_progress(scope, *run, text, *kind);
                 }
                 self.settle(env, now, effects)
             }
@@ -350,7 +351,7 @@ impl Query {
         (false, self.after_step(env, now, &before, verdict, effects))
     }
 
-    /// What concerns the call; anything else finds nobody.
+    /// Inputs of the call; other inputs are dropped.
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         self.remember_container(env, input);
         let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
@@ -433,11 +434,11 @@ impl Query {
     }
 
     /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
+    fn finish(&mut self, env: &Environment, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
         self.state = QueryState::Finished;
         self.drop_tool_summary(now, effects);
-        let errors = ending.say(self.prompt, effects).into_iter().collect();
-        if let Some(text) = ending.kept_text() {
+        let errors = ending.emit(self.prompt, &env.settings.texts, effects).into_iter().collect();
+        if let Some(text) = ending.kept_text(&env.settings.texts) {
             self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
         }
         QueryVerdict::Finished(Box::new(QueryOutcome {
@@ -449,7 +450,7 @@ impl Query {
         }))
     }
 
-    /// A query that goes on waits for something.
+    /// A query that continues waits for something.
     fn check_invariants(&self, verdict: &QueryVerdict) {
         match &self.state {
             QueryState::Calling { call, turn } => {

@@ -1,4 +1,4 @@
-//! What to do about a failed attempt: a pure function from error, attempt and settings to a decision (R-1 to R-11).
+//! The retry policy: a pure function from error, attempt and settings to a decision (R-1 to R-11).
 //!
 //! ```text
 //!   too much for the API? ──> overflow ──> the server's word ──> fast mode ──> the table ──> delay, or no limit
@@ -67,7 +67,7 @@ impl AttemptFailure {
     }
 
     /// What an answer with an error status says.
-    pub(crate) fn of_answer(status: u16, headers: &[HttpHeader], body: &str) -> Self {
+    pub(crate) fn from_answer(status: u16, headers: &[HttpHeader], body: &str) -> Self {
         let error = ApiError::read(status, headers, body.as_bytes());
         Self { reset: reset_us(headers).map(Micros), ..Self::from(&error) }
     }
@@ -76,8 +76,8 @@ impl AttemptFailure {
     pub(crate) fn too_much(&self) -> Option<RetryDecision> {
         match self.status {
             Some(400 | 413) if names_large_media(&self.message) => Some(RetryDecision::Media),
-            Some(413) => Some(RetryDecision::TooLong),
-            Some(400) if self.too_long => Some(RetryDecision::TooLong),
+            Some(413) => Some(RetryDecision::PromptTooLong),
+            Some(400) if self.too_long => Some(RetryDecision::PromptTooLong),
             _ => None,
         }
     }
@@ -136,7 +136,7 @@ pub(crate) struct CallKind {
     pub(crate) answered: bool,
     /// Whether blocks of the answer were handed up before it broke (R-11).
     pub(crate) handed_up: bool,
-    /// Who waits for it.
+    /// Its urgency.
     pub(crate) urgency: CallUrgency,
     /// Whether the attempt asked for a fast answer (R-9).
     pub(crate) fast: bool,
@@ -148,19 +148,19 @@ pub(crate) struct CallKind {
     pub(crate) thinking_budget: Option<u64>,
 }
 
-/// Who waits for a call (R-3): each call has its own, by what it is for.
+/// The urgency of a call (R-3): it follows from the purpose of the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallUrgency {
     /// The user does, or another agent: the main query, and the compaction that it waits for.
     #[default]
     Foreground,
-    /// Nobody does: a title, a suggestion, a line about tools. Such a call must not add to an overload.
+    /// No user waits: a title, a suggestion, a tool-use summary. Such a call must not add to an overload.
     Background,
 }
 
 impl CallUrgency {
     /// That of the calls that an agent's loop waits for itself.
-    pub(crate) fn of_loop(settings: &Settings) -> Self {
+    pub(crate) fn for_loop(settings: &Settings) -> Self {
         if settings.background { Self::Background } else { Self::Foreground }
     }
 }
@@ -174,7 +174,7 @@ pub(crate) struct CallHistory {
     pub(crate) polls: unattended_mode::UnattendedRetries,
     /// How many answers in a row said that the API is overloaded, this one included (R-8).
     pub(crate) overloads: u32,
-    /// Whether the last attempt failed for want of good credentials.
+    /// Whether the last attempt failed because of its credentials.
     pub(crate) just_refreshed: bool,
     /// Whether credentials were renewed by force in this call.
     pub(crate) forced_refresh: bool,
@@ -188,7 +188,7 @@ pub(crate) enum RetryDecision {
     /// The call is lost (R-6); the reason, where it is not plain from the failure.
     GiveUp(Option<String>),
     /// The prompt is too long: not an attempt's matter (Q-13).
-    TooLong,
+    PromptTooLong,
     /// An image or a document is too large: not an attempt's matter (Q-14).
     Media,
     /// Another model takes over (R-8).
@@ -255,7 +255,7 @@ fn is_broken_without_block(case: &FailedAttempt<'_>) -> bool {
     settings.nonstreaming_without_block && call.streamed && call.answered && failure.status.is_none()
 }
 
-/// R-11: a stream that began and broke, again and again, until no retry is left. Whatever breaks streams on the way may let a whole answer through.
+/// R-11: a stream that began and broke, again and again, until no retry is left. A network that breaks streams may still let a whole answer through.
 fn is_last_resort(case: &FailedAttempt<'_>) -> bool {
     let FailedAttempt { failure, call, history, settings, .. } = case;
     let is_spent = history.retries >= settings.max_retries;
@@ -324,5 +324,5 @@ fn is_transient(kind: &str) -> bool {
         "unreadable_answer",
     ];
     // An error event in the stream has no status: its kind says what it would have been.
-    connection.contains(&kind) || matches!(ErrorKind::of_type(kind), ErrorKind::Overloaded | ErrorKind::Api | ErrorKind::RateLimit)
+    connection.contains(&kind) || matches!(ErrorKind::from_type(kind), ErrorKind::Overloaded | ErrorKind::Api | ErrorKind::RateLimit)
 }

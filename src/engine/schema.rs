@@ -1,4 +1,4 @@
-//! Whether a tool's input fits its schema (T-21). The engine sees a question and an answer; who validates is a library outside the pure rooms.
+//! Whether a tool's input fits its schema (T-21). The engine sees a question and an answer; the validator is a library outside the pure rooms.
 //!
 //! Without a validator nothing is wrong with any JSON object: other input never gets here, because the assembler calls it invalid.
 
@@ -22,7 +22,7 @@ pub trait Validate: fmt::Debug + Send + Sync {
     fn problems(&self, tool: &str, input: &Json) -> Vec<SchemaProblem>;
 }
 
-/// The validator of an environment, if there is one. It follows from the tools' definitions, so it is neither compared nor written: who reads an
+/// The validator of an environment, if there is one. It follows from the tools' definitions, so it is neither compared nor written: the reader of an
 /// environment attaches it again.
 #[derive(Clone, Debug, Default)]
 pub struct Validators(Option<Arc<dyn Validate>>);
@@ -39,7 +39,7 @@ impl Validators {
         Self(Some(Arc::new(validator)))
     }
 
-    /// What is wrong with the input, each problem once, in the order of the paths whatever order the library has (D2).
+    /// The problems of the input, each once, in the order of the paths; the library's order does not matter (D2).
     pub fn problems(&self, tool: &str, input: &Json) -> Vec<SchemaProblem> {
         let mut problems = self.0.as_ref().map(|validator| validator.problems(tool, input)).unwrap_or_default();
         problems.sort();

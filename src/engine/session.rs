@@ -42,7 +42,7 @@ pub(crate) struct Session {
 
 #[derive(Clone, Debug, PartialEq)]
 enum SessionState {
-    /// Nothing to do; what the next prompt goes on from.
+    /// Nothing to do; what the next prompt continues from.
     Idle { carried: Box<SessionMemory> },
     /// What there is is looked up for a prompt (S-4).
     Starting(Box<PendingPrompt>),
@@ -83,15 +83,15 @@ impl SessionMemory {
 }
 
 impl Session {
-    /// Takes whatever happens.
+    /// Takes all inputs.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         let before = effects.len();
         self.verbose.hear(env, input, effects);
         self.take(env, now, input, effects);
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
-    /// Nobody waits any more for the result of the agent that this is (B-8). Unlike a cancel it is nothing that the user has said.
+    /// The result of this agent is no longer needed (B-8). Unlike a cancel it does not come from the user.
     pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
         match &mut self.state {
@@ -102,7 +102,7 @@ impl Session {
                 self.on_verdict(env, now, verdict, effects);
             }
         }
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
@@ -159,14 +159,14 @@ impl Session {
         }
     }
 
-    /// Somebody's message came: what is under way ends if the money is spent (S-10).
+    /// A message of some agent came: running work ends if the money is spent (S-10).
     pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.look_at_budget(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     /// What was learnt about permissions (T-11, T-24).
@@ -205,7 +205,7 @@ impl Session {
             let verdict = query.on_room(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.
@@ -275,7 +275,7 @@ impl Session {
         self.on_verdict(env, now, verdict, effects);
     }
 
-    /// The prompt that is starting. Whoever takes it out puts another state in its place.
+    /// The prompt that is starting. The caller must set another state.
     fn take_starting(&mut self) -> PendingPrompt {
         match core::mem::take(&mut self.state) {
             SessionState::Starting(starting) => *starting,
@@ -286,7 +286,7 @@ impl Session {
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
         let PendingPrompt { prompt, since, carried, .. } = self.take_starting();
-        self.finish(env, now, (prompt, since), QueryOutcome::aborted(prompt, carried, kind, effects), effects);
+        self.finish(env, now, (prompt, since), QueryOutcome::aborted(env, prompt, carried, kind, effects), effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
@@ -298,7 +298,7 @@ impl Session {
 
     fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Phase(SessionPhase::Result)));
-        let result = result::message(&env.prices, prompt, now.since(since), &outcome);
+        let result = result::message(env, prompt, now.since(since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }

@@ -1,4 +1,4 @@
-//! What an engine needs and never changes: settings and tool definitions (S-11).
+//! The constant inputs of an engine: settings and tool definitions (S-11).
 //!
 //! One immutable [`Environment`] is passed by reference to every step, so that an engine's own state stays small.
 
@@ -13,13 +13,20 @@ mod pipeline;
 mod retry;
 mod safety;
 mod session;
+mod table;
 
 pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
-pub use compaction::{CompactionSettings, MicrocompactMode};
+pub(crate) use compaction::compaction_keys;
+pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
+pub(crate) use pipeline::pipeline_keys;
+pub(crate) use retry::retry_keys;
 pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
 pub use safety::ToolSafety;
+pub(crate) use session::session_keys;
+use table::settings;
+
 pub use session::{CommandAction, OrphanedPermission, SessionSettings, SlashCommand, ThinkingSetting};
 
 use super::budget::PriceTable;
@@ -28,8 +35,10 @@ use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
 use super::schema::Validators;
+use super::texts::ModelTexts;
 use super::time::Micros;
 use super::tokenizer::Tokenizer;
+use super::windows::WindowTable;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
@@ -44,14 +53,17 @@ pub struct Environment {
     /// Hooks, in the order in which what they say is put together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookDefinition>,
-    /// The conversation that the session goes on from (S-11: starting messages).
+    /// The conversation that the session continues from (S-11: starting messages).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
     pub seed: Seed,
-    /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
+    /// The prices of answers (S-10). The shipped table is not written down with a run: it comes with the engine.
     #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
+    /// How much context models take (C-4); the shipped table comes with the engine, too.
+    #[serde(default = "WindowTable::shipped", skip_serializing_if = "WindowTable::is_shipped")]
+    pub windows: Arc<WindowTable>,
     /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backoff: BTreeMap<Arc<str>, Micros>,
@@ -61,7 +73,7 @@ pub struct Environment {
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
-    /// What counts the tokens of content that the API has not counted; the estimate where there is none (C-4).
+    /// Counts the tokens of content that the API has not counted (C-4). Default: the estimate.
     #[serde(skip)]
     pub tokenizer: Tokenizer,
 }
@@ -85,158 +97,121 @@ impl Environment {
     }
 }
 
-/// Settings of the reference engine; an engine of another kind reads what applies to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Settings {
-    /// The model that requests name.
-    pub model: Arc<str>,
-    /// `max_tokens` of each request (Q-15: the default cap is 8,000).
-    pub max_tokens: u64,
-    /// Whether answers are asked for as streams.
-    pub stream: bool,
-    /// The system prompt: a JSON string or a JSON array of blocks; `None` for [`Settings::DEFAULT_SYSTEM_PROMPT`] (S-2).
-    pub system_prompt: Option<Json>,
-    /// Whether the memory-mechanics part follows the system prompt (S-2).
-    pub memory: bool,
-    /// Text that follows the system prompt (S-2).
-    pub append_system_prompt: Option<Arc<str>>,
-    /// Project instructions, date …: precedes each request's messages as a hidden user message (S-2a).
-    pub user_context: Option<Arc<str>>,
-    /// Appended to the system prompt of each request (S-2a).
-    pub system_context: Option<Arc<str>>,
-    /// Whether cache breakpoints are set at system, tools and last message (N-7).
-    pub cache_breakpoints: bool,
-    /// Further members of each request's body, as one JSON object (`thinking`, `tool_choice`, `temperature`, …).
-    pub request_extra: Json,
-    /// What becomes of messages of one role in a row (N-7).
-    pub neighbours: NeighbourMerging,
-    /// Whether raw stream events are passed on to the consumer (S-7).
-    pub partial_messages: bool,
-    /// When an executing safe tool holds back later results (T-8).
-    pub emission_order: EmissionOrder,
-    /// In which order results go into the next request (T-8).
-    pub result_order: ResultOrder,
-    /// When a result that is in is emitted.
-    pub result_delivery: ResultDelivery,
-    /// How many safe tools may run at once; `None` for any number (T-4).
-    pub max_concurrent_tools: Option<u32>,
-    /// Whether tools start while the model still streams; otherwise they run after the stream, in batches (Q-6, T-20).
-    pub streaming_execution: bool,
-    /// How many safe tools of a batch run at once (T-20).
-    pub max_batch_tools: u32,
-    /// Which errors of a shell tool abort its siblings (T-13).
-    pub sibling_abort: SiblingAbort,
-    /// The same without streaming execution: the siblings are those of its batch then (T-20).
-    pub batch_sibling_abort: SiblingAbort,
-    /// How long a tool that was told to stop may take (T-15a).
-    pub tool_grace: Micros,
-    /// When a queued tool use that is aborted gets its result (T-15a).
-    pub abort_results: AbortResultOrder,
-    /// What becomes of a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
-    pub queued_block: QueuedBlockPolicy,
-    /// What becomes of tools that run when their answer is discarded (T-19).
-    pub discarded_tools: DiscardPolicy,
-    /// What happens around the call of a tool (T-27 to T-29).
-    pub pipeline: PipelineSettings,
-    /// How failed attempts are repeated.
-    pub retry: RetrySettings,
-    /// When and how the context is shortened (C-1 to C-9).
-    pub compaction: CompactionSettings,
-    /// Rules on which tools may run; `None` when nothing asks, and every tool runs (T-24).
-    pub permissions: Option<PermissionSettings>,
-    /// Budgets, structured output, commands and the rest of what a session is given (S-1 to S-11).
-    pub session: SessionSettings,
-    /// How often a paused answer is resumed in a row.
-    pub max_pause_resumes: u32,
-    /// Whether a refused turn is tried once more.
-    pub retry_refusal: bool,
-    /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
-    pub background: bool,
-}
-
-impl Settings {
-    /// The cap on output tokens where nobody chose another.
-    pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
-    /// What takes its place when it was reached.
-    pub const RAISED_MAX_TOKENS: u64 = 64_000;
-    /// Used when no system prompt is set (S-2).
-    pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
-    /// The memory-mechanics part (S-2).
-    pub const MEMORY_PROMPT: &str =
-        "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            model: "claude-sonnet-4-5".into(),
-            max_tokens: Self::DEFAULT_MAX_TOKENS,
-            stream: true,
-            system_prompt: None,
-            memory: false,
-            append_system_prompt: None,
-            user_context: None,
-            system_context: None,
-            cache_breakpoints: true,
-            request_extra: Json::trusted("{}"),
-            neighbours: NeighbourMerging::Joined,
-            partial_messages: false,
-            emission_order: EmissionOrder::Eager,
-            result_order: ResultOrder::ToolUse,
-            result_delivery: ResultDelivery::NextItem,
-            max_concurrent_tools: None,
-            streaming_execution: true,
-            max_batch_tools: 10,
-            sibling_abort: SiblingAbort::Failed,
-            batch_sibling_abort: SiblingAbort::Off,
-            tool_grace: Micros::from_secs(5),
-            abort_results: AbortResultOrder::AtOnce,
-            queued_block: QueuedBlockPolicy::Answered,
-            discarded_tools: DiscardPolicy::Stop,
-            pipeline: PipelineSettings::default(),
-            retry: RetrySettings::default(),
-            compaction: CompactionSettings::default(),
-            permissions: None,
-            session: SessionSettings::default(),
-            max_pause_resumes: 10,
-            retry_refusal: false,
-            background: false,
-        }
+settings! {
+    ($)
+    /// Settings of the reference engine; an engine of another kind reads what applies to it.
+    pub struct Settings, keys engine_keys {
+        /// The model that requests name.
+        model: Arc<str> as ModelName = "claude-sonnet-4-5".into();
+        /// `max_tokens` of each request (Q-15: the default cap is 8,000).
+        max_tokens: u64 = Self::DEFAULT_MAX_TOKENS, unit("tokens");
+        /// Whether answers are asked for as streams.
+        stream: bool = true;
+        /// The system prompt: a JSON string or a JSON array of blocks; `None` for the engine's own (S-2).
+        system_prompt: Option<Json> as TextOrJson = None, or_key("system_prompt_json");
+        /// Whether the memory-mechanics part follows the system prompt (S-2).
+        memory: bool = false;
+        /// Text that follows the system prompt (S-2).
+        append_system_prompt: Option<Arc<str>> = None;
+        /// Project instructions, date …: precedes each request's messages as a hidden user message (S-2a).
+        user_context: Option<Arc<str>> = None;
+        /// Appended to the system prompt of each request (S-2a).
+        system_context: Option<Arc<str>> = None;
+        /// Whether cache breakpoints are set at system, tools and last message (N-7).
+        cache_breakpoints: bool = true;
+        /// Further members of each request's body, as one JSON object (`thinking`, `tool_choice`, `temperature`, …).
+        request_extra: Json as JsonObjectText = Json::trusted("{}"), example("'{\"temperature\":0.5}'");
+        /// What becomes of messages of one role in a row (N-7).
+        neighbours: NeighbourMerging = NeighbourMerging::Joined;
+        /// Whether raw stream events are passed on to the consumer (S-7).
+        partial_messages: bool = false;
+        /// When an executing safe tool holds back later results (T-8).
+        emission_order: EmissionOrder = EmissionOrder::Eager;
+        /// In which order results go into the next request (T-8).
+        result_order: ResultOrder = ResultOrder::ToolUse;
+        /// When a result that is in is emitted.
+        result_delivery: ResultDelivery = ResultDelivery::NextItem;
+        /// How many safe tools may run at once; `None` for any number (T-4).
+        max_concurrent_tools: Option<u32> = None, unit("tools");
+        /// Whether tools start while the model still streams; otherwise they run after the stream, in batches (Q-6, T-20).
+        streaming_execution: bool = true;
+        /// How many safe tools of a batch run at once (T-20).
+        max_batch_tools: u32 = 10, unit("tools"), above_zero("a batch has room for at least 1 tool");
+        /// Which errors of a shell tool abort its siblings (T-13). `true` is `"failed"`, `false` is `"off"`.
+        sibling_abort: SiblingAbort = SiblingAbort::Failed;
+        /// The same without streaming execution: the siblings are then those of its batch (T-20).
+        batch_sibling_abort: SiblingAbort = SiblingAbort::Off;
+        /// How long a tool that was told to stop may take (T-15a).
+        tool_grace: Micros = Micros::from_secs(5);
+        /// When a queued tool use that is aborted gets its result (T-15a).
+        abort_results: AbortResultOrder = AbortResultOrder::AtOnce;
+        /// What happens to a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
+        queued_block: QueuedBlockPolicy = QueuedBlockPolicy::Answered;
+        /// What happens to running tools when their answer is discarded (T-19).
+        discarded_tools: DiscardPolicy = DiscardPolicy::Stop;
+        /// What happens around the call of a tool (T-27 to T-29).
+        pipeline: PipelineSettings as Section<PipelineSettings> = PipelineSettings::default();
+        /// How failed attempts are repeated.
+        retry: RetrySettings as Section<RetrySettings> = RetrySettings::default();
+        /// When and how the context is shortened (C-1 to C-9).
+        compaction: CompactionSettings as Section<CompactionSettings> = CompactionSettings::default();
+        /// Rules on which tools may run; `None` when nothing asks, and every tool runs (T-24).
+        permissions: Option<PermissionSettings> as NoKey<Option<PermissionSettings>> = None;
+        /// Budgets, structured output, commands and the rest of what a session is given (S-1 to S-11).
+        session: SessionSettings as Flat<SessionSettings> = SessionSettings::default();
+        /// How often a paused answer is resumed in a row.
+        max_pause_resumes: u32 = 10;
+        /// Whether a refused turn is tried once more.
+        retry_refusal: bool = false;
+        /// The texts that the engine sends to the model (T-31).
+        #[serde(skip_serializing_if = "ModelTexts::is_default")]
+        texts: ModelTexts as NoKey<ModelTexts> = ModelTexts::default();
+        /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
+        background: bool = false;
     }
 }
 
-/// T-8, emission: both readings are in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EmissionOrder {
-    /// A result is emitted when it is in, unless an exclusive tool before it still executes (T-7).
-    #[default]
-    Eager,
-    /// Never before the result of a tool use that arrived earlier.
-    Arrival,
+impl Settings {
+    /// The default cap on output tokens.
+    pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
+    /// What takes its place when it was reached.
+    pub const RAISED_MAX_TOKENS: u64 = 64_000;
 }
 
-/// T-8, next request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResultOrder {
-    /// In the order of the tool uses.
-    #[default]
-    ToolUse,
-    /// In the order in which they were emitted.
-    Emission,
+words! {
+    /// T-8, emission: both readings are in use.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EmissionOrder default Eager {
+        /// A result is emitted when it is in, unless an exclusive tool before it still executes (T-7).
+        Eager = "eager",
+        /// Never before the result of a tool use that arrived earlier.
+        Arrival = "arrival",
+    }
 }
 
-/// when a completed result is emitted while a stream is open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResultDelivery {
-    /// With the next stream item, as a loop that pulls sees it.
-    #[default]
-    NextItem,
-    /// In the step in which it arrives.
-    AtOnce,
+words! {
+    /// T-8, next request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResultOrder default ToolUse {
+        /// In the order of the tool uses.
+        ToolUse = "tool_use",
+        /// In the order in which they were emitted.
+        Emission = "emission",
+    }
+}
+
+words! {
+    /// when a completed result is emitted while a stream is open.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResultDelivery default NextItem {
+        /// With the next stream item, as a loop that pulls sees it.
+        NextItem = "next_item",
+        /// In the step in which it arrives.
+        AtOnce = "at_once",
+    }
 }
 
 /// A tool as the model and the executor know it.
@@ -250,7 +225,7 @@ pub struct ToolDefinition {
     /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
     #[serde(default)]
     pub shell: bool,
-    /// What a submitted message does to it while it runs; `None` when it cannot say, which counts as *block* (T-17).
+    /// Its reaction to a submitted message while it runs; `None` counts as *block* (T-17).
     #[serde(default)]
     pub interrupt: Option<InterruptBehaviour>,
     /// The definition as requests carry it: one JSON object with name, description, schema.
@@ -298,7 +273,7 @@ impl ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentTool {
-    /// The model of sub-agents that are not given one, and of whoever puts their results together.
+    /// The model of sub-agents without a model of their own, and of the synthesis.
     pub fast_model: Arc<str>,
 }
 
@@ -308,14 +283,16 @@ impl Default for AgentTool {
     }
 }
 
-/// What a submitted message does to a running tool (T-17).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InterruptBehaviour {
-    /// It goes on; the message waits for it.
-    Block,
-    /// It is told to stop.
-    Cancel,
+words! {
+    /// The reaction of a running tool to a submitted message (T-17).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum InterruptBehaviour {
+        /// It continues; the message waits for it.
+        Block = "block",
+        /// It is told to stop.
+        Cancel = "cancel",
+    }
 }
 
 /// A field that a tool derives from a path in its input: the path made absolute.

@@ -1,4 +1,4 @@
-//! What a session is busy with, for consumers that want to know (S-11: status reports).
+//! The current activity of a session, for consumers (S-11: status reports).
 //!
 //! ```text
 //!   idle ──> requesting ──> compacting ──> requesting ──> … ──> idle, right before the result
@@ -18,7 +18,7 @@ pub(crate) const COMPACTING: &str = "compacting";
 /// The prompt is answered, and no other waits.
 pub(crate) const IDLE: &str = "idle";
 
-/// Tells consumers, if the settings say so.
+/// Emits it, if the settings ask for it.
 pub(crate) fn report(env: &Environment, status: &str, effects: &mut Effects) {
     if env.settings.session.status_reports {
         effects.push(Effect::Emit(Emission::Status { status: status.into() }));

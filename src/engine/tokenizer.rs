@@ -1,6 +1,6 @@
-//! How many tokens content has, where somebody can say it better than the estimate (05: a tokenizer may be plugged in).
+//! The tokens of content, by a counter that is better than the estimate (a tokenizer may be plugged in).
 //!
-//! What the API has counted holds whatever a tokenizer says; asked is it for what is newer than that. The simulated API goes on counting by
+//! The API's count has priority over a tokenizer. The tokenizer counts newer content only. The simulated API continues counting by
 //! the estimate: what is outside of an engine knows nothing of what is plugged into it.
 
 use core::fmt;
@@ -15,7 +15,7 @@ pub trait CountTokens: fmt::Debug + Send + Sync {
     fn tokens(&self, block: &Block) -> u64;
 }
 
-/// The tokenizer of an environment, if there is one. It is neither compared nor written: who reads an environment attaches it again.
+/// The tokenizer of an environment, if there is one. It is neither compared nor written: after reading an environment it must be attached again.
 #[derive(Clone, Debug, Default)]
 pub struct Tokenizer(Option<Arc<dyn CountTokens>>);
 

@@ -1,8 +1,8 @@
 //! O-16 in a sweep: at some boundaries, the interrupted copy is held against the same run made again from the start, event by event.
 //!
-//! The sweep itself goes on from copies, so it would not see that copies share something, or that a run depends on more than its
+//! The sweep itself continues from copies, so it would not see that copies share something, or that a run depends on more than its
 //! inputs. Making every run twice would cost many times what the sweep costs; a few places spread over the run find it as well,
-//! because whatever is shared is shared everywhere. The copied run itself goes on to its end too: copies must not disturb it.
+//! because shared data is shared everywhere. The copied run itself continues to its end too: copies must not disturb it.
 
 use super::PanicGuard;
 use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject, interrupt_at};

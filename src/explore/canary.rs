@@ -22,7 +22,7 @@ pub struct Canary {
     pub name: &'static str,
     /// The oracle that must catch it.
     pub oracle: &'static str,
-    /// What it does.
+    /// Its effect.
     pub about: &'static str,
     trick: CanaryTrick,
 }
@@ -66,8 +66,8 @@ enum CanaryTrick {
 /// All of them, by the number of their oracle.
 pub const CANARIES: &[Canary] = &[
     canary("drop-result-from-request", "O-1", "leaves the last result out of each request", CanaryTrick::DropResultFromRequest),
-    canary("swap-results-in-request", "O-1", "turns the results of a request's last message round", CanaryTrick::SwapResultsInRequest),
-    canary("invent-result-in-request", "O-1", "adds a result to each request that nobody asked for", CanaryTrick::InventResultInRequest),
+    canary("swap-results-in-request", "O-1", "reverses the results in a request's last message", CanaryTrick::SwapResultsInRequest),
+    canary("invent-result-in-request", "O-1", "adds a result without a tool use to each request", CanaryTrick::InventResultInRequest),
     canary("text-before-results", "O-1", "puts text before the results in each request", CanaryTrick::TextBeforeResults),
     canary("drop-result", "O-2", "emits no result of the first tool use", CanaryTrick::DropResult),
     canary("double-result", "O-2", "emits each result twice", CanaryTrick::DoubleResult),
@@ -75,25 +75,25 @@ pub const CANARIES: &[Canary] = &[
     canary("call-all-tools-safe", "O-3", "tells the engine that every tool may run beside others", CanaryTrick::CallAllToolsSafe),
     canary("forget-the-cap", "O-3", "tells the engine that any number of tools may run at once", CanaryTrick::ForgetTheCap),
     canary("drop-tombstone", "O-5", "leaves out the first tombstone", CanaryTrick::DropTombstone),
-    canary("keep-signatures", "O-6", "sends another model the same as the one before it", CanaryTrick::KeepSignatures),
+    canary("keep-signatures", "O-6", "sends a second model the same request as the first", CanaryTrick::KeepSignatures),
     canary("error-before-recovery", "O-7", "emits an error before each recovery from the output limit", CanaryTrick::ErrorBeforeRecovery),
     canary("double-terminal", "O-8", "gives each terminal twice", CanaryTrick::DoubleTerminal),
     canary("drop-terminal", "O-8", "gives no terminal", CanaryTrick::DropTerminal),
     canary("result-after-terminal", "O-8", "holds the result message back until the terminal is given", CanaryTrick::ResultAfterTerminal),
     canary("request-after-terminal", "O-8", "sends the last request again when all is over", CanaryTrick::RequestAfterTerminal),
-    canary("hide-retry-after", "O-9", "does not tell the engine how long the server wants it to wait", CanaryTrick::HideRetryAfter),
+    canary("hide-retry-after", "O-9", "hides from the engine how long the server asks it to wait", CanaryTrick::HideRetryAfter),
     canary("drop-retry-notice", "O-9", "emits no notice of a retry", CanaryTrick::DropRetryNotice),
     canary("send-empty-text", "O-10", "adds empty text to the last message of each request", CanaryTrick::SendEmptyText),
-    canary("drop-cancel", "O-11", "does not tell the engine that the user cancels", CanaryTrick::DropCancel),
+    canary("drop-cancel", "O-11", "hides the user's cancel from the engine", CanaryTrick::DropCancel),
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", CanaryTrick::RequestAfterCancel),
     canary("grow-after-compaction", "O-12", "adds a long text to the request after a compaction", CanaryTrick::GrowAfterCompaction),
     canary("repeat-too-long", "O-12", "sends a request that was too long again as it was", CanaryTrick::RepeatTooLong),
-    canary("forget-the-turn-limit", "O-13", "tells the engine that there may be any number of turns", CanaryTrick::ForgetTheTurnLimit),
-    canary("forget-the-money", "O-13", "tells the engine that there is any amount of money", CanaryTrick::ForgetTheMoney),
+    canary("forget-the-turn-limit", "O-13", "gives the engine no limit on turns", CanaryTrick::ForgetTheTurnLimit),
+    canary("forget-the-money", "O-13", "gives the engine no limit on money", CanaryTrick::ForgetTheMoney),
     canary("delay-progress", "O-14", "holds progress back until the result is out", CanaryTrick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", CanaryTrick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
-    canary("drop-repetition", "O-17", "does not say that a tool runs again", CanaryTrick::DropRepetition),
+    canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
     canary("keep-timers", "O-27", "cancels no timer", CanaryTrick::KeepTimers),
     canary("keep-requests-open", "O-27", "closes no request", CanaryTrick::KeepRequestsOpen),
     canary(

@@ -1,6 +1,6 @@
 //! Whether an engine takes no notice of an interrupt, wherever in the run it comes.
 //!
-//! Such an engine breaks a rule at every boundary, and each of these findings says the same. They are told as one.
+//! Such an engine breaks a rule at every boundary, and each of these findings is the same. They are reported as one.
 
 use super::PanicGuard;
 use super::interrupt::{SweepKind, content, inject};
@@ -46,13 +46,13 @@ fn violation(kind: SweepKind, at: Time, places: usize) -> Violation {
     let (oracle, text) = match kind {
         SweepKind::Cancel => (
             "O-11",
-            "the engine takes no notice of a cancel: wherever it comes, the run goes on as if nobody had pressed it. Answer `Input::Cancel`: \
-             close the request, tell the tools to stop, finish the prompt",
+            "the engine ignores a cancel: at every boundary the run continues as it does without one. Handle `Input::Cancel`: close the \
+             request, stop the tools, finish the prompt",
         ),
         SweepKind::Interrupt => (
             "O-8",
-            "the engine takes no notice of a message that is submitted while it works: the message is lost, and its prompt gets no terminal. \
-             Answer `Input::Interrupt`: keep the message, and make it a prompt when the open one is over",
+            "the engine ignores a message that is submitted while it works: the message is lost, and its prompt gets no terminal. Handle \
+             `Input::Interrupt`: keep the message, and start its prompt when the open one is over",
         ),
     };
     Violation { at, oracle, text: format!("{text} (a rule is broken in {})", plural(places as u64, "run")) }
@@ -71,7 +71,7 @@ fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, gua
     };
     loop {
         match interrupted(&run) {
-            Some(transcript) if wanted(&transcript).eq(wanted(&usual)) => (),
+            Some(transcript) if engine_events(&transcript).eq(engine_events(&usual)) => (),
             _ => return false,
         }
         if run.advance().is_some() {
@@ -81,6 +81,6 @@ fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, gua
 }
 
 /// What the engine wanted, and when.
-fn wanted(transcript: &Transcript) -> impl Iterator<Item = &Event> {
+fn engine_events(transcript: &Transcript) -> impl Iterator<Item = &Event> {
     transcript.events.iter().filter(|event| matches!(event.what, EventKind::Effect(_) | EventKind::Request { .. }))
 }

@@ -10,7 +10,7 @@ use crate::sim::Run;
 use crate::transcript::event::RunEnd;
 use crate::transcript::watch::TranscriptWatch;
 
-/// What the user says who interrupts.
+/// The text of an interrupting message.
 pub const TEXT: &str = "Wait. Something else first.";
 
 /// The kinds of interrupt.
@@ -54,7 +54,7 @@ impl FromStr for SweepKind {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        known.ok_or_else(|| format!("there is no interrupt `{text}`: write `cancel` or `interrupt`"))
+        known.ok_or_else(|| format!("unknown interrupt `{text}`: write `cancel` or `interrupt`"))
     }
 }
 
@@ -92,7 +92,7 @@ impl FromStr for RunBoundary {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is no place in a run: write the number of an event from 1, then `:before` or `:after`");
+        let wrong = || format!("`{text}` is not a place in a run: write the number of an event from 1, then `:before` or `:after`");
         let (number, side) = match text.split_once(':') {
             None => (text, BoundarySide::Before),
             Some((number, "before")) => (number, BoundarySide::Before),
@@ -171,7 +171,7 @@ pub(super) fn describe(input: &Input) -> String {
         Input::Stream { id, event } => format!("{} of answer {id}", event.name()),
         Input::Body { id, .. } => format!("body of answer {id}"),
         Input::End { id, .. } => format!("end of answer {id}"),
-        Input::ToolProgress { run, .. } => format!("tool {run} says something"),
+        Input::ToolProgress { run, .. } => format!("progress of tool {run}"),
         Input::ToolEnded { run, .. } => format!("tool {run} ends"),
         Input::Timer(timer) => format!("timer {}", timer.id),
         Input::Cancel => String::from("cancel"),

@@ -1,4 +1,4 @@
-//! A run with all its choices, as a scenario that makes the same run whatever its seed (F-11).
+//! A run with all its choices, as a scenario that makes the same run under every seed (F-11).
 
 use super::PanicGuard;
 use super::interrupt::{RunBoundary, SweepKind, TEXT};
@@ -17,7 +17,7 @@ use crate::world::setup::RunSetup;
 pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBoundary, SweepKind)>, guard: &impl PanicGuard) -> Scenario {
     let mut setup = setup.clone();
     if let Some((boundary, kind)) = interrupt {
-        setup.scenario.plan.add_interrupt(of_boundary(boundary, kind));
+        setup.scenario.plan.add_interrupt(planned_interrupt(boundary, kind));
     }
     let setup = Arc::new(setup);
     let mut run = Run::new(setup.clone(), engine.clone()).noting_choices();
@@ -31,7 +31,7 @@ pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBo
     let mut scenario = setup.scenario.clone();
     if interrupt.is_some() {
         let transcript = run.watcher().clone().into_transcript(&None, scenario.seed);
-        scenario.expect = of_interrupted(&setup, end.as_ref(), &transcript);
+        scenario.expect = interrupted_expectations(&setup, end.as_ref(), &transcript);
     }
     if let Some(plan) = run.plan() {
         scenario.plan = plan;
@@ -40,7 +40,7 @@ pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBo
 }
 
 /// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
-fn of_boundary(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt {
+fn planned_interrupt(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt {
     let side = match boundary.side {
         super::interrupt::BoundarySide::Before => crate::scenario::interrupt::TriggerSide::Before,
         super::interrupt::BoundarySide::After => crate::scenario::interrupt::TriggerSide::After,
@@ -54,7 +54,7 @@ fn of_boundary(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt {
 
 /// What was expected of the uninterrupted run is not asked for; how this one ended, that a scenario is about refusals, and which rules it
 /// shows broken, stays said.
-fn of_interrupted(setup: &RunSetup, end: Option<&RunEnd>, transcript: &Transcript) -> Expectations {
+fn interrupted_expectations(setup: &RunSetup, end: Option<&RunEnd>, transcript: &Transcript) -> Expectations {
     let expect = &setup.scenario.expect;
     let is_refusal = |what: &EventKind| matches!(what, EventKind::Refused { rule, overruled: false, .. } if is_defect(rule));
     let refusals = transcript.events.iter().filter(|event| is_refusal(&event.what)).count() as u64;

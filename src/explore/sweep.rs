@@ -1,7 +1,8 @@
 //! E-1: each kind of interrupt at every boundary of a scenario's run, each on a copy of the run at that point; all oracles on each.
 //!
-//! Complete, not sampled. A rule of which the scenario says that it is broken (`[expect] breaks`) is a remark, not a finding. What the scenario expects of its uninterrupted run is not asked for; what must hold in every run is, and
-//! that it ends as a run should: with a terminal for every prompt, or as the uninterrupted run does.
+//! Complete, not sampled. A rule of which the scenario says that it is broken (`[expect] breaks`) is a remark, not a finding. What the scenario
+//! expects of its uninterrupted run is not asked for; what must hold in every run is, and that it ends as a run should: with a terminal for every
+//! prompt, or as the uninterrupted run does.
 
 use alloc::collections::BTreeMap;
 
@@ -15,14 +16,14 @@ use crate::sim::{FinishedRun, Run, rules};
 use crate::transcript::event::RunEnd;
 use crate::world::setup::RunSetup;
 
-/// What a sweep found.
+/// The findings of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// How many places there are: before and after every event.
     pub boundaries: usize,
     /// How many runs were made, that without an interrupt and repeated ones included.
     pub runs: usize,
-    /// What did not hold, in the order of the boundaries; empty when all is well.
+    /// The findings, in the order of the boundaries; empty when all is well.
     pub findings: Vec<SweepFinding>,
     /// The kinds of interrupt of which the engine takes no notice anywhere: one finding stands for all that follow from it.
     pub ignored: Vec<SweepKind>,
@@ -43,7 +44,7 @@ pub const AT_LIMIT_MAX: usize = 3;
 pub struct SweepFinding {
     /// Where and how it was interrupted; `None` for the run as it is.
     pub interrupt: Option<(BoundaryPlace, SweepKind)>,
-    /// What did not hold.
+    /// The failures.
     pub violations: Vec<Violation>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a run that is over: what the oracles saw, and how it ended.
+//! The verdict on a finished run: the violations that the oracles saw, and its end.
 
 use super::PanicGuard;
 use super::interrupt::{RunBoundary, SweepKind, interrupt_at};
@@ -21,7 +21,7 @@ const NO_PANIC: &str = "O-19";
 pub struct InspectedRun {
     /// What happened, up to a panic if there was one.
     pub transcript: Transcript,
-    /// What did not hold.
+    /// The failures.
     pub violations: Vec<Violation>,
 }
 
@@ -39,10 +39,7 @@ pub fn look<E: Engine>(
     let new_run = || Run::new(setup.clone(), engine.clone());
     let mut run = new_run();
     interrupt_at(&mut run, boundary, kind).map_err(|(end, events)| {
-        format!(
-            "event {boundary} is not reached: the run is over after {events} events ({}): name one of these",
-            limits::end_text(setup, &end)
-        )
+        format!("event {boundary} is not reached: the run has {events} events ({}): name one of them", limits::end_text(setup, &end))
     })?;
     let usual_end = guard.run(|| new_run().finish().end).ok();
     let copy = guard.run(|| run.clone().finish());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes `contents` to `path` by way of a file beside it that is renamed; makes missing folders.
 ///
-/// Whoever reads `path` meanwhile sees the old or the new contents, never a part. The data is not forced to the disk first: what is written
+/// A concurrent reader of `path` sees the old or the new contents, never a part. The data is not forced to the disk first: what is written
 /// here can be made again by running again, and a sync for each of a thousand files would be the slowest part of a run.
 ///
 /// # Errors

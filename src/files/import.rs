@@ -1,7 +1,8 @@
 //! Recordings that people already have become tapes (K-5).
 //!
-//! The format is found from the content. What a source does not hold is said in the tape's header (`lost`) and never made up: an answer without
-//! recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it (`redactions`, K-2).
+//! The format is found from the content. Parts that a source does not hold are listed in the tape's header (`lost`) and never invented: an answer
+//! without recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it
+//! (`redactions`, K-2).
 
 mod answers;
 mod claude_trace;
@@ -42,25 +43,25 @@ use super::redact::RedactionRules;
 use super::{atomic, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
+use crate::scenario::language::scenario_text;
 use crate::scenario::recording::Recording;
 use crate::scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
 use crate::scenario::thread::OTHER;
-use crate::scenario::write::toml;
 
 /// The formats that can be imported, for messages that say what else would do.
 const IMPORTED: &str = "a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a claude-trace log, a HAR file, an httprr trace, \
      requests with their responses as JSON, an event stream, one JSON event a line, or the message of an answer";
 
 /// What the program replays, for those whose recording holds something else.
-const REPLAYED: &str = "what can be replayed are exchanges with Anthropic's Messages API, also on Vertex AI, on Bedrock or behind a gateway: record such a \
-     session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
+const REPLAYED: &str = "only exchanges with Anthropic's Messages API can be replayed, also on Vertex AI, on Bedrock or behind a gateway: \
+     record such a session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
 
 /// How to import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// Where the recording comes from: a file does not say whether it was made by hand (F-12).
     pub provenance: Provenance,
-    /// What counts as a secret (K-2).
+    /// The patterns of secrets (K-2).
     pub rules: Arc<RedactionRules>,
     /// Whether bodies are kept as they are, with the secrets in them.
     pub keep_bodies: bool,
@@ -109,7 +110,7 @@ impl ImportedRecording {
             let (Exchange { id, answer, .. }, body) = (exchange.outline(), exchange.whole_body());
             let problem = match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
                 Ok(_) => String::from("has no list of messages"),
-                Err(error) => format!("is no JSON ({error})"),
+                Err(error) => format!("is not JSON ({error})"),
             };
             format!("exchange {id} (status {}) is in no scenario: its request {problem}", answer.status)
         };
@@ -155,11 +156,11 @@ pub struct ImportedFiles {
 #[non_exhaustive]
 pub enum WriteImportError {
     /// Something is there that a person may have edited.
-    #[error("{}: is there already: remove it, or choose another name with `--out`", .0.display())]
+    #[error("{}: this file exists: remove it, or choose another name with `--out`", .0.display())]
     Exists(PathBuf),
     /// No conversation in it can be made a scenario.
     #[error(
-        "nothing in the {count} exchanges can be replayed, so nothing was written: the bodies of the requests are no requests to the Messages API; \
+        "nothing in the {count} exchanges can be replayed, so nothing was written: no body is a request to the Messages API; \
          record with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`"
     )]
     NoScenario {
@@ -171,7 +172,7 @@ pub enum WriteImportError {
     Io {
         /// The path.
         path: PathBuf,
-        /// What it says.
+        /// Its content.
         source: io::Error,
     },
 }
@@ -185,7 +186,7 @@ pub enum ImportError {
     Read {
         /// The path.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         source: io::Error,
     },
     /// There is nothing in it.
@@ -213,14 +214,14 @@ pub enum ImportError {
     Foreign {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// What to do.
         next: &'static str,
     },
     /// It holds no exchange with the Messages API.
     #[error("{}: {format}, and nothing in it can be replayed:{found}\n{REPLAYED}", path.display())]
-    Nothing {
+    NothingReplayable {
         /// The path.
         path: PathBuf,
         /// The format.
@@ -229,7 +230,7 @@ pub enum ImportError {
         found: String,
     },
     /// It is no recording that is known.
-    #[error("{}: not a recording that is known: import {IMPORTED}", path.display())]
+    #[error("{}: not a known kind of recording: import {IMPORTED}", path.display())]
     Unknown {
         /// The path.
         path: PathBuf,
@@ -245,7 +246,7 @@ pub enum ImportError {
         column: usize,
         /// `YAML`, `JSON` …
         syntax: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// It is not what it says of itself.
@@ -253,7 +254,7 @@ pub enum ImportError {
     Shape {
         /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
@@ -323,7 +324,7 @@ fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) 
         count => found.push(format!("{} with other endpoints of the API", plural(count, "exchange"))),
     }
     let found = found.iter().map(|line| format!("\n  {line}")).collect();
-    Err(ImportError::Nothing { path: path.to_path_buf(), format: format.name(), found })
+    Err(ImportError::NothingReplayable { path: path.to_path_buf(), format: format.name(), found })
 }
 
 /// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …
@@ -354,13 +355,13 @@ pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles,
             derived.notes.push(problem.clone());
             problems.push((number, problem));
         }
-        let contents = toml(&derived.scenario, &derived.notes);
+        let contents = scenario_text(&derived.scenario, &derived.notes);
         atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
     }
     Ok(ImportedFiles { tape, scenarios, problems })
 }
 
-/// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.
+/// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats.
 pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
     match RecordingSource::open(bytes) {
         Ok(source) => FormatProbe::name(source),

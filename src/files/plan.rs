@@ -6,8 +6,8 @@ use std::{fs, io};
 use super::atomic;
 use super::scenario::LoadedScenario;
 use crate::prelude::*;
+use crate::scenario::language::scenario_text;
 use crate::scenario::types::Scenario;
-use crate::scenario::write::toml;
 
 /// How each such file begins.
 const MARK: &str = "The run of scenario ";
@@ -22,14 +22,16 @@ pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io
     if let (Some(tape), Some(file)) = (&mut scenario.tape, &loaded.tape_file) {
         tape.path = seen_from(folder, file);
     }
-    if let (Some(prices), Some(file)) = (&mut scenario.prices, &loaded.prices_file) {
-        *prices = seen_from(folder, file);
+    for (path, file) in [(&mut scenario.prices, &loaded.prices_file), (&mut scenario.windows, &loaded.windows_file)] {
+        if let (Some(path), Some(file)) = (path, file) {
+            *path = seen_from(folder, file);
+        }
     }
     let comments = [
         format!("{MARK}{} with all its choices.", loaded.name),
-        String::from("What [plan] names is so whatever the seed; what is taken out of it is drawn again."),
+        String::from("The choices in [plan] hold under every seed. A choice that is removed is drawn again."),
     ];
-    atomic::write(path, toml(&scenario, &comments).as_bytes())
+    atomic::write(path, scenario_text(&scenario, &comments).as_bytes())
 }
 
 /// Whether a file was written here, and may be written anew.

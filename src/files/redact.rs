@@ -8,7 +8,7 @@
 //! A secret is replaced where it stands by a placeholder of the same length, inside of strings only; every other byte stays as it came, so a
 //! redacted tape replays the packets that were recorded. The same secret has the same placeholder throughout a tape. Some headers are left out whole.
 //!
-//! What streams is held back until it is known whether it is a secret: a block of an answer to its end ([`AnswerRedactor`]), because its text and
+//! Streamed text is held back until it is known whether it is a secret: a block of an answer to its end ([`AnswerRedactor`]), because its text and
 //! the input of its tool come in fragments that may cut a secret anywhere.
 
 mod answer;
@@ -87,7 +87,7 @@ impl Redactor {
 
     /// A whole body, its length kept.
     pub fn body(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut region = HeldRegion::of_body(bytes.first().copied());
+        let mut region = HeldRegion::from_body(bytes.first().copied());
         region.feed_source(0, bytes);
         let mut out = bytes.to_vec();
         for hit in region.decide_all(self) {
@@ -96,7 +96,7 @@ impl Redactor {
         out
     }
 
-    /// Text that is no JSON: the value of a header, a line.
+    /// Text that is not JSON: the value of a header, a line.
     pub fn text(&mut self, text: &str) -> String {
         let mut region = HeldRegion::plain();
         region.feed_source(0, text.as_bytes());

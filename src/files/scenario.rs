@@ -11,6 +11,8 @@ use thiserror::Error;
 use self::gitignore::IgnoreRules;
 use super::{import, schema, tape, text};
 use crate::engine::budget::PriceTable;
+use crate::engine::data_file::DataFileError;
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::derive;
 use crate::scenario::parse::{self, Diagnostic, Diagnostics, ParsedScenario, SourceText, TablePlaces};
@@ -31,6 +33,8 @@ pub struct LoadedScenario {
     pub tape_file: Option<PathBuf>,
     /// The file of its own price table, if it has one.
     pub prices_file: Option<PathBuf>,
+    /// The file of its own window table, if it has one.
+    pub windows_file: Option<PathBuf>,
     /// The file that it stands in.
     pub file: PathBuf,
     /// Which combination of its matrix this is, if it has one.
@@ -39,11 +43,11 @@ pub struct LoadedScenario {
     pub runs: usize,
     /// Where its parts stand in its file and in those that it extends.
     pub places: TablePlaces,
-    /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
+    /// The parts of its tape that were left out (F-2): the rest replays, and the caller can report them.
     pub warnings: Vec<String>,
 }
 
-/// Why a scenario cannot be run. Each message names the file and says what to do.
+/// Why a scenario cannot be run. Each message names the file and ends with a next step.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The path leads nowhere.
@@ -62,23 +66,23 @@ pub enum LoadError {
     Read {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         problem: String,
     },
     /// It is a recording.
-    #[error("{}: this is {format}, not a scenario: `reenact import {}` makes one of it", path.display(), path.display())]
+    #[error("{}: this is {format}, not a scenario: `reenact import {}` converts it", path.display(), path.display())]
     Recording {
         /// Which.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         format: &'static str,
     },
     /// The text is not a scenario: all that is wrong with it.
     #[error("{0}")]
-    Faults(Diagnostics),
+    Diagnostics(Diagnostics),
     /// Something that the text names is wrong.
     #[error("{0}")]
-    Fault(Box<Diagnostic>),
+    Diagnostic(Box<Diagnostic>),
     /// The file is a matrix, and one run is wanted.
     #[error("{}: this is a matrix of {} runs; name one of them: {}", path.display(), runs.len(), one_a_line(path, runs))]
     Several {
@@ -88,7 +92,7 @@ pub enum LoadError {
         runs: Vec<String>,
     },
     /// What stands behind the `@` selects nothing.
-    #[error("{}: no run of this file is called so{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
+    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
     NoSuchRun {
         /// As it was named.
         path: PathBuf,
@@ -102,7 +106,7 @@ pub enum LoadError {
     Tape(String),
 }
 
-/// What paths lead to.
+/// The files that paths lead to.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
     /// The scenarios, in order, each once.
@@ -113,7 +117,7 @@ pub struct FoundFiles {
     pub errors: Vec<LoadError>,
 }
 
-/// The scenarios alone, and what is wrong with the paths. See [`search`].
+/// The scenarios alone, and the problems of the paths. See [`search`].
 ///
 /// # Errors
 /// One for each path that leads to no scenario.
@@ -167,7 +171,7 @@ const OTHERS_NAMED: usize = 3;
 /// `4 TOML files are no scenarios: a.toml, b.toml, c.toml, …`.
 pub fn others_text(others: &[PathBuf]) -> String {
     let names: Vec<String> = others.iter().take(OTHERS_NAMED).map(|other| other.display().to_string()).collect();
-    let are = if others.len() == 1 { "is no scenario" } else { "are no scenarios" };
+    let are = if others.len() == 1 { "is not a scenario" } else { "are not scenarios" };
     let more = if others.len() > OTHERS_NAMED { ", …" } else { "" };
     format!("{} {are}: {}{more}", plural(others.len() as u64, "TOML file"), names.join(", "))
 }
@@ -231,7 +235,7 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a file can be read, and is no scenario. What is wrong with one that cannot be read is said when it is run.
+/// Whether a file can be read and is not a scenario. A file that cannot be read is reported when it is run.
 fn is_other(path: &Path) -> bool {
     text::read(path).is_ok_and(|text| !parse::is_scenario(&text))
 }
@@ -291,7 +295,7 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
     let text = read_text(file)?;
     let source = SourceText { name: file.display().to_string(), text };
     let mut chain = ExtendsChain { files: vec![file.into()] };
-    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
+    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Diagnostics)?;
     let count = runs.len();
     let chosen = match combination {
         None => runs,
@@ -332,7 +336,7 @@ impl ExtendsChain {
             return Err(format!("these scenarios extend each other in a circle: {}", names.join(" -> ")));
         }
         if !file.is_file() {
-            return Err(format!("there is no file {} to extend; the path is relative to the file that says it", file.display()));
+            return Err(format!("there is no file {} to extend; the path is relative to the file with `extends`", file.display()));
         }
         let text = text::read(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         self.files.push(file.clone());
@@ -353,8 +357,8 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> 
 
 /// One run of a file, with its tape.
 fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
-    let at_tape = |message: String| match parsed.tape_fault(&message) {
-        Some(fault) => LoadError::Fault(Box::new(fault)),
+    let at_tape = |message: String| match parsed.tape_diagnostic(&message) {
+        Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
         None => LoadError::Tape(message),
     };
     let (tape, tape_file, warnings) = match &parsed.scenario.tape {
@@ -371,30 +375,38 @@ fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScena
         RunSetup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
-    let prices_file = prices_file(file, &parsed);
-    if let Some(prices_file) = &prices_file {
-        setup.environment.prices = Arc::new(prices(prices_file, &parsed)?);
+    let prices_file = data_file(file, parsed.scenario.prices.as_ref(), parsed.prices_said_in());
+    if let Some(path) = &prices_file {
+        setup.environment.prices = Arc::new(data(path, "price", PriceTable::read, |message| parsed.prices_diagnostic(message))?);
+    }
+    let windows_file = data_file(file, parsed.scenario.windows.as_ref(), parsed.windows_said_in());
+    if let Some(path) = &windows_file {
+        setup.environment.windows = Arc::new(data(path, "window", WindowTable::read, |message| parsed.windows_diagnostic(message))?);
     }
     schema::attach(&mut setup.environment);
     let ParsedScenario { combination, places, .. } = parsed;
     let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
-    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, file, combination, runs, places, warnings })
+    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination, runs, places, warnings })
 }
 
-/// The price table that the scenario names; its path is relative to the file that says it.
-fn prices_file(file: &Path, parsed: &ParsedScenario) -> Option<PathBuf> {
-    let path = parsed.scenario.prices.as_ref()?;
-    Some(parsed.prices_said_in().map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path))
+/// A table that the scenario names; its path is relative to the file that says it.
+fn data_file(file: &Path, path: Option<&String>, said_in: Option<&str>) -> Option<PathBuf> {
+    Some(said_in.map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path?))
 }
 
-fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError> {
+fn data<T>(
+    path: &Path,
+    what: &str,
+    read: fn(&str) -> Result<T, DataFileError>,
+    diagnostic: impl FnOnce(&str) -> Option<Diagnostic>,
+) -> Result<T, LoadError> {
     let table = match text::read(path) {
-        Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
+        Ok(text) => read(&text).map_err(|error| error.to_string()),
+        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that names it")),
     };
     table.map_err(|problem| {
-        let message = format!("price table {}: {problem}", path.display());
-        parsed.prices_fault(&message).map_or(LoadError::Read { path: path.into(), problem }, |fault| LoadError::Fault(Box::new(fault)))
+        let message = format!("{what} table {}: {problem}", path.display());
+        diagnostic(&message).map_or(LoadError::Read { path: path.into(), problem }, |found| LoadError::Diagnostic(Box::new(found)))
     })
 }
 
@@ -406,7 +418,8 @@ fn load_tape(path: &Path) -> Result<LoadedScenario, LoadError> {
     let tape_file = Some(path.into());
     let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
     let (file, places) = (path.clone(), TablePlaces::default());
-    Ok(LoadedScenario { name, path, setup, tape_file, prices_file: None, file, combination: None, runs: 1, places, warnings })
+    let (prices_file, windows_file) = (None, None);
+    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination: None, runs: 1, places, warnings })
 }
 
 impl LoadedScenario {

@@ -64,7 +64,7 @@ impl Validate for ToolSchemas {
 fn problems_of(error: &ValidationError<'_>) -> Vec<SchemaProblem> {
     use ValidationErrorKind as Kind;
     let path = path_of(error);
-    let found = found(error.instance());
+    let found = value_words(error.instance());
     let at = |path: String, expected: String| vec![SchemaProblem { path, expected }];
     let here = |expected: String| at(path.clone(), format!("expected {expected}, found {found}"));
     match error.kind() {
@@ -126,7 +126,7 @@ fn with_article(kind: JsonType) -> &'static str {
 }
 
 /// What is there: small values themselves, of others their kind.
-fn found(value: &Value) -> String {
+fn value_words(value: &Value) -> String {
     const SHOWN_CHARACTERS_MAX: usize = 40;
     match value {
         Value::Array(items) => format!("an array of {}", items.len()),

@@ -11,7 +11,7 @@
 //! the transcript's text, without blank lines at its end
 //! ```
 //!
-//! What differs is left beside as `<name>.snap.new`, the *pending* snapshot, until it is accepted or rejected. The metadata between the
+//! A different transcript is left beside as `<name>.snap.new`, the *pending* snapshot, until it is accepted or rejected. The metadata between the
 //! `---` lines is YAML; an entry is kept as the text it was read from, so that keys that are not known here survive (V-6).
 
 mod metadata;
@@ -64,7 +64,7 @@ impl Snapshot {
     /// Reads a snapshot file's text.
     ///
     /// # Errors
-    /// See [`ParseSnapshotError`]; each names what to do.
+    /// See [`ParseSnapshotError`]; each ends with a next step.
     pub fn parse(text: &str) -> Result<Snapshot, ParseSnapshotError> {
         let (first, rest) = split_line(text);
         if first.trim_end() != "---" {

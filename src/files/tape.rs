@@ -30,7 +30,7 @@ pub enum ReadTapeError {
     Io {
         /// The path.
         path: PathBuf,
-        /// What it says.
+        /// Its content.
         source: io::Error,
     },
     /// It is a recording in another format.
@@ -57,11 +57,11 @@ pub enum ReadTapeError {
 pub struct WriteTapeError {
     /// The path.
     pub path: PathBuf,
-    /// What the file system says.
+    /// The error of the file system.
     pub source: io::Error,
 }
 
-/// Reads a whole tape for replay. What cannot be used is in [`Tape::left_out`], see [`warnings`] (F-2).
+/// Reads a whole tape for replay. Unusable parts are listed in [`Tape::left_out`], see [`warnings`] (F-2).
 ///
 /// # Errors
 /// When there is no file, or nothing in it that is a tape of a version that can be read.

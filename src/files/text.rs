@@ -1,11 +1,11 @@
-//! Files of text that people wrote: UTF-8, and an error that says what they are in where they are not.
+//! Text files that people wrote: UTF-8, or an error that names their encoding.
 
 use std::fs;
 use std::path::Path;
 
 use crate::prelude::*;
 
-/// Reads a text file; an error says what to do and does not name the file.
+/// Reads a text file. An error has a next step, and does not name the file.
 ///
 /// # Errors
 /// When it cannot be read, and when it is not UTF-8.

@@ -1,6 +1,6 @@
 //! The time of a session on the clock of its network.
 //!
-//! Everyone who takes part in a simulated network lives by the same clock, so that it can go faster than the scenario says: answers, tools, waits
+//! All parts of a simulated network use the same clock, so that it can run faster than the scenario's times: answers, tools, waits
 //! and limits are scaled together, and neither engine nor world can tell.
 
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl TimeScale {
         self.0
     }
 
-    /// How long something takes on the network's clock; never too short, so that who waits so long has waited long enough.
+    /// How long something takes on the network's clock; never too short, so that a wait of this time is long enough.
     pub fn duration(self, span: Micros) -> Duration {
         let scaled = (u128::from(span.0) * u128::from(self.0)).div_ceil(100);
         Duration::from_micros(u64::try_from(scaled).unwrap_or(u64::MAX))

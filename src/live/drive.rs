@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   scenario ──> replay server <══ requests ══ client (own group of processes, own folders)
-//!                     │ gates: act on the client, go on      │ output, exit code
+//!                     │ gates: act on the client, continue      │ output, exit code
 //!                     └── verdict ──────> Driven <───────────┘ ──> normalised text ──> snapshot
 //! ```
 
@@ -33,16 +33,16 @@ pub use process::{ClientExit, ClientOutput, ClientSignal};
 pub struct ClientHarness {
     /// The program and its arguments; `{base}` stands for the base URL.
     pub command: Vec<String>,
-    /// What is known of it.
+    /// Its profile.
     pub client: Option<KnownClient>,
     /// A command for a shell, run when the client is over, in the same folders: it prompts the client again or resumes its session.
     /// `{session}` stands for the session that the first run told, `{base}` for the base URL.
     pub again: Option<String>,
     /// Further variables.
     pub variables: Vec<(String, String)>,
-    /// What surrounds the client.
+    /// The environment of the client.
     pub surroundings: ClientSurroundings,
-    /// What it reads from its standard input.
+    /// Its standard input.
     pub input: Option<Vec<u8>>,
     /// How long it may take.
     pub patience: Duration,
@@ -50,28 +50,28 @@ pub struct ClientHarness {
     pub options: ServeOptions,
 }
 
-/// What surrounds a client.
+/// The environment of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientSurroundings {
     /// Folders and variables of its own.
     #[default]
     Clean,
-    /// Folders of its own, and the variables of whoever drives it.
+    /// Folders of its own, and the variables of the calling process.
     Inherited,
 }
 
-/// What came of driving a client.
+/// The outcome of driving a client.
 #[derive(Clone, Debug)]
 pub struct ClientRun {
-    /// What it asked.
+    /// Its requests.
     pub verdict: ServeVerdict,
-    /// What it printed, and how it ended.
+    /// Its output, and its end.
     pub output: ClientOutput,
     /// The same of the second command.
     pub again: Option<ClientOutput>,
-    /// What is wrong, of the requests and of the client; empty when all is well.
+    /// The problems of the requests and of the client; empty when all is well.
     pub failures: Vec<String>,
-    /// What happened, without what may vary.
+    /// The transcript, without the parts that may vary.
     pub text: String,
     /// Where answers were held, each with the name of the event that came next.
     pub boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
@@ -79,7 +79,7 @@ pub struct ClientRun {
     pub has_acted: bool,
 }
 
-/// What is done to a client at a boundary.
+/// The action on a client at a boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundaryAction {
     /// Where.
@@ -105,7 +105,7 @@ pub enum ClientAction {
     Line(String),
 }
 
-/// Why a client could not be driven. Messages say what to do.
+/// Why a client could not be driven. Messages end with a next step.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientHarnessError {
     /// The folders could not be made.
@@ -119,11 +119,11 @@ pub enum ClientHarnessError {
     Start {
         /// Which.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         problem: io::Error,
     },
     /// There is no command.
-    #[error("no command is given: write it behind `--`")]
+    #[error("no command is given: write it after `--`")]
     NoCommand,
 }
 
@@ -171,7 +171,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     Ok(driven)
 }
 
-/// Lets all answers go on, and does what is to be done where it is to be done.
+/// Lets all answers continue, and does what is to be done where it is to be done.
 async fn keep_gates(
     mut held: mpsc::UnboundedReceiver<HeldAnswer>,
     act: Option<&BoundaryAction>,

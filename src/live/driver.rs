@@ -32,7 +32,7 @@ use crate::transcript::event::{EventKind, RunEnd};
 /// How many parts of answers may wait for the run: more would be memory that grows with a slow engine.
 const WAITING_MAX: usize = 1_024;
 
-/// What whoever answers has to say about it, for the transcript.
+/// What the answering server reports about it, for the transcript.
 pub type AnswerNote = (Agent, EventKind);
 
 /// How a session is driven.
@@ -42,7 +42,7 @@ pub struct EngineDriverOptions {
     pub scale: TimeScale,
     /// How far that time goes in one step, where it does; what is shorter cannot be told.
     pub tick: Micros,
-    /// What a server of ours has to say; `None` where there is none.
+    /// The report of our own server; `None` for other servers.
     pub notes: Option<mpsc::UnboundedReceiver<AnswerNote>>,
 }
 
@@ -108,7 +108,7 @@ impl<E: Engine, N: Network> EngineDriver<E, N> {
                     return Ok(self.run.into_report(end));
                 },
                 // What is said of an answer comes before the answer.
-                Some((agent, what)) = next(&mut notes) => self.run.tell(&agent, &what),
+                Some((agent, what)) = next(&mut notes) => self.run.note(&agent, &what),
                 Some(came) = receiver.recv() => if let Some(end) = self.take(came) {
                     return Ok(self.run.into_report(end));
                 },

@@ -1,7 +1,7 @@
 //! `reenact record`: a reverse proxy whose traffic becomes a tape (K-1 to K-3, K-11).
 //!
 //! ```text
-//!  client ──> proxy ──> upstream         one thread: whatever arrives is passed on before anything else is done with it
+//!  client ──> proxy ──> upstream         one thread: bytes are passed on before anything else is done with them
 //!               │ events, never waited for
 //!               v
 //!             tape writer                decodes, redacts, encodes lines           src/live/record/tape_writer.rs
@@ -12,7 +12,7 @@
 //!
 //! The client waits for one thing: the end of an answer is passed on when its lines were handed to the operating system, so that a recorder which is
 //! killed has every answer that a client saw end (K-3). With `durable` it waits until they are on the disk. Otherwise that wait is bounded
-//! ([`END_WAIT_MAX`]; that it was too short is said and counted), and a disk that cannot keep up costs recordings and no client's time.
+//! ([`END_WAIT_MAX`]; a wait that was too short is reported and counted), and a disk that cannot keep up costs recordings and no client's time.
 
 mod body;
 mod chunk_writer;
@@ -49,8 +49,8 @@ use crate::wire::http::HttpHeader;
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
 
-/// How many bytes may wait for the tape writer. When there are more, upstream is read no faster than they are worked through, as any proxy reads no faster
-/// than it works.
+/// How many bytes may wait for the tape writer. When there are more, upstream is read no faster than they are worked through, as any proxy reads no
+/// faster than it works.
 const ROOM_BYTES: usize = 32 << 20;
 
 /// When so many bytes wait for the tape writer, it is woken.
@@ -59,7 +59,7 @@ const MUCH_BYTES: usize = 64 << 10;
 /// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
 const BEHIND_BYTES_MAX: usize = 64 << 20;
 
-/// What to record, and how.
+/// The options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// Where requests go: scheme, host, and a path to put before theirs.
@@ -72,11 +72,11 @@ pub struct RecordOptions {
     pub ca: Option<PathBuf>,
     /// Whether the end of an answer waits for the disk (K-3).
     pub durable: bool,
-    /// What is a secret.
+    /// The patterns of secrets.
     pub rules: Arc<RedactionRules>,
     /// A client to start, and to stop with.
     pub client: Option<ClientCommand>,
-    /// Told what a user should know while it happens.
+    /// Gets notices for the user while recording.
     pub notice: fn(&str),
 }
 
@@ -94,11 +94,11 @@ pub struct ClientCommand {
 #[non_exhaustive]
 pub enum RecordError {
     /// The tape's file cannot be made.
-    #[error("{}: cannot be made ({source}): {}", path.display(), advice(source))]
+    #[error("{}: cannot be created ({source}): {}", path.display(), advice(source))]
     Out {
         /// The path.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The port cannot be opened.
@@ -108,7 +108,7 @@ pub enum RecordError {
     Listen {
         /// Where.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The upstream's address or its certificates are of no use.
@@ -119,7 +119,7 @@ pub enum RecordError {
     Client {
         /// What was to be started.
         program: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The operating system refuses what every program may do.
@@ -129,16 +129,16 @@ pub enum RecordError {
 
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => "a tape is never written over; name another file or remove this one",
+        io::ErrorKind::AlreadyExists => "an existing tape is not overwritten; name another file or remove this one",
         io::ErrorKind::NotFound => "make its folder first",
         _ => "check the folder's permissions and the free space",
     }
 }
 
-/// What became of a recording.
+/// The outcome of a recording.
 #[derive(Debug)]
 pub struct RecordingSummary {
-    /// What is on the tape.
+    /// The contents of the tape.
     pub summary: TapeSummary,
     /// How the client ended, if one was started.
     pub client: Option<ExitStatus>,
@@ -168,20 +168,20 @@ fn with_threads(
     proxy: impl FnOnce(TapeWriterLink) -> Result<Option<ExitStatus>, RecordError>,
 ) -> Result<RecordingSummary, RecordError> {
     let (events, from_proxy) = mpsc::channel();
-    let (batches, from_keeper) = mpsc::channel();
+    let (batches, from_writer) = mpsc::channel();
     let shared = Arc::new(RecorderState::new());
     std::thread::scope(|scope| {
-        let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
-        let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
+        let (for_disk, for_writer) = (Arc::clone(&shared), Arc::clone(&shared));
+        let disk = scope.spawn(move || disk::run(file, &options.out, &from_writer, &for_disk, options));
         let mut redactor = Redactor::new(&options.rules);
         let header = tape_writer::header(options, &mut redactor);
-        let keeper = scope.spawn(move || {
-            let _opens_the_way = RoomRelease(Arc::clone(&for_keeper));
-            tape_writer::TapeWriter::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy)
+        let writer_thread = scope.spawn(move || {
+            let _opens_the_way = RoomRelease(Arc::clone(&for_writer));
+            tape_writer::TapeWriter::new(redactor, batches, for_writer, options.notice).run(&header, &from_proxy)
         });
         let link = TapeWriterLink {
             events,
-            keeper: keeper.thread().clone(),
+            writer_thread: writer_thread.thread().clone(),
             shared: Arc::clone(&shared),
             started: now(),
             next_id: Arc::new(AtomicU32::new(1)),
@@ -192,11 +192,14 @@ fn with_threads(
         let stop = WriterStop(link.clone());
         let client = proxy(link);
         drop(stop);
-        let (kept, written) = (keeper.join(), disk.join());
-        let mut summary = kept.unwrap_or_else(|_| TapeSummary::of_a_panic("the recorder's keeper"));
+        let (kept, written) = (writer_thread.join(), disk.join());
+        let mut summary = kept.unwrap_or_else(|_| TapeSummary::from_panic("the tape writer"));
         match written {
             Ok(problem) => summary.problem = summary.problem.or(problem),
-            Err(_) => summary.problem = Some(String::from("the thread that writes the tape broke down: this is a defect of the program")),
+            Err(_) => {
+                summary.problem =
+                    Some(String::from("the thread that writes the tape panicked: this is a defect of the program; please report it"))
+            }
         }
         summary.ends_unwritten = u64::from(shared.ends_unwritten.load(Ordering::Relaxed));
         Ok(RecordingSummary { summary, client: client? })
@@ -212,7 +215,7 @@ impl Drop for WriterStop {
     }
 }
 
-/// When the tape writer ends, in whatever way, nothing waits for room any more: the traffic goes on.
+/// When the tape writer ends or panics, nothing waits for room any more: the traffic continues.
 struct RoomRelease(Arc<RecorderState>);
 
 impl Drop for RoomRelease {
@@ -252,7 +255,7 @@ impl RecorderState {
 #[derive(Clone, Debug)]
 struct TapeWriterLink {
     events: mpsc::Sender<TapeWriterEvent>,
-    keeper: Thread,
+    writer_thread: Thread,
     shared: Arc<RecorderState>,
     started: Instant,
     next_id: Arc<AtomicU32>,
@@ -299,8 +302,8 @@ enum TapeWriterEvent {
 }
 
 impl TapeWriterEvent {
-    /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
-    /// cost the client more than all the rest of the recording.
+    /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each
+    /// would cost the client more than all the rest of the recording.
     fn is_urgent(&self, shared: &RecorderState) -> bool {
         match self {
             Self::Chunk { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
@@ -311,11 +314,11 @@ impl TapeWriterEvent {
 }
 
 impl TapeWriterLink {
-    /// Never waits, and never fails: without a tape writer there is no recording, and the traffic goes on.
+    /// Never waits, and never fails: without a tape writer there is no recording, and the traffic continues.
     fn send(&self, event: TapeWriterEvent) {
         let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {
-            self.keeper.unpark();
+            self.writer_thread.unpark();
         }
     }
 }

@@ -7,7 +7,7 @@
 //!                        ── Sent, Left ──> owner ──> transcript ──> Verdict
 //! ```
 //!
-//! What is answered is decided by the same world that answers a simulated run. One task owns everything that changes and is told
+//! The world of a simulated run decides the answers here, too. One task owns everything that changes and is told
 //! what happens by messages in one channel, so that there is no lock and the verdict has one order.
 
 mod connection;
@@ -58,17 +58,17 @@ pub struct ServedScenario {
 pub struct ServeOptions {
     /// How fast.
     pub pace: AnswerPace,
-    /// What is written together.
+    /// The grouping of packets.
     pub packets: PacketGrouping,
-    /// What the verdict's transcript holds.
+    /// The contents of the verdict's transcript.
     pub keeps: TranscriptExtent,
     /// When serving is over by itself.
     pub until: ServeLimit,
     /// Whether scripted answers tell how many tokens their requests had.
     pub tokens: TokenReporting,
-    /// Who is asked at each boundary; `None` for nobody.
+    /// The driver that is asked at each boundary; `None` without one.
     pub gates: Option<AnswerGates>,
-    /// How fast everyone's time goes who takes part, on the network's clock.
+    /// The speed of all parts' time, on the network's clock.
     pub scale: TimeScale,
     /// Whether connections may break without anybody's wanting it.
     pub ways: TransportAssumptions,
@@ -76,13 +76,13 @@ pub struct ServeOptions {
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
 }
 
-/// What the server may take for granted of the ways to its clients.
+/// The server's assumptions about the ways to its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransportAssumptions {
     /// What was sent arrives: an answer that was given is used up.
     #[default]
     Sure,
-    /// Anything may be lost: who asks the same again gets the same answer again.
+    /// Anything may be lost: a repeated request gets the same answer again.
     Rough,
 }
 
@@ -98,7 +98,7 @@ pub enum AnswerPace {
     None,
 }
 
-/// What is written together. A client may depend on it: whether it sees the last event before it sees the end, for example (K-9).
+/// The grouping of packets. A client may depend on it: whether it sees the last event before it sees the end, for example (K-9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketGrouping {
     /// Each piece by itself, and the end at least [`APART`] after the last of them.
@@ -111,7 +111,7 @@ pub enum PacketGrouping {
 /// How far the end keeps from the last piece, so that a client can have read it.
 pub const APART: Duration = Duration::from_millis(20);
 
-/// What the verdict's transcript holds.
+/// The contents of the verdict's transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TranscriptExtent {
     /// Requests and all that was sent.
@@ -124,14 +124,14 @@ pub enum TranscriptExtent {
 /// When serving is over by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServeLimit {
-    /// Never: somebody stops it.
+    /// Never: it is stopped from outside.
     #[default]
     Stopped,
     /// When every answer was given and nothing was asked for this long.
     Quiet(Duration),
 }
 
-/// Who is a client of its own, to whom the scenario begins at its beginning.
+/// What counts as a client of its own, which gets the scenario from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionIdentity {
     /// All are one.
@@ -147,8 +147,8 @@ pub enum TokenReporting {
     /// As the scenario has it.
     #[default]
     AsWritten,
-    /// For clients that reckon with tokens, and that enable thinking whatever the scenario says.
-    Told,
+    /// For clients that compute with token counts, and that enable thinking on their own.
+    Always,
 }
 
 /// Whose a request is, as a client of ours says it.
@@ -178,7 +178,7 @@ impl ServedScenario {
             Arc::make_mut(&mut setup).scenario.timing =
                 AnswerTiming { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
         }
-        if options.tokens == TokenReporting::Told && setup.scenario.tape.is_none() {
+        if options.tokens == TokenReporting::Always && setup.scenario.tape.is_none() {
             let told = Arc::make_mut(&mut setup);
             told.scenario.api.count_tokens = true;
             let thinks = |piece: &[u8]| memchr::memmem::find(piece, b"\"thinking\"").is_some();
@@ -195,7 +195,7 @@ impl ServedScenario {
 
     /// A server that can go down and come back: what it knows of its client stays.
     #[cfg(feature = "network")]
-    pub(super) fn kept(self) -> ServerMemory {
+    pub(super) fn into_memory(self) -> ServerMemory {
         ServerMemory(owner::SessionOwner::new(self.setup, self.options, SessionIdentity::One))
     }
 
@@ -205,7 +205,7 @@ impl ServedScenario {
     }
 }
 
-/// What a server knows, apart from the process that serves.
+/// The memory of a server, apart from the process that serves.
 #[cfg(feature = "network")]
 #[derive(Debug)]
 pub(super) struct ServerMemory(owner::SessionOwner);

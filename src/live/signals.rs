@@ -1,9 +1,9 @@
-//! What ends a command from outside: Ctrl-C, or a service manager. Listened for from the moment at which somebody listens, so that none is missed.
+//! Signals that end a command: Ctrl-C, or a service manager. They are caught from the first wait on, so that none is missed.
 
 /// Which it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopSignal {
-    /// Somebody pressed Ctrl-C: whoever is in the same group of processes got it, too.
+    /// Ctrl-C was pressed: every process of the same group got it, too.
     Interrupt,
     /// This process alone was asked to end.
     Terminate,

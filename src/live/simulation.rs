@@ -32,7 +32,7 @@ use crate::sim::{Run, limits};
 use crate::transcript::event::{Event, EventKind, RunEnd};
 use crate::world::setup::RunSetup;
 
-/// The longest time on the network's clock; a tick takes some microseconds, whatever happens in it.
+/// The longest time on the network's clock; a tick takes some microseconds.
 pub const NETWORK_TIME_MAX: Micros = Micros::from_secs(3_600);
 
 /// How many ticks are left to the server to hear of the end.
@@ -44,7 +44,7 @@ const PORT: u16 = 80;
 /// How many packets a connection takes before its reader reads: none waits for room here.
 const PACKETS_MAX: usize = 4_096;
 
-/// What came of a run on a network.
+/// The outcome of a run on a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkRun<E> {
     /// The engine's side, with what the server has to say in the transcript. Its failures hold the server's too.
@@ -84,7 +84,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         ..serve::ServeOptions::default()
     };
     // Who serves borrows it, and gives it back when it goes down.
-    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&as_served(&setup), options).kept()));
+    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&as_served(&setup), options).into_memory()));
     let (stop, stopped) = watch::channel(());
     let mut sim = simulation(&setup, &network, scale);
     sim.host("api", api(kept.clone(), wires.clone(), stopped));
@@ -110,7 +110,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
     let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
     let shortened = setup.scenario.limits.time < limit;
     let mut finished = finished(report, kept.into_inner(), shortened);
-    let tolerance = DelayTolerance::of_clock(tick);
+    let tolerance = DelayTolerance::from_clock(tick);
     finished.report.failures.extend(finished.report.order_failure(&setup.scenario.expect, tolerance));
     let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
     let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);
@@ -132,7 +132,7 @@ fn as_on_network(setup: &Arc<RunSetup>, scale: TimeScale) -> (Arc<RunSetup>, Net
     (Arc::new(RunSetup { scenario, ..RunSetup::clone(setup) }), network)
 }
 
-/// The same for who serves: how long the engine waits is judged where it waits, because requests may be late, or lost, on their way.
+/// The same for the server: the waits of the engine are judged at the engine, because requests may be late, or lost, on their way.
 fn as_served(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     if setup.scenario.expect.delays.is_none() {
         return setup.clone();
@@ -142,7 +142,7 @@ fn as_served(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     Arc::new(setup)
 }
 
-/// The same for who drives: the order of all lines is judged when those of the server are there.
+/// The same for the driver: the order of all lines is judged when those of the server are there.
 fn as_driven(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     if setup.scenario.expect.order.is_empty() {
         return setup.clone();
@@ -186,7 +186,7 @@ fn api(
             let listener = wires.bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT))).await?;
             wires.server_back();
             let stop = async move {
-                // It is never told anything but that whoever would tell is gone.
+                // The only message that ever comes here is the loss of the sender.
                 let _ = stopped.changed().await;
             };
             kept.lock().await.serve::<SimulatedNetwork>(listener, stop, began).await;
@@ -230,7 +230,7 @@ fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
     }
 }
 
-/// The server knows which answers nobody asked for: they stand where a simulated run has them, before the end.
+/// The server knows the unused answers: they stand where a simulated run has them, before the end.
 fn with_unused(events: &[Event], unused: &[Arc<str>]) -> Arc<[Event]> {
     let is_tail = |event: &&Event| matches!(event.what, EventKind::Unused { .. } | EventKind::Ended { .. });
     let (before, tail) = events.split_at(events.len() - events.iter().rev().take_while(is_tail).count());

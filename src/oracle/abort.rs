@@ -1,7 +1,7 @@
 //! O-11: after an abort the prompt ends within the grace of its tools; it sends no new request and starts no new tool.
 //!
-//! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes. Where the settings
-//! let queued *block* tools run after a message, those may start, and the prompt may take as long as they do (T-15a).
+//! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes. Where the
+//! settings let queued *block* tools run after a message, those may start, and the prompt may take as long as they do (T-15a).
 
 use super::running_tools::{RunningTools, asked_about, asked_tool};
 use super::{OracleFindings, OracleRules};
@@ -68,7 +68,7 @@ impl AbortOracle {
                 found.add(ORACLE, format!("tool {run} was started after prompt {prompt} was aborted"));
             }
             (Self::Aborted { prompt, .. }, effect) if asked_about(effect).is_some_and(|run| *prompt == run.request.prompt) => {
-                found.add(ORACLE, format!("somebody was asked about a tool after prompt {prompt} was aborted"));
+                found.add(ORACLE, format!("the user was asked about a tool after prompt {prompt} was aborted"));
             }
             (Self::Aborted { by, let_run: Some(runs), .. }, Effect::Emit(Emission::User(message))) if runs.contains(&message.run) => {
                 runs.retain(|run| *run != message.run);
@@ -104,7 +104,7 @@ impl AbortOracle {
         self.check_time(Time(u64::MAX), found);
     }
 
-    /// Time went on from an instant at which the prompt had to be over.
+    /// Time continued from an instant at which the prompt had to be over.
     fn check_time(&mut self, at: Time, found: &mut OracleFindings<'_>) {
         if let Self::Aborted { prompt, by, let_run } = self
             && at > *by

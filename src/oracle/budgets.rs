@@ -1,4 +1,4 @@
-//! O-13: no request after the budget of money or of turns is passed; the task budget that requests tell never grows (S-10).
+//! O-13: no request after the budget of money or of turns is passed; the task budget in requests never grows (S-10).
 //!
 //! Money is that of the whole tree of agents, side calls included. The figures are reckoned here from what each attempt reports, at usual speed and
 //! at the price of the model that was asked or of the one that answered, whichever is lower: a lower bound of what the engine must have reckoned.
@@ -27,7 +27,7 @@ pub(super) struct BudgetOracle {
     with_results: Vec<RequestId>,
     /// How many of them were complete.
     turns: u32,
-    /// What the last request said is left of the task budget.
+    /// The rest of the task budget in the last request.
     task_tokens: Option<u64>,
 }
 
@@ -118,7 +118,7 @@ impl BudgetOracle {
         match told {
             None => (), // a request that summarises may keep silent about it
             Some(left) if left > self.task_tokens.unwrap_or(total) => {
-                found.add(ORACLE, format!("the task budget grew: request {id} tells {left} tokens"));
+                found.add(ORACLE, format!("the task budget grew: request {id} has {left} tokens"));
             }
             Some(left) => self.task_tokens = Some(left),
         }

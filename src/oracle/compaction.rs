@@ -1,13 +1,13 @@
 //! O-12: a compaction makes the context smaller, and compactions do not go round in circles (C-4, C-5, C-8a).
 //!
-//! What a context holds is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
-//! of, and what was said since), and as C-4 counts (what the API counted with that answer, and what was said since). The requests after a
+//! The size of a context is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
+//! of, and the content since), and as C-4 counts (the API's count with that answer, and the content since). The requests after a
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
 //! parts a tool use from its result is O-1's: a request shows it.
 //!
-//! A request that asks for the next summary is judged by nobody: it is known by what comes of it.
+//! A request for the next summary is not judged: only its outcome shows what it is.
 //!
-//! Whatever may have joined the conversation counts as said: too much makes the oracle lenient, too little would blame an engine for what it
+//! All content that may have joined the conversation counts: too much makes the oracle lenient, too little would blame an engine for what it
 //! was told.
 
 use super::{OracleFindings, OracleRules};
@@ -20,7 +20,7 @@ use crate::wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-12";
 
-/// How many tokens an engine may put around what a hook said: which hook it is, that it objects.
+/// How many tokens an engine may put around a hook's text: the name of the hook, and its objection.
 const AROUND_A_HOOK: u64 = 40;
 
 /// How many different requests may be made in a row of which nothing comes out: what was asked, the same with spans collapsed, the same
@@ -40,15 +40,16 @@ pub(super) struct CompactionOracle {
     asked: u64,
     /// The most that came with the messages of any request: system prompt and tools.
     frame: u64,
-    /// What was said since, by the model.
+    /// The model's content since.
     answers: u64,
-    /// What was said since, by anybody else.
+    /// All other content since.
     said: u64,
     /// Prompts that are not in the conversation yet.
     waiting: Vec<(u32, u64)>,
     /// What the context held before the compaction that was announced last, and what people said since, until something comes of a request.
     before: Option<ContextBefore>,
-    /// What is wrong with a request that holds no less than that, if it is an ordinary one: what asks for the next summary holds the words for it, too.
+    /// What is wrong with a request that holds no less than that, if it is an ordinary one: what asks for the next summary holds the words for it,
+    /// too.
     suspect: Option<String>,
     /// The last request, attempts aside.
     last: Option<(u32, u32)>,
@@ -74,7 +75,9 @@ impl CompactionOracle {
                 self.waiting.push((*prompt, rules.tokenizer.blocks(content)));
             }
             // What hooks of a compaction say is part of what it makes.
-            Input::HookEnded { hook, outcome } if !matches!(hook.subject, HookSubject::Compaction(_)) => self.people_say(of_hook(outcome)),
+            Input::HookEnded { hook, outcome } if !matches!(hook.subject, HookSubject::Compaction(_)) => {
+                self.people_say(hook_tokens(outcome))
+            }
             _ => (),
         }
     }
@@ -107,7 +110,7 @@ impl CompactionOracle {
             self.last = Some((id.prompt, id.turn));
             self.silent += 1;
             if self.silent == rules.silent_requests_max + 1 {
-                found.add(ORACLE, format!("request {id} is number {} in a row, and nothing came of those before it", self.silent));
+                found.add(ORACLE, format!("request {id} is number {} in a row, and the requests before it had no effect", self.silent));
             }
         }
     }
@@ -131,7 +134,7 @@ impl CompactionOracle {
         };
         match emission {
             Emission::CompactBoundary { tokens_before, tokens_after, .. } => {
-                let before = self.held(*tokens_before);
+                let before = self.context_before(*tokens_before);
                 self.suspect = None;
                 self.before = Some(before);
                 // What is kept was never said again, and another compaction may come before any request shows it.
@@ -152,9 +155,9 @@ impl CompactionOracle {
                 self.on_answered(Some(usage));
             }
             Emission::User(message) => self.said += rules.tokenizer.blocks(core::slice::from_ref(&message.block)),
-            Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::of_text(text),
+            Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::tokens_of_text(text),
             Emission::QueuedCommand { prompt, .. } => self.take_in(*prompt),
-            Emission::Interrupted { text, .. } => self.people_say(tokens::of_text(text)),
+            Emission::Interrupted { text, .. } => self.people_say(tokens::tokens_of_text(text)),
             Emission::Result(_) => self.silent = 0,
             _ => (),
         }
@@ -166,7 +169,7 @@ impl CompactionOracle {
     }
 
     /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
-    fn held(&self, told: u64) -> ContextBefore {
+    fn context_before(&self, told: u64) -> ContextBefore {
         let messages = self.answered.unwrap_or(self.asked) + self.answers + self.said;
         ContextBefore { messages, counted: told.min(self.counted + self.said) }
     }
@@ -182,7 +185,7 @@ impl CompactionOracle {
         }
     }
 
-    /// What the user said is part of the conversation from here on.
+    /// The user's message is part of the conversation from here on.
     fn take_in(&mut self, prompt: u32) {
         let tokens = self.waiting.extract_if(.., |(waiting, _)| *waiting == prompt).map(|(_, tokens)| tokens).sum();
         self.people_say(tokens);
@@ -207,8 +210,8 @@ impl CompactionOracle {
     }
 }
 
-/// All that the model may be told of what a hook said.
-fn of_hook(outcome: &HookOutcome) -> u64 {
+/// All texts of a hook that the model may get.
+fn hook_tokens(outcome: &HookOutcome) -> u64 {
     let texts = [&outcome.reason, &outcome.context, &outcome.stop].into_iter().flatten();
-    texts.map(|text| tokens::of_text(text) + AROUND_A_HOOK).sum()
+    texts.map(|text| tokens::tokens_of_text(text) + AROUND_A_HOOK).sum()
 }

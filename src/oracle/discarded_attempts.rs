@@ -25,7 +25,7 @@ pub(super) struct DiscardOracle {
 
 impl DiscardOracle {
     pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
-        if let Some(id) = self.of_discarded(effect) {
+        if let Some(id) = self.discarded_attempt(effect) {
             found.add(ORACLE, format!("something of attempt {id} came out after it was discarded"));
         }
         match effect {
@@ -66,7 +66,7 @@ impl DiscardOracle {
     }
 
     /// The discarded attempt that an effect is about.
-    fn of_discarded(&self, effect: &Effect) -> Option<RequestId> {
+    fn discarded_attempt(&self, effect: &Effect) -> Option<RequestId> {
         if self.discarded.is_empty() {
             return None;
         }

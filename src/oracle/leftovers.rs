@@ -1,4 +1,4 @@
-//! O-27: nothing is left open. At a terminal each request was ended or closed, each started tool has ended or was told to stop, each hook, question
+//! O-27: nothing is left open. At a terminal each request was ended or closed, each started tool has ended or was stopped, each hook, question
 //! and elicitation is answered or taken back. When no prompt is open in the whole tree, no timer is set. And nothing is taken back that is not open.
 
 use super::{OracleFindings, OracleRules};
@@ -12,7 +12,7 @@ pub(super) const ORACLE: &str = "O-27";
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftoverOracle {
     open: Vec<UnfinishedWork>,
-    /// Answers that have said everything, and whose end is still to come: they may be closed, and need not be.
+    /// Complete answers whose end is still to come: they may be closed, and need not be.
     said: Vec<RequestId>,
     /// Each with its time: a name may be used again, and the ring of an older setting is none of the new one.
     timers: Vec<(TimerId, Time)>,
@@ -87,10 +87,10 @@ impl LeftoverOracle {
         for left in self.open.extract_if(.., |begun| begun.prompt() == prompt) {
             let what = match left {
                 UnfinishedWork::Request(id) => format!("request {id} is neither ended nor closed"),
-                UnfinishedWork::Tool(run) => format!("tool {run} has neither ended nor been told to stop"),
+                UnfinishedWork::Tool(run) => format!("tool {run} has neither ended nor been stopped"),
                 UnfinishedWork::Hook(hook) => format!("hook {} is neither answered nor stopped", hook.hook),
                 UnfinishedWork::Permission(run) => format!("the question about tool {run} is neither answered nor withdrawn"),
-                UnfinishedWork::Elicitation(run) => format!("what tool {run} asks the user is neither answered nor withdrawn"),
+                UnfinishedWork::Elicitation(run) => format!("the question of tool {run} to the user is neither answered nor withdrawn"),
             };
             found.add(ORACLE, format!("prompt {prompt} has its terminal, and {what}"));
         }
@@ -100,10 +100,10 @@ impl LeftoverOracle {
         if !self.end(begun) {
             let what = match begun {
                 UnfinishedWork::Request(id) => format!("request {id} was closed"),
-                UnfinishedWork::Tool(run) => format!("tool {run} was told to stop"),
+                UnfinishedWork::Tool(run) => format!("tool {run} was stopped"),
                 UnfinishedWork::Hook(hook) => format!("hook {} was stopped", hook.hook),
                 UnfinishedWork::Permission(run) => format!("the question about tool {run} was withdrawn"),
-                UnfinishedWork::Elicitation(run) => format!("what tool {run} asks the user was withdrawn"),
+                UnfinishedWork::Elicitation(run) => format!("the question of tool {run} to the user was withdrawn"),
             };
             found.add(ORACLE, format!("{what}, and it is not open"));
         }

@@ -1,6 +1,6 @@
 //! O-12, second half: a request that was too long is not repeated as it was.
 //!
-//! The API says so with status 413, or with a 400 that names the limit; an answer that broke off says nothing. Whoever is asked again within the
+//! The API says so with status 413, or with a 400 that names the limit; an answer that broke off says nothing. A client that retries within the
 //! same prompt must be asked something else: fewer messages, less room for the answer, or another model. The user may ask the same once more.
 
 use super::OracleFindings;
@@ -31,7 +31,7 @@ impl OversizeOracle {
     pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
         self.refused.retain(|(refused, _)| refused.prompt == id.prompt);
         if let Some((refused, _)) = self.refused.iter().find(|(_, refused)| refused == request) {
-            found.add(ORACLE, format!("request {id} is request {refused} again, which was too long"));
+            found.add(ORACLE, format!("request {id} repeats request {refused}, which was too long"));
         }
         self.open.push(SuspectRequest { id, request: request.clone(), status: None, is_too_long: false });
     }

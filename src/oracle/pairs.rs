@@ -1,7 +1,7 @@
 //! O-1: in every request, each tool use has exactly one result, in what the API joins to the next user message, before anything else in it, in
 //! the order that the settings ask for (T-8); no result without its use.
 //!
-//! All but the order is the API's own rule, so the API's own check is asked. O-10 leaves it out: what is wrong with results is told once.
+//! All but the order is the API's own rule, so the API's own check is asked. O-10 leaves it out: a problem of results is reported once.
 
 use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, Message, RequestId, Role};

@@ -12,7 +12,7 @@ pub(super) const ORACLE: &str = "O-17";
 pub(super) struct RepeatedEffectOracle {
     uses: Vec<ExclusiveUse>,
     discarded: Vec<RequestId>,
-    /// The run that was said to be a repetition.
+    /// The run that was noted as a repetition.
     marked: Option<ToolRun>,
 }
 
@@ -57,7 +57,7 @@ impl RepeatedEffectOracle {
         let is_same = |entry: &&ExclusiveUse| entry.tool_use.name == tool_use.name && entry.tool_use.input == tool_use.input;
         let done = self.uses.iter().filter(is_same).find(|entry| entry.is_done && self.discarded.contains(&entry.run.request));
         if let Some(earlier) = done.filter(|_| self.marked != Some(run)) {
-            found.add(ORACLE, format!("tool {run} does again what tool {} did, and nobody is told", earlier.run));
+            found.add(ORACLE, format!("tool {run} repeats the work of tool {}, and no note reports it", earlier.run));
         }
         self.uses.push(ExclusiveUse { run, tool_use: tool_use.clone(), is_told_to_stop: false, is_done: false });
     }

@@ -1,4 +1,4 @@
-//! O-16: the same inputs give the same transcript. A copied run must go on as one from the start would, so nothing may be shared
+//! O-16: the same inputs give the same transcript. A copied run must continue as one from the start would, so nothing may be shared
 //! between copies, drawn from outside, or dependent on an address.
 
 use super::Violation;

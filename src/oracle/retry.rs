@@ -11,13 +11,13 @@ pub(super) const ORACLE: &str = "O-9";
 /// The attempts at the request that was made last.
 #[derive(Clone, Debug, Default)]
 pub(super) enum RetryOracle {
-    /// There is none.
+    /// No request.
     #[default]
     Idle,
     /// This is the last of them.
     Asked(ObservedAttempt),
     /// The prompt was aborted or is over: what still comes of it is no matter of retrying.
-    Over { prompt: u32 },
+    Ended { prompt: u32 },
 }
 
 /// What was seen of an attempt.
@@ -42,7 +42,7 @@ pub(super) struct ObservedAttempt {
 impl RetryOracle {
     pub(super) fn on_input(&mut self, at: Time, input: &Input) {
         if let (Input::Cancel, Self::Asked(attempt)) = (input, &*self) {
-            *self = Self::Over { prompt: attempt.id.prompt };
+            *self = Self::Ended { prompt: attempt.id.prompt };
         }
         let Self::Asked(attempt) = self else { return };
         match input {
@@ -58,12 +58,12 @@ impl RetryOracle {
     pub(super) fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
         let mut retries = 0;
         match self {
-            Self::Over { prompt } if *prompt == id.prompt => return,
+            Self::Ended { prompt } if *prompt == id.prompt => return,
             Self::Asked(before) if (before.id.prompt, before.id.turn) == (id.prompt, id.turn) => {
                 before.check_next(at, id, model, found);
                 retries = if before.model == *model { before.retries } else { 0 };
             }
-            _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made, and no attempt before it")),
+            _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made without the attempt before it")),
             _ => (),
         }
         let (model, asked) = (model.clone(), Time::ZERO);
@@ -72,7 +72,7 @@ impl RetryOracle {
 
     pub(super) fn on_effect(&mut self, at: Time, effect: &Effect, found: &mut OracleFindings<'_>) {
         if let Effect::Finished { prompt, .. } = effect {
-            *self = Self::Over { prompt: *prompt };
+            *self = Self::Ended { prompt: *prompt };
         }
         let Self::Asked(attempt) = self else { return };
         match effect {
@@ -109,7 +109,7 @@ impl ObservedAttempt {
         };
         let is_another = self.switched || self.model != *model;
         if at < self.asked && !is_another {
-            found.add(ORACLE, format!("request {id} was made, and the server had asked to wait until {}", self.asked));
+            found.add(ORACLE, format!("request {id} was made too early: the server had asked to wait until {}", self.asked));
         }
         match self.announced {
             Some(until) if at < until => found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}")),

@@ -33,7 +33,7 @@ pub(super) struct ToolFacts {
 pub(super) struct RunningTools {
     tools: Vec<RunningTool>,
     waits: Vec<WaitingUse>,
-    /// How each tool that was started takes a submitted message, until its result is out: who stores a result does not name the tool.
+    /// How each tool that was started takes a submitted message, until its result is out: the effect that stores a result does not name the tool.
     started: Vec<(Agent, ToolRun, InterruptBehaviour)>,
     /// The class of each tool use of the prompts that are not over, with the input that the model wrote: a hook or a person may change it later.
     asked: Vec<(Agent, ToolRun, ToolClass)>,
@@ -65,7 +65,7 @@ pub(super) struct RunningTool {
     pub(super) run: ToolRun,
     pub(super) class: ToolClass,
     behaviour: InterruptBehaviour,
-    /// Told to stop: it is over when this time is reached, whatever it does (T-15a).
+    /// It is stopping: at this time it is over in any case (T-15a).
     until: Option<Time>,
     /// It is carried out by agents of its own, whose tools are seen for themselves.
     pub(super) waits_for_agents: bool,
@@ -101,7 +101,7 @@ impl ToolFacts {
 }
 
 impl RunningTools {
-    /// Time goes on, a tool may end, and what was waited for may come.
+    /// Time continues, a tool may end, and what was waited for may come.
     pub(super) fn on_input(&mut self, at: Time, agent: &Agent, input: &Input) {
         self.tools.retain(|tool| tool.until.is_none_or(|until| at < until));
         if let Input::ToolEnded { run, .. } = input
@@ -113,7 +113,7 @@ impl RunningTools {
             Input::ToolChecked { run, .. } => Some((*run, WaitCause::Check)),
             Input::PermissionAnswered { run, .. } => Some((*run, WaitCause::Person)),
             Input::ResultStored { run, .. } => Some((*run, WaitCause::Store)),
-            Input::HookEnded { hook, .. } => of_tool(hook.subject).map(|run| (run, WaitCause::Hook(hook.hook))),
+            Input::HookEnded { hook, .. } => tool_of_hook(hook.subject).map(|run| (run, WaitCause::Hook(hook.hook))),
             _ => None,
         };
         if let Some((run, awaited)) = come {
@@ -121,7 +121,7 @@ impl RunningTools {
         }
     }
 
-    /// A tool may start or be told to stop, and a tool use may begin or cease to wait for something.
+    /// A tool may start or be stopped, and a tool use may begin or cease to wait for something.
     pub(super) fn on_effect(&mut self, tools: &ToolFacts, grace: Micros, at: Time, agent: &Agent, effect: &Effect) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
@@ -157,7 +157,7 @@ impl RunningTools {
             Effect::CheckTool { run, tool_use } => self.wait(agent, *run, WaitCause::Check, tools.behaviour(&tool_use.name)),
             Effect::AskPermission { run, tool_use, .. } => self.wait(agent, *run, WaitCause::Person, tools.behaviour(&tool_use.name)),
             Effect::RunHook { hook, input } => {
-                if let Some(run) = of_tool(hook.subject) {
+                if let Some(run) = tool_of_hook(hook.subject) {
                     let behaviour = input.tool.as_ref().map_or(InterruptBehaviour::Block, |tool| tools.behaviour(tool));
                     self.wait(agent, run, WaitCause::Hook(hook.hook), behaviour);
                 }
@@ -168,7 +168,7 @@ impl RunningTools {
                 self.wait(agent, *run, WaitCause::Store, behaviour);
             }
             Effect::StopHook { hook } => {
-                if let Some(run) = of_tool(hook.subject) {
+                if let Some(run) = tool_of_hook(hook.subject) {
                     self.no_longer(agent, run, WaitCause::Hook(hook.hook));
                 }
             }
@@ -213,25 +213,25 @@ impl RunningTools {
         self.waits.retain(|wait| wait.agent != *agent || wait.run != run || wait.awaited != awaited);
     }
 
-    /// The tool use has its result, so it waits for nothing any more, whatever was not answered.
+    /// The tool use has its result, so it waits for no open answer any more.
     fn forget(&mut self, is_over: impl Fn(&Agent, ToolRun) -> bool) {
         self.waits.retain(|wait| !is_over(&wait.agent, wait.run));
         self.started.retain(|(agent, run, _)| !is_over(agent, *run));
     }
 }
 
-fn of_tool(subject: HookSubject) -> Option<ToolRun> {
+fn tool_of_hook(subject: HookSubject) -> Option<ToolRun> {
     match subject {
         HookSubject::Tool(run) => Some(run),
         HookSubject::Stop(_) | HookSubject::Compaction(_) => None,
     }
 }
 
-/// The tool use about which an engine begins to ask somebody, if this effect does that.
+/// The tool use of a question that this effect asks, if any.
 pub(super) fn asked_about(effect: &Effect) -> Option<ToolRun> {
     match effect {
         Effect::CheckTool { run, .. } | Effect::AskPermission { run, .. } | Effect::StoreResult { run, .. } => Some(*run),
-        Effect::RunHook { hook, .. } => of_tool(hook.subject),
+        Effect::RunHook { hook, .. } => tool_of_hook(hook.subject),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::wire::block::Block;
 
 pub(super) const ORACLE: &str = "O-6";
 
-/// Who gave which thinking.
+/// The model of each thinking block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SignatureOracle {
     /// The model that each request of the open prompts named.

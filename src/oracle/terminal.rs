@@ -49,7 +49,7 @@ impl TerminalOracle {
             Effect::Finished { prompt, .. } => self.close(*prompt, PromptStanding::Ended, found),
             effect => {
                 if let Some(run) = asked_about(effect) {
-                    self.expect_open(run.request.prompt, || format!("somebody was asked about tool {run}"), found);
+                    self.expect_open(run.request.prompt, || format!("the user was asked about tool {run}"), found);
                 }
             }
         }
@@ -92,8 +92,8 @@ impl TerminalOracle {
         match self.standing(prompt) {
             Some(PromptStanding::Open) => (),
             Some(PromptStanding::Ended) => found.add(ORACLE, format!("{} for prompt {prompt} after its terminal", what())),
-            Some(PromptStanding::TakenIn) => found.add(ORACLE, format!("{} for prompt {prompt}, which was taken into another", what())),
-            None => found.add(ORACLE, format!("{} for prompt {prompt}, which nobody submitted", what())),
+            Some(PromptStanding::TakenIn) => found.add(ORACLE, format!("{} for prompt {prompt}, which was merged into another", what())),
+            None => found.add(ORACLE, format!("{} for prompt {prompt}, which was never submitted", what())),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::prelude::*;
 use crate::sim::Run;
 use crate::transcript::event::EventKind;
 use crate::transcript::watch::TranscriptWatch;
-use crate::world::endpoint::{ApiEndpoint, EndpointReply, IncomingRequest};
+use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use crate::world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
@@ -34,7 +34,7 @@ const UNSAID: [&str; 16] = [
     "session/tool-use-summary",
 ];
 
-/// Sends what an engine asks to an endpoint, and notes who it takes it for.
+/// Sends an engine's requests to an endpoint, and notes their attribution.
 #[derive(Clone)]
 struct AttributionProbe {
     setup: Arc<RunSetup>,
@@ -60,11 +60,11 @@ impl TranscriptWatch for AttributionProbe {
                 let named = self.is_named.then(|| (agent.clone(), *id));
                 let incoming = IncomingRequest { method: "POST", path: "/v1/messages?beta=true", named, body: body.as_bytes() };
                 match self.endpoint.ask(&self.setup, at, &incoming) {
-                    EndpointReply::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
-                    EndpointReply::Message(reply) => {
+                    EndpointResponse::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
+                    EndpointResponse::Message(reply) => {
                         self.mistaken.push(format!("{} is taken for {}", agent.key(*id), reply.agent.key(reply.id)));
                     }
-                    other @ EndpointReply::Other { .. } => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
+                    other @ EndpointResponse::Other { .. } => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
                 }
             }
             Effect::CloseRequest { id } if self.open.contains(&(agent.clone(), *id)) => self.endpoint.on_closed(agent, *id),
@@ -90,8 +90,8 @@ fn mistaken(is_named: bool) -> BTreeMap<String, String> {
 #[test]
 fn k_6_requests_are_known_by_what_they_say() {
     let mistaken = mistaken(false);
-    // An agent of an answer that was cut (those of whole answers are known), a summary that is asked for before the prompt is sent, a caption for tools that extends no conversation, and a prompt that follows one without any
-    // request: nothing in the request says whose it is.
+    // An agent of an answer that was cut (those of whole answers are known), a summary that is asked for before the prompt is sent, a caption for
+    // tools that extends no conversation, and a prompt that follows one without any request: nothing in the request says whose it is.
     let is_known = |name: &str| UNSAID.iter().any(|unsaid| name.starts_with(unsaid));
     let unknown: Vec<_> = mistaken.iter().filter(|(name, _)| !is_known(name)).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");

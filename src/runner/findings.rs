@@ -1,4 +1,4 @@
-//! What sweeps and verdicts find in engines that break in one way each (E-1, O-16, O-18, O-19): a part of them that did not look would be green.
+//! Findings of sweeps and verdicts for engines that break in one way each (E-1, O-16, O-18, O-19): without these tests a blind check would be green.
 
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -35,7 +35,7 @@ fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(Run
     plan::write(&file, loaded, scenario.clone()).unwrap();
     let read = |overrides: &[_]| load(&file, overrides).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
     let back = &read(&[]).setup.scenario;
-    let paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), ..scenario };
+    let paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), windows: back.windows.clone(), ..scenario };
     assert_eq!(*back, paths, "{}", loaded.name);
     let other = read(&[(String::from("seed"), OTHER_SEED.to_string())]);
     assert_eq!(other.setup.scenario.seed, Seed(OTHER_SEED));
@@ -158,7 +158,7 @@ fn f_11_each_choice_of_a_plan_is_needed_and_only_those_that_it_lacks_are_drawn()
         let (known, without) = all_drawn_without(|plan| drop(plan.latencies.remove(&of)));
         assert_ne!(known, without, "{key} may be left out of the plan");
     }
-    // Chunks are in the plan for whoever looks for a fault in the framing of streams; a transcript does not show them (M-6).
+    // Chunks are in the plan for the search of defects in the framing of streams; a transcript does not show them (M-6).
     let (known, without) = all_drawn_without(|plan| {
         assert!(!plan.chunks.is_empty());
         plan.chunks.clear();

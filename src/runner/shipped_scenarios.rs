@@ -1,8 +1,8 @@
 //! Every scenario of the repository: it runs, what it expects holds, and its transcript is the one that was approved.
 //!
 //! A new or changed transcript is left beside its place as `*.snap.new`: look at it, then `cargo run -- run scenarios --accept`
-//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that whoever changes the engine on purpose to see
-//! what goes red (`cargo xtask mutants`) compiles the library once.
+//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that a developer who changes the engine on purpose to
+//! see what goes red (`cargo xtask mutants`) compiles the library once.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -11,10 +11,12 @@ use super::run_all;
 use super::snapshot::{SnapshotStanding, check};
 use super::statements::judge;
 use crate::engine::agent_loop::AgentLoop;
-use crate::engine::texts::TEXTS;
+use crate::engine::texts::{ModelTexts, TextName, USER_TEXTS, parts};
 use crate::files::scenario::{LoadedScenario, find, load_all};
+use crate::prelude::*;
 use crate::sim::report::RunReport;
 use crate::sim::statements::RunView;
+use crate::transcript::event::EventKind;
 use crate::transcript::json;
 
 /// The scenarios, each combination of a matrix by itself.
@@ -48,12 +50,54 @@ fn every_scenario_is_as_expected_and_as_approved() {
     assert!(problems.is_empty(), "{}\nif this is right: cargo run -- run scenarios --accept", problems.join("\n"));
 }
 
-/// What our loop is said to say by itself, and says in no scenario (F-10).
+/// Texts of our loop that occur in no scenario (F-10).
 fn unsaid(reports: &[RunReport<AgentLoop>]) -> Vec<String> {
-    let mut left: Vec<&str> = TEXTS.to_vec();
+    let mut left: Vec<&str> = USER_TEXTS.to_vec();
     for report in reports {
         let said = json::to_json_lines(&report.transcript);
         left.retain(|text| !said.contains(text));
     }
     left.into_iter().map(|text| format!("no scenario shows that our loop says {text:?}: correct it in engine/texts.rs")).collect()
+}
+
+/// Texts in results that consumers see and no request holds: their answer is discarded with them, or no request follows.
+const SEEN_BY_CONSUMERS: [TextName; 4] = [TextName::Fallback, TextName::BudgetSpent, TextName::AgentUnneeded, TextName::AgentBusy];
+
+/// Texts that no scenario brings about: it cannot say such an input of a hook or a person, or such an answer. Tests beside them hold them.
+const HELD_BY_TESTS: [TextName; 3] = [TextName::HookInvalidJson, TextName::UserInvalidJson, TextName::ThinkingLeftOut];
+
+#[test]
+fn t_31_each_text_can_be_replaced_and_is_seen_by_the_model() {
+    let marked = |name: &TextName| {
+        let parts: String = parts(name.ours()).into_iter().map(|part| format!(" {{{part}}}")).collect();
+        (*name, format!("<{}>{parts}", name.key()).into())
+    };
+    let texts = ModelTexts { replaced: TextName::ALL.iter().map(marked).collect(), ..ModelTexts::default() };
+    let mut scenarios = shipped();
+    for scenario in &mut scenarios {
+        let setup = Arc::make_mut(&mut scenario.setup);
+        setup.environment.settings.texts = texts.clone();
+        setup.scenario.settings.texts = texts.clone();
+    }
+    let mut unseen = TextName::ALL.to_vec();
+    let mut unemitted = SEEN_BY_CONSUMERS.to_vec();
+    for outcome in run_all(&scenarios, NonZeroUsize::MIN, AgentLoop::default) {
+        let report = outcome.unwrap_or_else(|panic| panic!("{panic}"));
+        for event in report.transcript.events.iter() {
+            if let EventKind::Request { request, .. } = &event.what {
+                let body = serde_json::to_string(request).unwrap();
+                unseen.retain(|name| !body.contains(&format!("<{}>", name.key())));
+            }
+        }
+        let said = json::to_json_lines(&report.transcript);
+        unemitted.retain(|name| !said.contains(&format!("<{}>", name.key())));
+        for name in TextName::ALL {
+            // What is said by the table is said from there alone, and with all its parts.
+            assert!(!said.contains(name.ours()), "{name:?} is said though it is replaced");
+            assert!(!said.contains(&format!("<{}> {{", name.key())), "{name:?} is said with a part that is not put in");
+        }
+    }
+    unseen.retain(|name| !SEEN_BY_CONSUMERS.contains(name) && !HELD_BY_TESTS.contains(name));
+    assert!(unseen.is_empty(), "no request of any scenario has these: {unseen:?}");
+    assert!(unemitted.is_empty(), "no scenario emits these: {unemitted:?}");
 }

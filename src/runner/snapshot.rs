@@ -15,14 +15,14 @@ pub enum SnapshotStanding {
     Same,
     /// Nothing was approved yet; the new one waits beside its place.
     New {
-        /// The pending file, or why there is none.
+        /// The pending file, or why it could not be written.
         pending: Result<PathBuf, String>,
     },
     /// Not equal; the new one waits beside the old.
     Changed {
-        /// The pending file, or why there is none.
+        /// The pending file, or why it could not be written.
         pending: Result<PathBuf, String>,
-        /// What changed, line by line.
+        /// The diff, line by line.
         diff: String,
     },
     /// Written as approved.

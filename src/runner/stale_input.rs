@@ -1,4 +1,4 @@
-//! What comes late changes nothing: an input whose number is another attempt's, another run's or another timer's is ignored (R-2, T-15a).
+//! Stale inputs change nothing: an input with the number of another attempt, run or timer is ignored (R-2, T-15a).
 //!
 //! Wherever a shipped scenario gives an engine something, a copy of the engine gets the same under a number that it does not know.
 
@@ -9,7 +9,7 @@ use crate::engine::contract::{Effects, Engine, Environment, Input, RequestId, Ti
 use crate::prelude::*;
 use crate::sim::Run;
 
-/// An engine that is told everything twice, the first time under a wrong number.
+/// An engine that gets every input twice, the first time under a wrong number.
 #[derive(Clone, Debug, PartialEq)]
 struct StaleInputEngine {
     engine: AgentLoop,
@@ -40,7 +40,7 @@ fn stale(input: &Input) -> Option<Input> {
         Input::Body { id, body } => Input::Body { id: other(id), body },
         Input::End { id, how } => Input::End { id: other(id), how },
         Input::AuthRefreshed { id, ok } => Input::AuthRefreshed { id: other(id), ok },
-        Input::ToolProgress { run, text } => Input::ToolProgress { run: other_run(run), text },
+        Input::ToolProgress { run, text, kind } => Input::ToolProgress { run: other_run(run), text, kind },
         Input::ToolEnded { run, outcome } => Input::ToolEnded { run: other_run(run), outcome },
         Input::ToolChecked { run, check } => Input::ToolChecked { run: other_run(run), check },
         Input::PermissionAnswered { run, answer } => Input::PermissionAnswered { run: other_run(run), answer },

@@ -27,7 +27,7 @@ const IN_PART: &str = "only some of its runs were made";
 pub struct RunEvidence<'a> {
     /// What came to pass.
     pub passed: &'a PassedStatements,
-    /// What happened.
+    /// The record of the run.
     pub transcript: &'a Transcript,
     /// Why it was over.
     pub end: &'a RunEnd,
@@ -69,7 +69,7 @@ pub fn judge(runs: &[(&LoadedScenario, Option<RunEvidence<'_>>)], view: RunView)
     verdict
 }
 
-/// The failures of each run by its position. What is said of a combination with one seed is not said again with the next.
+/// The failures of each run by its position. A failure of a combination with one seed is not repeated with the next.
 fn by_run<'a>(failures: Vec<Failure>, run: impl Fn(usize) -> (usize, &'a Option<String>)) -> Vec<(usize, Vec<String>)> {
     let mut by_run: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut told = BTreeSet::new();

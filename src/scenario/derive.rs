@@ -1,8 +1,8 @@
 //! From a recording to scenarios that replay it (K-4): one for each thread of conversation.
 //!
-//! What the user said and what tools gave stands in the follow-up requests, so it is read from there: what a request adds to the one before it is
-//! the echo of an answer, results of tools, or a new prompt. Answers stay on the tape, failed attempts too. What a scenario cannot say is in
-//! [`DerivedScenario::notes`].
+//! The user's messages and the tools' results stand in the follow-up requests, so they are read from there: the addition of a request to the one
+//! before it is the echo of an answer, results of tools, or a new prompt. Answers stay on the tape, failed attempts too. What a scenario cannot say
+//! is in [`DerivedScenario::notes`].
 
 mod answers;
 mod changes;
@@ -16,11 +16,12 @@ use super::tape::{Exchange, Tape, TapeHeader};
 use super::thread::{MAIN, OTHER};
 use super::types::{Scenario, ScriptedPrompt, TapeSource};
 use crate::prelude::*;
+use crate::wire::answer::AnswerReader;
 use crate::wire::block::{Block, BlockKind, ToolUse};
 use crate::wire::container::container_id;
 use crate::wire::raw_json::RawObject;
-use crate::wire::reply::ReplyReader;
 use crate::wire::request::Request;
+use crate::wire::usage::Usage;
 
 /// The prompt of a recording that holds answers only.
 pub const NOT_RECORDED: &str = "(not recorded)";
@@ -39,7 +40,8 @@ pub struct DerivedScenario {
     pub notes: Vec<String>,
 }
 
-/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
+/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name
+/// it.
 ///
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
 pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<DerivedScenario> {
@@ -76,6 +78,7 @@ struct UnderstoodExchange<'a> {
 struct RecordedAnswer {
     blocks: Vec<Block>,
     stop_reason: Option<Arc<str>>,
+    usage: Usage,
     /// The container that it names.
     container: Option<Arc<str>>,
 }
@@ -105,12 +108,12 @@ impl UnderstoodExchange<'_> {
 impl RecordedAnswer {
     fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let answer = &exchange.answer;
-        let mut reader = ReplyReader::new(answer.is_event_stream());
+        let mut reader = AnswerReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
         let replied = reader.finish().filter(|_| answer.status == 200)?;
         let mut container = None;
         answers::each_object(answer, &mut |text| container = container_id(text).or(container.take()));
-        Some(Self { blocks: replied.blocks, stop_reason: replied.stop_reason, container })
+        Some(Self { blocks: replied.blocks, stop_reason: replied.stop_reason, usage: replied.usage, container })
     }
 }
 
@@ -143,7 +146,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
                     share(&mut request, &before.request);
                 }
                 if RawObject::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
-                    notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
+                    notes.push(format!("Exchange {id} continues from a message that is not in the recording."));
                 }
                 asked.push(UnderstoodExchange { exchange: outline, request, answered });
             }

@@ -15,20 +15,17 @@ pub struct DriveScript {
     pub normalise: Vec<NormaliseRule>,
 }
 
-/// A client whose surroundings and ways are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownClient {
-    /// Claude Code.
-    ClaudeCode,
-    /// opencode.
-    Opencode,
-    /// A program on one of the official SDKs.
-    Sdk,
-}
-
-impl KnownClient {
-    /// All of them with the word that scenarios and the command line use.
-    pub const ALL: [(&'static str, Self); 3] = [("claude-code", Self::ClaudeCode), ("opencode", Self::Opencode), ("sdk", Self::Sdk)];
+words! {
+    /// A client whose surroundings and ways are known.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum KnownClient {
+        /// Claude Code.
+        ClaudeCode = "claude-code",
+        /// opencode.
+        Opencode = "opencode",
+        /// A program on one of the official SDKs.
+        Sdk = "sdk",
+    }
 }
 
 /// Something that may vary between equal runs: it is shown by the rule's name.

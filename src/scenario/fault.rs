@@ -1,4 +1,4 @@
-//! What goes wrong between engine and model server: which requests are hit, and what happens to them (M-4).
+//! Faults between engine and model server: which requests they hit, and what they change (M-4).
 //!
 //! Of a scenario's faults the first one that fits a request counts. It either takes the place of the answer, which is then still there for the next
 //! attempt, or changes it; a changed answer is given again when the same thing is asked again.
@@ -11,37 +11,41 @@ use known_errors::KnownError;
 
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::forms::{ModelName, Probability};
+use crate::scenario::language::keys::keys;
+use crate::scenario::language::sections::fault::check_place;
 
 /// One `[[fault]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultRule {
     /// Which requests it hits.
     pub at: FaultPlace,
-    /// What happens to them.
+    /// The effect on them.
     pub kind: FaultKind,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
 }
 
-/// Which requests are hit: those that fit all that is said.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FaultPlace {
-    /// Numbers of prompts.
-    pub prompt: Option<NumberSpan>,
-    /// Numbers of requests within their prompt, as transcripts name them.
-    pub request: Option<NumberSpan>,
-    /// Numbers of attempts.
-    pub attempt: Option<NumberSpan>,
-    /// The model that is asked.
-    pub model: Option<Arc<str>>,
-    /// `main` for the agent that talks with the user, else the id of the tool use that made the agent.
-    pub thread: Option<Arc<str>>,
-    /// Requests made at this virtual time or later.
-    pub after: Option<Micros>,
-    /// Requests made before this virtual time.
-    pub before: Option<Micros>,
-    /// How probable it is for each of them, from 0 to 1; drawn under the request's own key (D3).
-    pub probability: Option<f64>,
+keys! {
+    /// Which requests are hit: those that fit all keys.
+    pub struct FaultPlace check check_place {
+        /// Numbers of prompts.
+        prompt: Option<NumberSpan> = None;
+        /// Numbers of requests within their prompt, as transcripts name them.
+        request: Option<NumberSpan> = None;
+        /// Numbers of attempts.
+        attempt: Option<NumberSpan> = None;
+        /// The model that is asked.
+        model: Option<Arc<str>> as Option<ModelName> = None;
+        /// `main` for the agent that talks with the user, else the id of the tool use that made the agent.
+        thread: Option<Arc<str>> = None, example("\"main\"");
+        /// Requests made at this virtual time or later.
+        after: Option<Micros> = None;
+        /// Requests made before this virtual time.
+        before: Option<Micros> = None;
+        /// How probable it is for each of them, from 0 to 1; drawn under the request's own key (D3).
+        probability: Option<f64> as Option<Probability> = None;
+    }
 }
 
 /// Numbers from the first to the last, both included.
@@ -60,7 +64,7 @@ impl NumberSpan {
     }
 }
 
-/// What happens to a request.
+/// The effect on a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
     /// Something else comes in the answer's place.
@@ -69,7 +73,7 @@ pub enum FaultKind {
     Change(AnswerChange),
 }
 
-/// What comes in an answer's place.
+/// The replacement of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerSubstitute {
     /// Another answer.
@@ -91,37 +95,27 @@ pub struct FaultAnswer {
     pub headers: Vec<(String, String)>,
     /// When to try again, as the answer says it.
     pub retry_after: Option<Micros>,
-    /// Whether headers tell of rate limits.
+    /// Whether headers have rate limits.
     pub rate_limits: bool,
 }
 
-/// Why no connection comes about, or why it ends before the answer's head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectFault {
-    /// Nobody listens.
-    Refused,
-    /// The host's name is not known.
-    Dns,
-    /// No secure connection.
-    Tls,
-    /// No connection in time.
-    Timeout,
-    /// Cut before the head of the answer.
-    Reset,
-    /// Cut while the request was being sent.
-    BrokenPipe,
-}
-
-impl ConnectFault {
-    /// All of them with the word that scenarios use.
-    pub const ALL: [(&'static str, Self); 6] = [
-        ("refused", Self::Refused),
-        ("dns", Self::Dns),
-        ("tls", Self::Tls),
-        ("timeout", Self::Timeout),
-        ("reset", Self::Reset),
-        ("broken_pipe", Self::BrokenPipe),
-    ];
+words! {
+    /// Why no connection comes about, or why it ends before the answer's head.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ConnectFault {
+        /// No server listens.
+        Refused = "refused",
+        /// The host's name is not known.
+        Dns = "dns",
+        /// No secure connection.
+        Tls = "tls",
+        /// No connection in time.
+        Timeout = "timeout",
+        /// Cut before the head of the answer.
+        Reset = "reset",
+        /// Cut while the request was being sent.
+        BrokenPipe = "broken_pipe",
+    }
 }
 
 /// How an answer is changed. Events are counted as they come, pings and all.
@@ -186,25 +180,16 @@ pub enum CutAfter {
     Bytes(u32),
 }
 
-/// How a connection ends early.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CutManner {
-    /// It breaks.
-    #[default]
-    Reset,
-    /// It is closed as if all were said.
-    Close,
-    /// It is closed, and the client can tell that something is missing: a chunked body without its last chunk.
-    Truncate,
-}
-
-impl CutManner {
-    /// All of them with the word that scenarios use.
-    pub const ALL: [(&'static str, Self); 3] = [("reset", Self::Reset), ("close", Self::Close), ("truncate", Self::Truncate)];
-
-    /// The word that scenarios use.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(word, _)| word)
+words! {
+    /// How a connection ends early.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CutManner default Reset {
+        /// It breaks.
+        Reset = "reset",
+        /// It is closed as if it were complete.
+        Close = "close",
+        /// It is closed, and the client can see that something is missing: a chunked body without its last chunk.
+        Truncate = "truncate",
     }
 }
 
@@ -224,7 +209,7 @@ impl fmt::Display for FaultKind {
         match self {
             Self::Instead(AnswerSubstitute::Answer(answer)) => answer.fmt(f),
             Self::Instead(AnswerSubstitute::Connection(how)) => {
-                write!(f, "connect {}", ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word))
+                write!(f, "connect {}", how.as_str())
             }
             Self::Change(change) => change.fmt(f),
         }

@@ -1,4 +1,4 @@
-//! What happens to an engine beside prompts and answers, and when: the user cancels or submits a message while work goes on (M-8), messages are
+//! Events for an engine beside prompts and answers, with their times: the user cancels or submits a message while work continues (M-8), messages are
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
 use super::types::ScriptedTurn;
@@ -10,7 +10,7 @@ use crate::wire::block::Block;
 /// One `[[interrupt]]`, `[[dead]]` or `[[collapse]]`. It happens once, or not at all when its moment never comes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedInterrupt {
-    /// What happens.
+    /// The event.
     pub kind: InterruptKind,
     /// When.
     pub moment: InterruptMoment,
@@ -20,7 +20,7 @@ pub struct ScriptedInterrupt {
     pub may: bool,
 }
 
-/// Q-22's two kinds of interrupt, and what comes from the background.
+/// Q-22's two kinds of interrupt, and inputs from the background.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InterruptKind {
     /// ESC, Ctrl+C, shutdown.
@@ -67,14 +67,15 @@ pub enum InterruptMoment {
     },
 }
 
-/// Whether the engine has seen what the user waits for when the user acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TriggerSide {
-    /// Not yet: it is the next input.
-    Before,
-    /// Just now.
-    #[default]
-    After,
+words! {
+    /// Whether the engine has seen what the user waits for when the user acts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TriggerSide default After {
+        /// Not yet: it is the next input.
+        Before = "before",
+        /// Just now.
+        After = "after",
+    }
 }
 
 /// What the user waits for. Each `nth` counts from 1 over the whole run.
@@ -122,23 +123,19 @@ pub enum InterruptTrigger {
     },
 }
 
-/// T-1's states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReachedState {
-    /// It waits.
-    Queued,
-    /// It runs.
-    Executing,
-    /// It has its result.
-    Completed,
-    /// Its result is emitted.
-    Yielded,
-}
-
-impl ReachedState {
-    /// Every state with the word that scenarios use.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("queued", Self::Queued), ("executing", Self::Executing), ("completed", Self::Completed), ("yielded", Self::Yielded)];
+words! {
+    /// T-1's states.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ReachedState {
+        /// It waits.
+        Queued = "queued",
+        /// It runs.
+        Executing = "executing",
+        /// It has its result.
+        Completed = "completed",
+        /// Its result is emitted.
+        Yielded = "yielded",
+    }
 }
 
 impl InterruptTrigger {

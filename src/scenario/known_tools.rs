@@ -2,9 +2,10 @@
 //!
 //! The world draws a tool's latency from its range here when a scenario gives no figure.
 //!
-//! While a known tool runs, a submitted message waits for it (T-17). A scenario can have it otherwise: with `interrupts = "readers-cancel"` in `[tools]`
-//! the tools that only look stop for a message, because they can be asked again, and so does a shell command, for which people most often wait in
-//! vain. What writes goes on, because half of its work may be worse than all of it. A sub-agent goes on, because its whole conversation would be lost.
+//! While a known tool runs, a submitted message waits for it (T-17). A scenario can have it otherwise: with `interrupts = "readers-cancel"` in
+//! `[tools]` the tools that only look stop for a message, because they can be asked again, and so does a shell command, for which people most often
+//! wait in vain. What writes goes on, because half of its work may be worse than all of it. A sub-agent goes on, because its whole conversation would
+//! be lost.
 
 use super::latency::Latency;
 use crate::engine::settings::InterruptBehaviour;
@@ -32,14 +33,15 @@ pub struct KnownTool {
     pub schema: &'static str,
 }
 
-/// What a submitted message does to known tools while they run (T-17).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KnownInterrupts {
-    /// All of them go on, and the message waits for them.
-    #[default]
-    Block,
-    /// Those that only look stop, and shell commands.
-    ReadersCancel,
+words! {
+    /// What a submitted message does to known tools while they run (T-17).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum KnownInterrupts default Block {
+        /// All of them continue, and the message waits for them.
+        Block = "block",
+        /// Tools that only read stop, and shell commands.
+        ReadersCancel = "readers-cancel",
+    }
 }
 
 /// All of them.

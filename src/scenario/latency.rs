@@ -22,7 +22,7 @@ pub enum Latency {
         /// All but one in a hundred are below.
         p99: Micros,
     },
-    /// As the tape has it, times a percentage; without a recorded figure, as if nothing were said.
+    /// As the tape has it, times a percentage; without a recorded figure, the default.
     Recorded {
         /// 100 leaves it as it is.
         percent: u32,
@@ -43,7 +43,7 @@ impl Latency {
         }
     }
 
-    /// The least that it can be, as far as that is said: none is too small for a distribution without an end.
+    /// Its lower bound, if it has one: a distribution may come close to zero.
     pub fn least(&self) -> Micros {
         match self {
             Self::Fixed(span) | Self::Uniform(span, _) | Self::LogUniform(span, _) => *span,
@@ -54,18 +54,18 @@ impl Latency {
 
     /// This time's figure. `recorded` is the tape's, where there is one; `nth` counts from 0 and serves [`Latency::Table`].
     ///
-    /// `None` when only a recording could say and there is none.
+    /// `None` when only a recording has the time and no recording is given.
     pub fn draw(&self, draws: &mut KeyedDraws, recorded: Option<Micros>, nth: usize) -> Option<Micros> {
         Some(match self {
             Self::Fixed(span) => *span,
             Self::Uniform(low, high) => Micros(low.0 + draws.below(high.0.saturating_sub(low.0).saturating_add(1))),
             Self::LogUniform(low, high) => {
                 let (low, high) = (libm::log(float(low.0.max(1))), libm::log(float(high.0.max(1))));
-                whole(libm::exp(low + (high - low) * draws.unit()))
+                rounded(libm::exp(low + (high - low) * draws.unit()))
             }
             Self::LogNormal { p50, p99 } => {
                 let (middle, far) = (libm::log(float(p50.0.max(1))), libm::log(float(p99.0.max(1))));
-                whole(libm::exp(middle + (far - middle) / NORMAL_P99 * standard_normal(draws)))
+                rounded(libm::exp(middle + (far - middle) / NORMAL_P99 * standard_normal(draws)))
             }
             Self::Recorded { percent } => recorded?.scaled(u64::from(*percent), 100),
             Self::Table(entries) => *entries.get(nth).or(entries.last())?,
@@ -89,7 +89,7 @@ fn float(micros: u64) -> f64 {
     clippy::cast_sign_loss,
     reason = "rounded to whole microseconds (D2); the value is never negative"
 )]
-fn whole(micros: f64) -> Micros {
+fn rounded(micros: f64) -> Micros {
     Micros(libm::round(micros) as u64)
 }
 

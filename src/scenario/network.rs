@@ -1,4 +1,4 @@
-//! What lies between engine and model server when a scenario is run on a simulated network (M-11): how slow it is, and what happens to it.
+//! The network between engine and model server when a scenario runs on a simulated network (M-11): its latency, its losses and its failures.
 //!
 //! Times are those of the scenario. Each is drawn under a key of its own, so that one more event moves no other.
 
@@ -7,34 +7,26 @@ use super::types::Expectations;
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::forms::Probability;
+use crate::scenario::language::keys::keys;
+use crate::scenario::language::sections::network::{PacketLatency, check_network};
+use crate::scenario::language::tables::{Section, Sections};
 
-/// A simulated network.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NetworkScript {
-    /// How long a packet takes: this, or anything between the two.
-    pub latency: (Micros, Micros),
-    /// How often a packet is lost, from 0 to 1. Nothing is sent again, so that the connection is dead from then on.
-    pub loss: f64,
-    /// How far time goes in one step: what is shorter takes no time.
-    pub tick: Micros,
-    /// What happens to it.
-    pub events: Vec<NetworkEvent>,
-    /// Why it is not run on a network; `None` for a scenario that is.
-    pub skip: Option<String>,
-    /// What must hold at the end in place of what holds without the network; `None` for the same.
-    pub expect: Option<Expectations>,
-}
-
-impl Default for NetworkScript {
-    fn default() -> Self {
-        Self {
-            latency: (Micros::ZERO, Micros::ZERO),
-            loss: 0.0,
-            tick: Micros::from_millis(10),
-            events: Vec::new(),
-            skip: None,
-            expect: None,
-        }
+keys! {
+    /// A simulated network.
+    pub struct NetworkScript check check_network {
+        /// How long a packet takes: this, or anything between the two.
+        latency: (Micros, Micros) as PacketLatency = (Micros::ZERO, Micros::ZERO);
+        /// How often a packet is lost, from 0 to 1. Nothing is sent again, so that the connection is dead from then on.
+        loss: f64 as Probability = 0.0;
+        /// How far time goes in one step: what is shorter takes no time.
+        tick: Micros = Micros::from_millis(10);
+        /// What happens to it.
+        events: Vec<NetworkEvent> as Sections<NetworkEvent> = Vec::new(), key("event"), example("[{ at = \"1s\", kind = \"reset\" }]");
+        /// Why it is not run on a network; `None` for a scenario that is.
+        skip: Option<String> = None, not_blank("`skip` says why this is not run on a network: give the reason");
+        /// What must hold at the end in place of what holds without the network; `None` for the same.
+        expect: Option<Expectations> as Option<Section<Expectations>> = None;
     }
 }
 
@@ -51,23 +43,19 @@ pub struct NetworkEvent {
     pub may: bool,
 }
 
-/// What can happen to a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkFault {
-    /// Packets wait; afterwards they arrive.
-    Hold,
-    /// Packets are dropped. Connections from before stay dead when it is over.
-    Partition,
-    /// The server's process ends, and its connections with it; afterwards it is started again.
-    Crash,
-    /// All connections break, on both sides.
-    Reset,
-}
-
-impl NetworkFault {
-    /// All, with their names.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("hold", Self::Hold), ("partition", Self::Partition), ("crash", Self::Crash), ("reset", Self::Reset)];
+words! {
+    /// What can happen to a network.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum NetworkFault {
+        /// Packets wait; afterwards they arrive.
+        Hold = "hold",
+        /// Packets are dropped. Connections from before stay dead when it is over.
+        Partition = "partition",
+        /// The server's process ends, and its connections with it; afterwards it is started again.
+        Crash = "crash",
+        /// All connections break, on both sides.
+        Reset = "reset",
+    }
 }
 
 /// One change of the network at its time.

@@ -1,6 +1,6 @@
 //! A plan: the concrete choices of one run, each by the name of what it is about (F-11).
 //!
-//! What a plan names is so; what it does not name is drawn from the seed, each draw by its own key (D3), so that a plan may name everything
+//! The choices of a plan hold; all others are drawn from the seed, each draw by its own key (D3), so that a plan may name everything
 //! or a single latency. What the scenario itself fixes is no choice and needs no plan.
 //!
 //! Requests are named as transcripts name them: `2`, `2.3` for the third attempt, `p2/1` for another prompt, `toolu_7/1` for another agent.
@@ -11,6 +11,8 @@ use super::interrupt::{InterruptKind, TriggerSide};
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::keys::keys;
+use crate::scenario::language::sections::plan::ChunkSize;
 
 /// Choices by the name of what they are about.
 pub type NamedChoices<T> = BTreeMap<Arc<str>, T>;
@@ -49,24 +51,28 @@ pub struct PlannedInterrupt {
     pub kind: InterruptKind,
 }
 
-/// When an answer arrives.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AnswerTimes {
-    /// Its head, after the request; `None` for as drawn.
-    pub head: Option<Micros>,
-    /// Each piece of its body after what came before it. Pieces that are not named come as drawn.
-    pub gaps: Vec<Micros>,
-    /// Its end after its last piece; `None` for as drawn.
-    pub end: Option<Micros>,
+keys! {
+    /// When an answer arrives.
+    #[derive(Eq)]
+    pub struct AnswerTimes {
+        /// Its head, after the request; `None` for as drawn.
+        head: Option<Micros> = None;
+        /// Each piece of its body after what came before it. Pieces that are not named come as drawn.
+        gaps: Vec<Micros> = Vec::new();
+        /// Its end after its last piece; `None` for as drawn.
+        end: Option<Micros> = None;
+    }
 }
 
-/// How a scripted answer looks as a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamShape {
-    /// How many bytes of text each delta has; those that are not named have as many as drawn.
-    pub pieces: Vec<u32>,
-    /// How many spaces stand before the last brace of each payload.
-    pub padding: Vec<u32>,
+keys! {
+    /// How a scripted answer looks as a stream.
+    #[derive(Eq)]
+    pub struct StreamShape {
+        /// How many bytes of text each delta has; those that are not named have as many as drawn.
+        pieces: Vec<u32> as Vec<ChunkSize> = Vec::new(), unit("bytes");
+        /// How many spaces stand before the last brace of each payload.
+        padding: Vec<u32> = Vec::new(), unit("spaces");
+    }
 }
 
 /// What a run waits for beside answers.
@@ -142,7 +148,7 @@ impl Plan {
         self.interrupts.insert(at, interrupt);
     }
 
-    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn, and nobody would notice.
+    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn unnoticed.
     pub fn not_chosen_in(&self, run: &Self) -> Vec<String> {
         let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = self;
         let mut names = beside("faults", faults, &run.faults);

@@ -1,4 +1,4 @@
-//! A recording as those read it who derive scenarios from it and replay them: one exchange at a time, so that a large one need not be in memory as a
+//! A recording as the derivation of scenarios and the replay read it: one exchange at a time, so that a large one need not be in memory as a
 //! whole (K-5).
 
 use super::tape::{Exchange, Tape, TapeHeader};

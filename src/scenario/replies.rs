@@ -1,10 +1,12 @@
-//! What hooks, people and the store of results answer when an engine asks them (M-7). Unless a scenario says otherwise hooks are silent,
+//! Scripted replies of hooks, people and the store of results (M-7). By default hooks are silent,
 //! people allow everything, and there is no place to store anything; all of it at once.
 
 use crate::engine::hook::{HookDefinition, HookOutcome};
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::forms::Mark;
+use crate::scenario::language::keys::keys;
 use crate::scenario::latency::Latency;
 
 /// A hook: as the engine knows it, and what it says here.
@@ -20,7 +22,7 @@ pub struct ScriptedHook {
     pub may: bool,
 }
 
-/// Whoever is asked whether a tool may run.
+/// The person who is asked whether a tool may run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedPermission {
     /// The questions that this is for, as rules are written (`Bash`, `Bash(git *)`); `None` for all. The first that fits a question counts.
@@ -37,11 +39,11 @@ pub struct ScriptedPermission {
 /// and needs the rest of its latency from then on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedElicitation {
-    /// What is asked.
+    /// The question.
     pub message: Arc<str>,
     /// When after the tool's start, its end at the latest.
     pub after: Micros,
-    /// What the user answers, `None` to decline; and how long that takes, at once if nothing is said.
+    /// What the user answers, `None` to decline; and how long that takes, at once by default.
     pub reply: ScriptedReply<Option<Arc<str>>>,
     /// What the tool gives when the question is declined; `None` for an error that says so.
     pub if_declined: Option<Arc<str>>,
@@ -50,9 +52,9 @@ pub struct ScriptedElicitation {
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedReply<T> {
-    /// How long it takes; `None` for whatever its owner says.
+    /// How long it takes; `None` for its owner's latency.
     pub latency: Option<Latency>,
-    /// What is said; `None` when nothing ever is.
+    /// The answer; `None` when it never comes.
     pub says: Option<T>,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
@@ -64,54 +66,37 @@ impl<T: Default> Default for ScriptedReply<T> {
     }
 }
 
-/// Where large results are stored (T-27).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResultStore {
-    /// The folder; `None` when there is no place.
-    pub folder: Option<Arc<str>>,
-    /// How long storing takes.
-    pub latency: Latency,
-    /// Whether no answer ever comes.
-    pub never_answers: bool,
-    /// Whether nothing need be stored (F-10).
-    pub may: bool,
-}
-
-impl Default for ResultStore {
-    fn default() -> Self {
-        Self { folder: None, latency: AT_ONCE, never_answers: false, may: false }
+keys! {
+    /// Where large results are stored (T-27).
+    pub struct ResultStore {
+        /// The folder; `None` when there is no place.
+        folder: Option<Arc<str>> = None, key("store"), example("\"/tmp/results\"");
+        /// How long storing takes.
+        latency: Latency = AT_ONCE;
+        /// Whether no answer ever comes.
+        never_answers: bool as Mark = false;
+        /// Whether nothing need be stored (F-10).
+        may: bool = false;
     }
 }
 
-/// What is found when an engine looks up what there is (S-4).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScriptedLookups {
-    /// Skills.
-    pub skills: Vec<Arc<str>>,
-    /// Plugins.
-    pub plugins: Vec<Arc<str>>,
-    /// How long it takes to find the skills.
-    pub skills_latency: Latency,
-    /// And the plugins.
-    pub plugins_latency: Latency,
-    /// Whether no answer ever comes.
-    pub never_answers: bool,
-    /// Whether nobody need look anything up (F-10).
-    pub may: bool,
-}
-
-impl Default for ScriptedLookups {
-    fn default() -> Self {
-        Self {
-            skills: Vec::new(),
-            plugins: Vec::new(),
-            skills_latency: AT_ONCE,
-            plugins_latency: AT_ONCE,
-            never_answers: false,
-            may: false,
-        }
+keys! {
+    /// What is found when an engine looks up what there is (S-4).
+    pub struct ScriptedLookups {
+        /// Skills.
+        skills: Vec<Arc<str>> = Vec::new();
+        /// Plugins.
+        plugins: Vec<Arc<str>> = Vec::new();
+        /// How long it takes to find the skills.
+        skills_latency: Latency = AT_ONCE;
+        /// And the plugins.
+        plugins_latency: Latency = AT_ONCE;
+        /// Whether no answer ever comes.
+        never_answers: bool as Mark = false;
+        /// Whether the lookup may stay out (F-10).
+        may: bool = false;
     }
 }
 
-/// How long everything takes here of which nothing is said.
+/// The latency of everything without a latency of its own.
 pub const AT_ONCE: Latency = Latency::Fixed(Micros::ZERO);

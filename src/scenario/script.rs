@@ -96,7 +96,7 @@ pub fn tool_uses<'a>(turn: &'a ScriptedTurn, place: TurnPlace) -> Vec<(Arc<str>,
 /// A scripted answer as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptedBody {
-    /// What is sent.
+    /// The request.
     pub bytes: Vec<u8>,
     /// What was chosen for its stream; `None` where nothing was.
     pub shape: Option<StreamShape>,
@@ -120,12 +120,12 @@ pub fn body(turn: &ScriptedTurn, place: TurnPlace, model: &str, look: StreamStyl
     if turn.status != 200 {
         return without_choice(error_body(turn.status).into_bytes());
     }
-    if stream { sse(turn, place, model, look) } else { without_choice(whole(turn, place, model).into_bytes()) }
+    if stream { sse(turn, place, model, look) } else { without_choice(message_body(turn, place, model).into_bytes()) }
 }
 
 /// What the API says with a status when the script does not.
 fn error_body(status: u16) -> String {
-    let kind = Json::from_value(ErrorKind::of_status(status).as_str());
+    let kind = Json::from_value(ErrorKind::from_status(status).as_str());
     format!(r#"{{"type":"error","error":{{"type":{kind},"message":"(status {status})"}}}}"#)
 }
 
@@ -257,7 +257,7 @@ fn sse(turn: &ScriptedTurn, place: TurnPlace, model: &str, look: StreamStyle<'_>
     ScriptedBody { bytes: writer.out.into_bytes(), shape: Some(writer.chosen) }
 }
 
-fn whole(turn: &ScriptedTurn, place: TurnPlace, model: &str) -> String {
+fn message_body(turn: &ScriptedTurn, place: TurnPlace, model: &str) -> String {
     let mut ids = tool_uses(turn, place).into_iter().map(|(id, _)| id);
     let mut blocks = Vec::new();
     for block in &turn.content {

@@ -1,8 +1,8 @@
-//! What a scenario says will happen, one statement each (F-10): a run notes which came to pass, and who has all runs of a file asks for the rest.
-//! Which keys are statements, and which are not and why, is in `statements.md` beside this file.
+//! The statements of a scenario (F-10): a run notes which came to pass, and the caller with all runs of a file asks for the
+//! rest. Which keys are statements, and which are not and why, is in `statements.md` beside this file.
 //!
 //! ```text
-//!   scenario ── statements ──> what is said, and where          who judges: said, and in no run of the file noted
+//!   scenario ── statements ──> statements with their places     judged: in the scenario, and noted in no run of the file
 //!   world ───── Passed ──────> what came to pass in one run
 //! ```
 
@@ -32,17 +32,17 @@ pub enum Statement {
     Hook(usize),
     /// It gives its n-th answer.
     HookAnswer(usize, usize),
-    /// Somebody is asked what a `[[permission]]` is for.
+    /// A person is asked for what a `[[permission]]` covers.
     Permission(usize),
     /// It gives its n-th answer.
     PermissionAnswer(usize, usize),
     /// New credentials are asked for.
     Auth,
-    /// A tool's server asks the user, and the user answers if an answer is said.
+    /// A tool's server asks the user, and the user gives the scripted answer, if any.
     Elicitation(ElicitationSource),
-    /// A tool looks at its input, and finds what is said there.
+    /// A tool checks its input, with the scripted outcome.
     Check(ElicitationSource),
-    /// Somebody looks up what there is: skills or plugins, or anything at all.
+    /// The engine looks up skills or plugins, or either of them.
     LookUp(Option<Catalogue>),
     /// A result is to be stored.
     Store,
@@ -62,7 +62,7 @@ pub enum Statement {
     HostMessage(usize),
 }
 
-/// The tool of which something is said: whose server asks the user, who looks at its input.
+/// The tool of a statement: one whose server asks the user, or one with a check of its input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ElicitationSource {
     /// The n-th tool's, whichever tool use it is.
@@ -151,7 +151,7 @@ pub fn statements(scenario: &Scenario) -> Vec<StatementEntry> {
         push(&mut said, statement, entry("fault", index), rule.may, None);
     }
     for (index, interrupt) in scenario.interrupts.iter().enumerate() {
-        push(&mut said, Statement::Interrupt(index), of_interrupt(scenario, index), interrupt.may, None);
+        push(&mut said, Statement::Interrupt(index), interrupt_path(scenario, index), interrupt.may, None);
     }
     for (index, hook) in scenario.hooks.iter().enumerate() {
         push(&mut said, Statement::Hook(index), entry("hook", index), hook.may, None);
@@ -211,7 +211,7 @@ pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, p
     changes.filter(is_new).chain(messages).collect()
 }
 
-/// Whether a request says this: all blocks of it in a row, whatever is beside them in their message or each in one of its own.
+/// Whether a request contains these blocks in a row, in one message with others or in messages of their own.
 fn holds(request: &Request, said: &Message) -> bool {
     let own: Vec<&Block> =
         request.messages.iter().filter(|message| message.role == said.role).flat_map(|message| &message.content).collect();
@@ -220,10 +220,10 @@ fn holds(request: &Request, said: &Message) -> bool {
 
 /// All tool uses of a scenario's turns, those of agents as well.
 pub fn tool_uses(scenario: &Scenario) -> Vec<ScriptedToolUse<'_>> {
-    all_turns(scenario).into_iter().flat_map(|(place, path, turn)| of_turn(place, &path, turn)).collect()
+    all_turns(scenario).into_iter().flat_map(|(place, path, turn)| turn_tool_uses(place, &path, turn)).collect()
 }
 
-fn of_turn<'a>(place: TurnPlace, path: &[PathStep], turn: &'a ScriptedTurn) -> Vec<ScriptedToolUse<'a>> {
+fn turn_tool_uses<'a>(place: TurnPlace, path: &[PathStep], turn: &'a ScriptedTurn) -> Vec<ScriptedToolUse<'a>> {
     let uses = script::tool_uses(turn, place).into_iter().enumerate();
     uses.map(|(nth, (id, block))| ScriptedToolUse { place, path: joined(path, PathStep::ToolUse(nth)), id, block }).collect()
 }
@@ -241,7 +241,7 @@ fn joined(path: &[PathStep], step: PathStep) -> StatementPath {
 }
 
 /// The section that it is in, and the how many-th of that.
-pub(crate) fn of_interrupt(scenario: &Scenario, index: usize) -> StatementPath {
+pub(crate) fn interrupt_path(scenario: &Scenario, index: usize) -> StatementPath {
     let section = scenario.interrupts[index].kind.section();
     let before = scenario.interrupts[..index].iter().filter(|other| other.kind.section() == section).count();
     entry(section, before)
@@ -294,7 +294,7 @@ fn check(
     push(said, Statement::Check(asker), joined(path, PathStep::Key(key)), *may, after);
 }
 
-/// Who never answers is asked for something; for what, is said by nobody.
+/// A source that never answers must be asked for something, no matter for what.
 fn lookups(said: &mut Vec<StatementEntry>, lookups: &ScriptedLookups) {
     let ScriptedLookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
     let path = |key| vec![PathStep::Key("session"), PathStep::Key(key)];
@@ -326,7 +326,7 @@ fn turns(said: &mut Vec<StatementEntry>, scenario: &Scenario) {
             (turn, origin) => Some(Statement::Turn(TurnPlace { origin, turn: turn - 1 })),
         };
         push(said, Statement::Turn(place), path.clone(), turn.may, after);
-        for ScriptedToolUse { place, path, id, block } in of_turn(place, &path, turn) {
+        for ScriptedToolUse { place, path, id, block } in turn_tool_uses(place, &path, turn) {
             let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
             let (asker, after) = (ElicitationSource::ToolUse(id), Some(Statement::Turn(place)));
             elicitation(said, asker.clone(), &path, outcome.asks.as_ref(), after.clone());
@@ -343,7 +343,7 @@ fn all_turns(scenario: &Scenario) -> Vec<(TurnPlace, StatementPath, &ScriptedTur
     }
     for (number, (index, interrupt)) in (1..).zip(scenario.interrupts.iter().enumerate()) {
         if let InterruptKind::Interrupt(_) = interrupt.kind {
-            script_of(&mut all, AnswerOrigin::Interrupt(number), &of_interrupt(scenario, index), &interrupt.turns);
+            script_of(&mut all, AnswerOrigin::Interrupt(number), &interrupt_path(scenario, index), &interrupt.turns);
         }
     }
     all

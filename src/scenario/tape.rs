@@ -16,7 +16,7 @@ pub(crate) mod placeholder;
 /// The version of the line format that this program writes, and the newest it reads (F-5).
 pub const TAPE_VERSION: u32 = 1;
 
-/// A tape as far as it could be read: every exchange that is whole, and a word on what is not (F-2).
+/// A tape as far as it could be read: every complete exchange, and a note on the others (F-2).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape {
     /// Where it comes from.
@@ -34,7 +34,7 @@ pub struct Tape {
 pub struct UnknownEntry {
     /// The line that it belongs to, or that it follows.
     pub place: TapePlace,
-    /// What it is.
+    /// Its kind.
     pub what: UnknownPart,
 }
 
@@ -83,7 +83,7 @@ pub struct TapeHeader {
     /// Redactions applied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redactions: Vec<String>,
-    /// The folders that the recorded client had, as it may name them in its requests; empty when it was started by somebody else.
+    /// The folders that the recorded client had, as it may name them in its requests; empty when the recorder did not start it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<(ClientFolder, String)>,
 }
@@ -177,27 +177,17 @@ pub enum ResponseEnd {
     ClientGone,
 }
 
-/// Where an exchange comes from (F-12).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Provenance {
-    /// Real traffic.
-    #[default]
-    Recorded,
-    /// Real traffic that was changed.
-    Derived,
-    /// Made by hand.
-    Written,
-}
-
-impl Provenance {
-    /// The word that tapes and transcripts use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Derived => "derived",
-            Self::Written => "written",
-        }
+words! {
+    /// Where an exchange comes from (F-12).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Provenance default Recorded {
+        /// Real traffic.
+        Recorded = "recorded",
+        /// Real traffic that was changed.
+        Derived = "derived",
+        /// Made by hand.
+        Written = "written",
     }
 }
 

@@ -2,35 +2,35 @@
 //!
 //! A request belongs to the thread whose earlier conversation it extends. That is all that a plain recording shows: a sub-agent, a side
 //! call (a title, a summary) and a second conversation of the same client look alike, so each is a thread: `main`, `thread-2`, `thread-3`, … in the
-//! order in which they begin. Where all of a recording is known, [`assign`] looks at the answers, too: a request that does not go on from what was
+//! order in which they begin. Where all of a recording is known, [`assign`] looks at the answers, too: a request that does not continue from what was
 //! answered begins a thread of its own, and so does the same request after a success.
 //!
 //! Conversations are compared block by block, not message by message, because a client may add to a message that it has sent (text typed after a
 //! result), and without what may differ between equal requests ([`VolatileMember`]): a cache breakpoint that moves changes no conversation.
 
+mod answer_fate;
 mod forks;
-mod reply;
 
 use serde_json::Value;
 
-use self::reply::{BlockGist, RequestTerms};
+use self::answer_fate::{BlockGist, RequestTerms};
 use super::tape::Exchange;
 use crate::prelude::*;
+use crate::wire::answer::AnswerReader;
 use crate::wire::compare::VolatileMember;
 use crate::wire::json::push_string;
 use crate::wire::raw_json::{RawObject, elements};
-use crate::wire::reply::ReplyReader as AnswerReader;
 use crate::wire::server_threads::{CompleteRequest, ServerThreads};
 
-pub(crate) use self::reply::ReplyFate;
-pub(super) use self::reply::may_be_repeated;
+pub(crate) use self::answer_fate::AnswerFate;
+pub(super) use self::answer_fate::may_be_repeated;
 
 use self::forks::Forks;
 
 /// The first thread.
 pub const MAIN: &str = "main";
 
-/// The thread of requests that hold no conversation: `count_tokens`, `models` and whatever else a client asks.
+/// The thread of requests that hold no conversation: `count_tokens`, `models` and other requests.
 pub const OTHER: &str = "other";
 
 /// Whether this path is the one that answers with a message.
@@ -38,8 +38,8 @@ pub fn is_messages(path: &str) -> bool {
     path.split(['?', '#']).next().is_some_and(|path| path.trim_end_matches('/').ends_with("/v1/messages"))
 }
 
-/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method mean
-/// the one that the API has.
+/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method
+/// mean the one that the API has.
 pub fn asks_for_message(method: &str, path: &str) -> bool {
     (method.is_empty() || method.eq_ignore_ascii_case("POST")) && is_messages(path)
 }
@@ -82,7 +82,7 @@ impl Threads {
 }
 
 /// The request body of each exchange, in the order given, with what the API held for it: the same for clients that send only what is new as for
-/// those that send everything. Where the recording does not hold what a request goes on from, it stays as it is.
+/// those that send everything. Where the recording does not hold what a request continues from, it stays as it is.
 pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
     let mut held = ServerThreads::default();
     exchanges.iter().map(|exchange| whole_body(&mut held, exchange)).collect()
@@ -90,9 +90,11 @@ pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
 
 fn whole_body<'a>(held: &mut ServerThreads, exchange: &'a Exchange) -> Cow<'a, [u8]> {
     let text = core::str::from_utf8(&exchange.body).ok().filter(|_| exchange.asks_for_message());
-    let Some(Ok(CompleteRequest { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
+    let Some(Ok(CompleteRequest { body, conversation })) = text.map(|text| held.complete_request(text)) else {
+        return Cow::from(&*exchange.body);
+    };
     let answer = &exchange.answer;
-    // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
+    // A client may continue, or leave, as soon as the message is whole, whatever becomes of the connection.
     if let Some(conversation) = conversation.filter(|_| answer.status == 200) {
         let mut reply = AnswerReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reply.feed(&chunk.bytes));
@@ -113,7 +115,7 @@ pub struct ConversationDigest {
     setting: DigestBits,
     /// `None` when none are offered.
     tools: Option<DigestBits>,
-    /// What is no part of the conversation: whether it is asked again under the same terms is for [`ReplyFate`] to say.
+    /// What is no part of the conversation: whether it is asked again under the same terms is for [`AnswerFate`] to say.
     terms: RequestTerms,
 }
 
@@ -127,7 +129,7 @@ impl PartialEq for ConversationDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BlockDigest {
     digest: DigestBits,
-    /// What an answer is known by that comes back with changes; `None` for what is no answer.
+    /// What an answer is known by that comes back with changes; `None` for what is not an answer.
     gist: Option<BlockGist>,
 }
 
@@ -135,17 +137,17 @@ struct BlockDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConversationLikeness {
     /// In one of the two tools are offered, in the other none.
-    Nothing,
+    Different,
     /// Tools are offered in both, or in none.
     Kind,
     /// The same tools are offered, and not none.
     Tools,
     /// The same system prompt and tools.
     Setting,
-    /// The same tools, and what is said last.
+    /// The same tools, and the same last message.
     Words,
     /// It is the same.
-    Whole,
+    Equal,
 }
 
 type DigestBits = [u8; 16];
@@ -168,7 +170,7 @@ impl ConversationDigest {
         self.blocks.len()
     }
 
-    /// Whether nothing was said.
+    /// Whether it has no messages.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -177,12 +179,12 @@ impl ConversationDigest {
     pub fn likeness(&self, other: &Self) -> ConversationLikeness {
         let has_same_tools = self.tools == other.tools;
         match other {
-            other if self == other => ConversationLikeness::Whole,
+            other if self == other => ConversationLikeness::Equal,
             other if has_same_tools && self.blocks.last() == other.blocks.last() => ConversationLikeness::Words,
             other if self.setting == other.setting => ConversationLikeness::Setting,
             _ if has_same_tools && self.tools.is_some() => ConversationLikeness::Tools,
             other if self.tools.is_some() == other.tools.is_some() => ConversationLikeness::Kind,
-            _ => ConversationLikeness::Nothing,
+            _ => ConversationLikeness::Different,
         }
     }
 
@@ -282,12 +284,12 @@ pub enum LineageStep {
     /// The first of its thread.
     First,
     /// The same conversation again: a further attempt.
-    Again,
+    FurtherAttempt,
     /// A longer conversation.
     Further,
 }
 
-/// Tells threads apart while requests come in.
+/// Assigns requests to threads as they come in.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadLineage {
     threads: Vec<Arc<str>>,
@@ -299,10 +301,10 @@ struct KnownThread {
     id: u32,
     thread: usize,
     conversation: ConversationDigest,
-    reply: ReplyFate,
+    reply: AnswerFate,
     /// The how many-th attempt at the same it is, from 1.
     attempt: u32,
-    /// Whether another request goes on from it.
+    /// Whether another request continues from it.
     is_continued: bool,
 }
 
@@ -315,13 +317,13 @@ impl ThreadLineage {
     /// Where the request belongs; it is remembered under `id`.
     ///
     /// Among the requests that it extends the longest counts; of equal ones that with the same system prompt and tools, then that whose answer comes
-    /// back as it was, then one that nothing goes on from yet, then the latest. The same messages with another system prompt or other tools are not
+    /// back as it was, then one that nothing continues from yet, then the latest. The same messages with another system prompt or other tools are not
     /// a further attempt but another question about them: a new thread.
     pub fn place(&mut self, id: u32, conversation: &ConversationDigest) -> ThreadPlacement {
         let fits = |(index, known): (usize, &KnownThread)| {
             let fit = known.reply.fit(&known.conversation, conversation)?;
             // What was tried again is over; only of requests whose answers nobody knows are several attempts under way.
-            if known.is_continued && known.reply != ReplyFate::Unknown && known.conversation.len() == conversation.len() {
+            if known.is_continued && known.reply != AnswerFate::Unknown && known.conversation.len() == conversation.len() {
                 return None;
             }
             let is_same_setting = known.conversation.setting == conversation.setting;
@@ -329,24 +331,25 @@ impl ThreadLineage {
         };
         let parent = self.requests.iter().enumerate().filter_map(fits).max().map(|best| best.4);
         let (thread, step) = match parent.map(|index| &self.requests[index]) {
-            Some(known) if known.conversation.len() == conversation.len() => (known.thread, LineageStep::Again),
+            Some(known) if known.conversation.len() == conversation.len() => (known.thread, LineageStep::FurtherAttempt),
             Some(known) => (known.thread, LineageStep::Further),
             None => (self.threads.len(), LineageStep::First),
         };
         if step == LineageStep::First {
             self.threads.push(if thread == 0 { MAIN.into() } else { format!("thread-{}", thread + 1).into() });
         }
-        let attempt = parent.filter(|_| step == LineageStep::Again).map_or(1, |index| self.requests[index].attempt + 1);
+        let attempt = parent.filter(|_| step == LineageStep::FurtherAttempt).map_or(1, |index| self.requests[index].attempt + 1);
         if let Some(parent) = parent {
             self.requests[parent].is_continued = true;
         }
-        let known = KnownThread { id, thread, conversation: conversation.clone(), reply: ReplyFate::Unknown, attempt, is_continued: false };
+        let known =
+            KnownThread { id, thread, conversation: conversation.clone(), reply: AnswerFate::Unknown, attempt, is_continued: false };
         self.requests.push(known);
         ThreadPlacement { thread: Arc::clone(&self.threads[thread]), parent: parent.map(|index| self.requests[index].id), step }
     }
 
-    /// What became of the request that was placed last; `reply` is told the how many-th attempt it was.
-    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> ReplyFate) {
+    /// The reply to the request that was placed last; `reply` gets the number of its attempt.
+    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> AnswerFate) {
         if let Some(known) = self.requests.last_mut() {
             known.reply = reply(known.attempt);
         }
@@ -384,7 +387,7 @@ mod tests {
     fn m_3_a_request_belongs_to_the_conversation_it_extends() {
         assert_eq!(
             threads(&["u:hi", "u:sub", "u:hi a:yes u:more", "u:sub a:ok u:result", "u:hi a:yes u:more", "u:hi a:yes u:more a:x u:y"]),
-            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Further", "main 3 Again", "main 5 Further"]
+            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Further", "main 3 FurtherAttempt", "main 5 Further"]
         );
     }
 
@@ -400,7 +403,7 @@ mod tests {
     fn m_3_the_same_messages_put_differently_are_a_side_call() {
         assert_eq!(
             threads(&["agent|u:hi", "title|u:hi", "agent|u:hi a:yes u:more", "title|u:hi"]),
-            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Again"]
+            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 FurtherAttempt"]
         );
     }
 
@@ -431,12 +434,12 @@ mod tests {
         };
         let known = asks("s", "Read", &["Monday", "Look left."]);
         for (other, likeness) in [
-            (asks("s", "Read", &["Monday", "Look left."]), ConversationLikeness::Whole),
+            (asks("s", "Read", &["Monday", "Look left."]), ConversationLikeness::Equal),
             (asks("t", "Read", &["Tuesday", "Look left."]), ConversationLikeness::Words),
             (asks("s", "Read", &["Monday", "Look right."]), ConversationLikeness::Setting),
             (asks("t", "Read", &["Monday", "Look right."]), ConversationLikeness::Tools),
             (asks("s", "Bash", &["Monday", "Look left."]), ConversationLikeness::Kind),
-            (asks("s", "", &["Monday", "Look left."]), ConversationLikeness::Nothing),
+            (asks("s", "", &["Monday", "Look left."]), ConversationLikeness::Different),
         ] {
             assert_eq!(known.likeness(&other), likeness);
         }

@@ -7,12 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::drive::DriveScript;
 use super::fault::FaultRule;
 use super::interrupt::ScriptedInterrupt;
+use super::language::forms::{FigureRange, TextListOf, WordOf};
+use super::language::keys::keys;
+use super::language::sections;
+use super::language::sections::expect::{BreakableRules, ResultSubtypes, TerminalWords, TransitionWords};
+use super::language::sections::run::VolatileNames;
 use super::latency::Latency;
 use super::network::NetworkScript;
 use super::plan::Plan;
 use super::replies::{ResultStore, ScriptedElicitation, ScriptedHook, ScriptedLookups, ScriptedPermission, ScriptedReply};
 use super::tape::Provenance;
-use crate::engine::contract::FailureCause;
+use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::ToolCheck;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
@@ -38,13 +43,13 @@ pub struct Scenario {
     pub tools: Vec<ScriptedTool>,
     /// The hooks, in the order in which what they say is put together.
     pub hooks: Vec<ScriptedHook>,
-    /// What people answer who are asked whether a tool may run.
+    /// The answers of people to permission questions.
     pub permissions: Vec<ScriptedPermission>,
     /// Where large results are stored.
     pub store: ResultStore,
     /// What is found when the engine looks up what there is.
     pub lookups: ScriptedLookups,
-    /// What was said before the first prompt.
+    /// The messages before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
     pub prompts: Vec<ScriptedPrompt>,
@@ -58,6 +63,8 @@ pub struct Scenario {
     pub tape: Option<TapeSource>,
     /// The file with the price table that takes the place of the shipped one (S-10).
     pub prices: Option<String>,
+    /// The same for the window table (C-4).
+    pub windows: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).
@@ -72,7 +79,7 @@ pub struct Scenario {
     pub limits: RunLimits,
     /// How requests are held against the recorded ones (M-3).
     pub matching: RequestMatching,
-    /// What must hold at the end (F-10).
+    /// The expectations for the end (F-10).
     pub expect: Expectations,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
@@ -108,7 +115,7 @@ pub struct ScriptedTool {
     pub definition: ToolDefinition,
     /// How long it takes; `None` for its kind's usual range.
     pub latency: Option<Latency>,
-    /// What it answers when nothing more specific is said.
+    /// Its default answer.
     pub outcome: Option<ScriptedOutcome>,
 }
 
@@ -123,15 +130,17 @@ pub struct ScriptedOutcome {
     pub cause: Option<FailureCause>,
     /// How long it takes; `None` for the tool's.
     pub latency: Option<Latency>,
-    /// Progress on the way: when after the start, and what it says.
-    pub progress: Vec<(Micros, Arc<str>)>,
+    /// What the tool gives in a form of its own, for consumers alone (T-32).
+    pub structured: Option<Json>,
+    /// Progress on the way.
+    pub progress: Vec<ScriptedProgress>,
     /// A change of the tools' context that comes with it (T-11).
     pub context_change: Option<Arc<str>>,
     /// Why the run aborts itself, and with it the query (T-14); `None` when it does not.
     pub aborts: Option<Arc<str>>,
     /// How it ends by itself.
     pub ending: ToolEnding,
-    /// How it takes being told to stop.
+    /// How it reacts to a stop.
     pub stopping: ToolStopping,
     /// What the agents are answered that it makes, where it is a tool that makes agents.
     pub agents: AgentScript,
@@ -145,16 +154,27 @@ pub struct ScriptedOutcome {
     pub may: bool,
 }
 
+/// Progress that a tool run reports (T-6, T-32).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptedProgress {
+    /// When, after the start.
+    pub at: Micros,
+    /// What it says.
+    pub text: Arc<str>,
+    /// Where it says it; `None` where that is not known.
+    pub kind: Option<ProgressKind>,
+}
+
 /// What the agents are answered that a tool use makes (B-8).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentScript {
     /// The answers that each agent gets, in order.
     pub tasks: Vec<Vec<ScriptedTurn>>,
-    /// The answer to whoever puts the results of several together.
+    /// The answer for the synthesis of several results.
     pub synthesis: Option<ScriptedTurn>,
 }
 
-/// How a tool run ends when nobody stops it (M-7).
+/// How a tool run ends when it is not stopped (M-7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolEnding {
     /// With its result.
@@ -170,16 +190,16 @@ pub enum ToolEnding {
     Panics(Arc<str>),
 }
 
-/// How a tool run takes being told to stop (M-7). By default it ends in the same instant.
+/// How a tool run reacts to a stop (M-7). By default it ends in the same instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToolStopping {
-    /// How long it does not listen: until then it goes on as if nothing were said, and may end by itself.
+    /// How long it ignores the stop: until then it continues, and may end by itself.
     pub ignores: StopDeafness,
     /// How long it takes to stop from then on.
     pub takes: Micros,
 }
 
-/// How long a tool run does not listen to being told to stop.
+/// How long a tool run ignores a stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopDeafness {
     /// It listens.
@@ -191,44 +211,42 @@ pub enum StopDeafness {
     Forever,
 }
 
-/// How new credentials are got (M-7).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScriptedAuth {
-    /// Whether there are any.
-    pub refresh: RefreshOutcome,
-    /// How long it takes to know.
-    pub latency: Latency,
-    /// Whether nobody need ask for them (F-10).
-    pub may: bool,
-}
-
-impl Default for ScriptedAuth {
-    fn default() -> Self {
-        Self { refresh: RefreshOutcome::Works, latency: Latency::Fixed(Micros::from_millis(100)), may: false }
+keys! {
+    /// How new credentials are got (M-7).
+    pub struct ScriptedAuth {
+        /// Whether there are any.
+        refresh: RefreshOutcome = RefreshOutcome::Works;
+        /// How long it takes to know.
+        latency: Latency = Latency::Fixed(Micros::from_millis(100));
+        /// Whether they may stay unused (F-10).
+        may: bool = false;
     }
 }
 
-/// Whether new credentials are to be had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RefreshOutcome {
-    /// They are.
-    #[default]
-    Works,
-    /// They are not.
-    Fails,
+words! {
+    /// Whether new credentials are to be had.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RefreshOutcome default Works {
+        /// They are.
+        Works = "works",
+        /// They are not.
+        Fails = "fails",
+    }
 }
 
-/// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SimulatedApi {
-    /// The context window in tokens: a longer prompt is refused. `None` for none.
-    pub context_window: Option<u64>,
-    /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
-    pub count_tokens: bool,
-    /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
-    pub counts_max_tokens: Option<bool>,
-    /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
-    pub signatures: Option<SignaturePolicy>,
+keys! {
+    /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
+    #[derive(Copy, Eq)]
+    pub struct SimulatedApi check sections::run::check_api {
+        /// The context window in tokens: a longer prompt is refused. `None` for none.
+        context_window: Option<u64> = None, unit("tokens");
+        /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
+        count_tokens: bool = false;
+        /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
+        counts_max_tokens: Option<bool> = None;
+        /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
+        signatures: Option<SignaturePolicy> = None;
+    }
 }
 
 impl SimulatedApi {
@@ -298,7 +316,7 @@ pub enum TurnBlock {
     Thinking(Arc<str>),
     /// Text.
     Text(Arc<str>),
-    /// A tool use, with what comes of it.
+    /// A tool use, with its outcome.
     Tool {
         /// The tool.
         name: Arc<str>,
@@ -306,41 +324,35 @@ pub enum TurnBlock {
         input: Arc<str>,
         /// The API's id; `None` for one derived from prompt, turn and position.
         id: Option<Arc<str>>,
-        /// What the run gives; `None` for the tool's own.
+        /// The outcome of the run; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
-        /// Whether it may run beside others; `None` for what its tool says (T-3).
+        /// Whether it may run beside others; `None` for its tool's setting (T-3).
         safe: Option<bool>,
-        /// What the model gets wrong here on purpose; `None` for nothing.
+        /// The scripted mistake of the model; `None` for a correct use.
         slip: Option<ToolUseSlip>,
     },
 }
 
-/// What a model can get wrong in a tool use. A scenario that does not say so means what it writes (F-10).
+/// The mistakes of a model in a tool use. A scenario that does not say so means what it writes (F-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolUseSlip {
     /// There is no such tool.
     UnknownTool,
-    /// The input is no JSON object, does not fit the tool's schema, or has a key that the schema lacks.
+    /// The input is not JSON object, does not fit the tool's schema, or has a key that the schema lacks.
     InvalidInput,
 }
 
-/// How long answers take where the tape does not say, or should not be believed (M-5).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AnswerTiming {
-    /// From request to the head of its answer.
-    pub head: Latency,
-    /// From the head to the first event.
-    pub first_event: Latency,
-    /// From event to event.
-    pub between_events: Latency,
-}
-
-impl Default for AnswerTiming {
-    /// Recorded figures where there are any; otherwise the world draws them so that whole turns have a median of 5 s and a 99th
-    /// percentile of 46 s (M-3).
-    fn default() -> Self {
-        let recorded = Latency::Recorded { percent: 100 };
-        Self { head: recorded.clone(), first_event: recorded.clone(), between_events: recorded }
+keys! {
+    /// How long answers take where the tape does not say, or should not be believed (M-5). By default recorded figures count; without them the
+    /// world draws figures with which whole turns have a median of 5 s and a 99th percentile of 46 s (M-3).
+    #[derive(Serialize, Deserialize)]
+    pub struct AnswerTiming {
+        /// From request to the head of its answer.
+        head: Latency = Latency::Recorded { percent: 100 };
+        /// From the head to the first event.
+        first_event: Latency = Latency::Recorded { percent: 100 };
+        /// From event to event.
+        between_events: Latency = Latency::Recorded { percent: 100 };
     }
 }
 
@@ -358,68 +370,68 @@ pub enum Chunking {
     Random,
 }
 
-/// Where a run is stopped (M-9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunLimits {
-    /// Virtual time.
-    pub time: Micros,
-    /// Events.
-    pub events: u64,
-    /// Requests.
-    pub requests: u64,
-}
-
-impl Default for RunLimits {
-    fn default() -> Self {
-        Self { time: Micros::from_secs(24 * 3_600), events: 1_000_000, requests: 1_000 }
+keys! {
+    /// Where a run is stopped (M-9).
+    #[derive(Copy, Eq)]
+    pub struct RunLimits {
+        /// Virtual time.
+        time: Micros = Micros::from_secs(24 * 3_600);
+        /// Events.
+        events: u64 = 1_000_000, unit("events");
+        /// Requests.
+        requests: u64 = 1_000, unit("requests");
     }
 }
 
-/// How requests are held against the recorded ones (M-3).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestMatching {
-    /// Whether a difference, or an answer that is never used, is a failure.
-    pub strict: bool,
-    /// What may differ.
-    pub volatile: VolatileMember,
+keys! {
+    /// How requests are held against the recorded ones (M-3).
+    #[derive(Eq)]
+    pub struct RequestMatching {
+        /// Whether a difference, or an answer that is never used, is a failure.
+        strict: bool = false;
+        /// What may differ.
+        volatile: VolatileMember as VolatileNames = VolatileMember::default();
+    }
 }
 
-/// What must hold at the end (F-10). What is not said is not checked; the snapshot catches the rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expectations {
-    /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
-    pub terminal: Option<String>,
-    /// The terminals of all prompts that had one, in the order in which they ended.
-    pub terminals: Option<Vec<String>>,
-    /// All transitions in order.
-    pub transitions: Option<Vec<String>>,
-    /// How many requests, attempts counted.
-    pub requests: Option<u64>,
-    /// How long who asks waits before each attempt that is not the first at its request, from the end of the attempt before: at least and at
-    /// most, in the order of the run.
-    pub delays: Option<Vec<(Micros, Micros)>>,
-    /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
-    pub refusals: Option<u64>,
-    /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
-    pub breaks: Vec<String>,
-    /// The models asked, in order of first use.
-    pub models: Option<Vec<String>>,
-    /// The last result's subtype.
-    pub result: Option<String>,
-    /// Text that some emitted message holds.
-    pub text_present: Vec<String>,
-    /// Text that no emitted message holds.
-    pub text_absent: Vec<String>,
-    /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
-    pub sent: Vec<String>,
-    /// Text that no request holds.
-    pub not_sent: Vec<String>,
-    /// Lines of the transcript, each by a part of its text, in this order.
-    pub order: Vec<String>,
-    /// The run ends at or after this.
-    pub ends_after: Option<Micros>,
-    /// The run ends at or before this.
-    pub ends_before: Option<Micros>,
-    /// Whether a text that must not occur may be one that nothing could bring.
-    pub may: bool,
+keys! {
+    /// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
+    #[derive(Eq)]
+    pub struct Expectations check sections::expect::check {
+        /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
+        terminal: Option<String> as Option<WordOf<TerminalWords>> = None;
+        /// The terminals of all prompts that had one, in the order in which they ended.
+        terminals: Option<Vec<String>> as Option<Vec<WordOf<TerminalWords>>> = None;
+        /// All transitions in order.
+        transitions: Option<Vec<String>> as Option<Vec<WordOf<TransitionWords>>> = None;
+        /// How many requests, attempts counted.
+        requests: Option<u64> = None, unit("requests");
+        /// The wait before each further attempt at a request, from the end of the attempt before: at least and at
+        /// most, in the order of the run.
+        delays: Option<Vec<(Micros, Micros)>> as Option<Vec<FigureRange>> = None;
+        /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
+        refusals: Option<u64> = None, unit("requests");
+        /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
+        breaks: Vec<String> as Vec<WordOf<BreakableRules>> = Vec::new();
+        /// The models asked, in order of first use.
+        models: Option<Vec<String>> = None;
+        /// The last result's subtype.
+        result: Option<String> as Option<WordOf<ResultSubtypes>> = None;
+        /// Text that some emitted message holds.
+        text_present: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that no emitted message holds.
+        text_absent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
+        sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that no request holds.
+        not_sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Lines of the transcript, each by a part of its text, in this order.
+        order: Vec<String> = Vec::new();
+        /// The run ends at or after this.
+        ends_after: Option<Micros> = None;
+        /// The run ends at or before this.
+        ends_before: Option<Micros> = None;
+        /// Whether a text that must not occur may be one that nothing could bring.
+        may: bool = false;
+    }
 }

@@ -1,4 +1,4 @@
-//! What will happen, earliest first.
+//! The agenda: future arrivals, earliest first.
 //!
 //! Two things at the same instant are ordered by a written rule: time, then class, then the order in which they were scheduled (D4).
 

@@ -1,4 +1,4 @@
-//! How long who asks waits before it asks again, held against `[expect] delays` (R-1, R-2, K-6).
+//! The waits before further attempts, compared with `[expect] delays` (R-1, R-2, K-6).
 
 use alloc::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl DelayTolerance {
 
     /// For clocks that go by themselves, in steps of `tick` where they are that coarse. Late is more than early: a busy machine makes a client late,
     /// and none comes too soon for it.
-    pub(crate) fn of_clock(tick: Micros) -> Self {
+    pub(crate) fn from_clock(tick: Micros) -> Self {
         Self { early: Self::EARLY + tick, late: Micros::from_millis(250) + tick, late_percent: 10 }
     }
 
@@ -56,7 +56,7 @@ pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tol
     let made = further_attempts(transcript);
     let mut failures: Vec<String> = made.iter().zip(wanted).filter_map(|(attempt, wanted)| failure(attempt, *wanted, tolerance)).collect();
     failures.extend(made.iter().skip(wanted.len()).map(|attempt| format!("{attempt}; `delays` expects no attempt there")));
-    failures.extend(wanted.iter().skip(made.len()).map(|span| format!("expected a further attempt after {}, there is none", shown(*span))));
+    failures.extend(wanted.iter().skip(made.len()).map(|span| format!("expected a further attempt after {}, and none came", shown(*span))));
     failures
 }
 
@@ -70,7 +70,7 @@ fn failure(attempt: &RepeatedAttempt, wanted: (Micros, Micros), tolerance: Delay
     Some(format!("{attempt}; expected {}{passes}", shown(wanted)))
 }
 
-/// In order. An answer is over when it ended, when an error came in its stream, or when who asked closed it, whichever is first.
+/// In order. An answer is over when it ended, when an error came in its stream, or when its client closed it, whichever is first.
 fn further_attempts(transcript: &Transcript) -> Vec<RepeatedAttempt> {
     let mut over: BTreeMap<(&Agent, RequestId), Time> = BTreeMap::new();
     let mut made = Vec::new();

@@ -1,7 +1,7 @@
 //! A run whose requests are answered outside: by a server behind a real connection (the live driver) or a simulated network (M-11).
 //!
-//! Everything else stays as it is: tools, hooks, people and timers are the world's, and the engine cannot tell. Whoever drives such a run says what
-//! time it is, carries out the [`OutsideCall`]s, and offers what comes back.
+//! Everything else stays as it is: tools, hooks, people and timers are the world's, and the engine sees no difference. The driver of such a run says
+//! what time it is, carries out the [`OutsideCall`]s, and offers what comes back.
 //!
 //! ```text
 //!   clock ── advance_until ──> Run ── take_calls ──> HTTP
@@ -25,16 +25,16 @@ use crate::wire::request::Request;
 pub enum OutsideCall {
     /// Send a request, and offer `Head`, then `Stream` or `Body`, then `End`.
     Make {
-        /// Who asks.
+        /// The agent.
         agent: Agent,
         /// Its name.
         id: RequestId,
-        /// What is sent.
+        /// The request.
         request: Arc<Request>,
     },
     /// Close it; nothing more of it need come.
     Close {
-        /// Who asked.
+        /// The agent.
         agent: Agent,
         /// Its name.
         id: RequestId,
@@ -87,7 +87,7 @@ impl InFlightRequests {
 }
 
 impl<E: Engine> Run<E> {
-    /// The transcript and what else is left, when [`Self::advance_until`] said that the run is over.
+    /// The transcript and the other results, after [`Self::advance_until`] ended the run.
     pub fn into_report(mut self, end: RunEnd) -> RunReport<E> {
         self.tell_end(&end);
         let unused = self.unused_answers();
@@ -107,7 +107,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// The same with its requests answered outside, by a clock that goes in steps of `tick`.
     #[must_use]
     pub fn with_server_outside(mut self, tick: Micros) -> Self {
-        self.outside = Some(InFlightRequests { tolerance: DelayTolerance::of_clock(tick), calls: Vec::new(), open: Vec::new() });
+        self.outside = Some(InFlightRequests { tolerance: DelayTolerance::from_clock(tick), calls: Vec::new(), open: Vec::new() });
         self
     }
 
@@ -143,7 +143,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         }
     }
 
-    /// Somebody stops it now.
+    /// It is stopped from outside.
     pub fn stop(&mut self, now: Time) -> RunEnd {
         self.now = self.now.max(now);
         RunEnd::Stopped
@@ -164,8 +164,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.due.insert(0, (agent.clone(), input));
     }
 
-    /// Something that whoever answers has to say, for the transcript.
-    pub fn tell(&mut self, agent: &Agent, what: &EventKind) {
+    /// A report of the answering server, for the transcript.
+    pub fn note(&mut self, agent: &Agent, what: &EventKind) {
         self.watcher.note(self.now, agent, what);
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct InjectedPrompts {
     prompts: u32,
     /// How many are neither ended nor taken in.
     open: u32,
-    /// The number of the first one, and its answer; `None` as long as there is none.
+    /// The number of the first one, and its answer; `None` before the first.
     first: Option<(u32, Arc<InjectedAnswer>)>,
 }
 

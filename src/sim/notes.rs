@@ -1,4 +1,4 @@
-//! What the world says of an answer, as a transcript has it.
+//! Notes of the world about an answer, for the transcript.
 
 use crate::engine::contract::Agent;
 use crate::engine::time::Time;
@@ -6,8 +6,8 @@ use crate::transcript::event::{EventKind, RunEnd};
 use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
 
-/// Tells a watcher; returns the end of the run when there is no answer.
-pub(crate) fn tell(watcher: &mut impl TranscriptWatch, now: Time, agent: &Agent, note: WorldNote) -> Option<RunEnd> {
+/// Passes a note to a watcher; returns the end of the run when there is not an answer.
+pub(crate) fn note_world(watcher: &mut impl TranscriptWatch, now: Time, agent: &Agent, note: WorldNote) -> Option<RunEnd> {
     match note {
         WorldNote::Served { id, answer, provenance, fault, differences } => {
             if let Some(text) = fault {

@@ -1,4 +1,4 @@
-//! What is left when a run is over: its transcript, how it ended, and whether that is what the scenario expects (F-10).
+//! The report of a run: its transcript, its end, and the failed expectations of its scenario (F-10).
 
 use alloc::collections::BTreeMap;
 
@@ -22,18 +22,18 @@ use crate::world::setup::RunSetup;
 /// One finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport<E> {
-    /// What happened.
+    /// The record of the run.
     pub transcript: Transcript,
     /// Why it was over.
     pub end: RunEnd,
     /// The terminal of each prompt that ended, in order.
     pub terminals: Vec<Terminal>,
-    /// What the scenario expects and did not get, one sentence each; empty when all is well.
+    /// The failed expectations, one sentence each; empty when all is well.
     pub failures: Vec<String>,
     /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
     /// itself are failures too.
     pub violations: Option<Vec<Violation>>,
-    /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::statements`].
+    /// The statements of the scenario that came to pass (F-10). One run alone does not show whether the others fail: see [`super::statements`].
     pub passed: PassedStatements,
     /// The log at the boundary, if one was wanted.
     pub log: Option<BoundaryLog>,
@@ -148,7 +148,7 @@ impl<E> RunReport<E> {
         let mut lines = rendered.lines();
         let mut is_there = |wanted: &&String| lines.any(|line| squeezed(line).contains(&squeezed(&as_shown(wanted))));
         let missing = expect.order.iter().find(|wanted| !is_there(wanted))?;
-        Some(format!("expected, in this order, a transcript line with {missing:?}; there is none after the ones before it"))
+        Some(format!("`order` expects a transcript line with {missing:?} here; no line after those before it has this text"))
     }
 
     fn check_times(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {

@@ -1,4 +1,4 @@
-//! What the requests of a run show by themselves, held against what its scenario expects: of a run with our engine as of one with a
+//! The requests of a run, compared with the expectations of its scenario: of a run with our engine as of one with a
 //! client behind a real connection, of which nothing else is seen (F-10, K-6).
 
 use super::delays::{self, DelayTolerance};

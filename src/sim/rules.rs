@@ -1,7 +1,7 @@
 //! The rules that must hold in every run, asked of one that is over, and what its scenario says of them (`[expect] breaks`).
 //!
 //! They are asked wherever a run ends in a [`RunReport`]: simulated, on the simulated network, over real HTTP. A report whose
-//! `violations` are `None` is of a run of which nobody asked them.
+//! `violations` are `None` is of a run without oracles.
 
 use alloc::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) enum JudgedBy {
     Scenario,
 }
 
-/// How many violations of one rule are told; the others are counted.
+/// How many violations of one rule are shown; the others are counted.
 const TOLD_MAX: usize = 3;
 
 /// The rules that see requests which the API refuses.
@@ -94,7 +94,7 @@ impl<E> RunReport<E> {
     }
 }
 
-/// A run in which the engine was told nothing has shown nothing, and is not green.
+/// A run in which the engine got no input has shown nothing, and is not green.
 pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
     let is_told = transcript.events.iter().any(|event| matches!(event.what, EventKind::Input(_)));
     if is_told {
@@ -102,10 +102,10 @@ pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
     }
     let is_limited = |event: &Event| matches!(event.what, EventKind::Ended { end: RunEnd::LimitReached { .. } });
     let advice = match transcript.events.iter().any(is_limited) {
-        true => "The run ended at its limit before the first [[prompt]]: let that come earlier",
-        false => "Does the scenario have a [[prompt]]?",
+        true => "The run ended at its limit before the first [[prompt]]: give it an earlier `at`",
+        false => "Add a [[prompt]]",
     };
-    Some(format!("nothing happened: the engine was told nothing. {advice}"))
+    Some(format!("nothing happened: the engine got no input. {advice}"))
 }
 
 /// The broken rules of which the scenario does not speak, and those of which it does and that held.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::engine::contract::{Agent, Effect, Environment, Input, RequestId};
     use crate::oracle::ORACLES;
-    use crate::scenario::parse::BREAKABLE;
+    use crate::scenario::language::sections::expect::BREAKABLE;
     use crate::scenario::types::Scenario;
     use crate::transcript::watch::TranscriptWatch;
     use crate::wire::request::Request;

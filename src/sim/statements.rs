@@ -1,7 +1,7 @@
-//! What a scenario says comes to pass, or it is a failure (F-10).
+//! The statements of a scenario come to pass, or the run fails (F-10).
 //!
-//! One run cannot tell: a fault may hit with one seed and not with another. So whoever has all runs of a file (each combination of its matrix, each seed
-//! that was asked for) has them judged together. A statement is known by the place where it stands, so that a matrix may vary it.
+//! One run does not show it: a fault may hit with one seed and not with another. So the caller with all runs of a file (each combination of its
+//! matrix, each seed that was asked for) has them judged together. A statement is known by the place where it stands, so that a matrix may vary it.
 //!
 //! ```text
 //!   runs of a file ──> statements, each: passed in some run? excused? is what it follows there? ──> failures, each with its place
@@ -36,7 +36,7 @@ pub struct PlayedRun<'a> {
     pub places: &'a TablePlaces,
     /// What came to pass.
     pub passed: &'a PassedStatements,
-    /// What happened.
+    /// The record of the run.
     pub transcript: &'a Transcript,
     /// Why it was over.
     pub end: &'a RunEnd,
@@ -112,7 +112,7 @@ pub fn failures(runs: &[PlayedRun<'_>], view: RunView) -> Vec<Failure> {
     shown(found)
 }
 
-/// What is wrong with single runs, whatever the others show.
+/// The problems of single runs, independent of the others.
 pub fn failures_of_each(runs: &[PlayedRun<'_>], view: RunView) -> Vec<Failure> {
     if view == RunView::Server { Vec::new() } else { shown(tool_uses::in_each(runs)) }
 }
@@ -148,7 +148,7 @@ struct StatementProblem {
 
 impl StatementProblem {
     fn at(places: &TablePlaces, path: &StatementPath, message: String, help: String) -> Self {
-        let place = places.fault(path, message.clone(), Some(help.clone()));
+        let place = places.diagnostic(path, message.clone(), Some(help.clone()));
         let text = place.map_or_else(|| format!("{message}; {help}"), |fault| fault.to_string());
         Self { run: 0, key: places.key(path), text }
     }
@@ -206,8 +206,8 @@ fn unpassed(runs: &[PlayedRun<'_>], view: RunView) -> Vec<StatementProblem> {
     open.map(problem).collect()
 }
 
-/// What it follows came to pass in this run. Of a `[[result]]` that is an answer that asks for its tool use: if none was given, that is what there is to
-/// say. `asked_for` holds the ids of those that were, once they are wanted.
+/// What it follows came to pass in this run. Of a `[[result]]` that is an answer that asks for its tool use: if none was given, that is what there is
+/// to say. `asked_for` holds the ids of those that were, once they are wanted.
 fn is_due(run: &PlayedRun<'_>, said: &StatementEntry, asked_for: &mut Option<BTreeSet<Arc<str>>>) -> bool {
     match &said.statement {
         Statement::Result(id) => asked_for.get_or_insert_with(|| run.setup.asked_for_in(run.passed)).contains(id),

@@ -222,9 +222,9 @@ fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
     two.prompts.push(two.prompts[0].clone());
     let report = Run::new(Arc::new(RunSetup::new(two, None).unwrap()), StutteringEngine).to_end();
     let told = |part: &str| report.failures.iter().any(|failure| failure.contains(part));
-    assert!(told("prompt 1 was finished, and no such prompt was open"), "{:?}", report.failures);
+    assert!(told("prompt 1 was finished, and it was not open"), "{:?}", report.failures);
     assert!(told("prompt 7 was finished"), "{:?}", report.failures);
-    assert!(told("request 1 was made while another of that name is open"), "{:?}", report.failures);
+    assert!(told("request 1 was made while another request with this id is open"), "{:?}", report.failures);
 }
 
 /// What T-4, T-5, T-7 and T-8 say about three tool uses that arrive at once, by a model that knows no engine: who ends when, and in

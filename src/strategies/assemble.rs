@@ -47,7 +47,7 @@ pub(super) struct CaseParts {
     command_lines: Vec<Option<Arc<str>>>,
     commands: Vec<SlashCommand>,
     tools: Vec<ScriptedTool>,
-    /// Which tools are there though nobody uses them.
+    /// The tools without a use.
     idle_tools: Vec<bool>,
     known_interrupts: KnownInterrupts,
     results: Vec<(usize, ScriptedOutcome)>,
@@ -361,7 +361,7 @@ fn prompts(features: &CaseFeatures, mut prompts: Vec<ScriptedPrompt>, command_li
     prompts
 }
 
-/// What somebody says who would say something odd.
+/// An odd text.
 fn plain_words() -> Vec<Block> {
     vec![Block::text("look at it")]
 }

@@ -1,4 +1,4 @@
-//! What goes wrong between engine and model server.
+//! Faults between engine and model server.
 
 use proptest::option;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn numbers() -> impl Strategy<Value = NumberSpan> {
 pub fn kind() -> BoxedStrategy<FaultKind> {
     prop_oneof![
         3 => answer().prop_map(|answer| FaultKind::Instead(AnswerSubstitute::Answer(answer))),
-        1 => select(ConnectFault::ALL.to_vec()).prop_map(|(_, how)| FaultKind::Instead(AnswerSubstitute::Connection(how))),
+        1 => select(ConnectFault::ALL.to_vec()).prop_map(|how| FaultKind::Instead(AnswerSubstitute::Connection(how))),
         4 => change().prop_map(FaultKind::Change),
     ]
     .boxed()
@@ -87,7 +87,7 @@ pub fn change() -> BoxedStrategy<AnswerChange> {
     let events = || 0_u32..24;
     let part = || select(STREAM_PARTS.to_vec()).prop_map(|(_, name)| name);
     let after = prop_oneof![3 => events().prop_map(CutAfter::Events), 1 => (0_u32..3_000).prop_map(CutAfter::Bytes)];
-    let how = select(CutManner::ALL.to_vec()).prop_map(|(_, how)| how);
+    let how = select(CutManner::ALL.to_vec());
     let stall = prop_oneof![3 => some_time().prop_map(Some), 1 => Just(None)];
     let event = select(vec![
         ("error", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),

@@ -1,4 +1,4 @@
-//! What a generated scenario may have: each case has a random subset.
+//! The features of generated scenarios: each case has a random subset.
 
 use alloc::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ features! {
     Results "results",
     /// Tools that make agents.
     Agents "agents",
-    /// Inputs that are no JSON or not what the schema says, and tools that nobody knows.
+    /// Inputs that are not JSON or do not fit the schema, and unknown tools.
     WrongUses "wrong-uses",
     /// Tool uses with ids of their own, some of them used twice.
     Ids "ids",

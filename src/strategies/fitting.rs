@@ -1,4 +1,4 @@
-//! What a scenario needs to be one that has an end, and requests that the API takes as far as that is up to the scenario.
+//! Fits a generated scenario: it must have an end, and requests that the API accepts, as far as the scenario decides that.
 
 use super::assemble::all_turns;
 use super::feature::{CaseFeatures, Feature};
@@ -34,10 +34,10 @@ pub(super) fn to_the_api(scenario: &mut Scenario) {
         in_all_turns(scenario, &|turn| think_first(turn));
     }
     if !all_models(&models, |generation| generation < ModelGeneration::Four6) {
-        // A turn that the API pauses has blocks of the API's own tools, which scripted turns have not: older models go on from any text.
+        // A turn that the API pauses has blocks of the API's own tools, which scripted turns have not: older models continue from any text.
         in_all_turns(scenario, &no_pause);
     }
-    // Nor do they go on from text that ends in a space.
+    // Nor do they continue from text that ends in a space.
     in_all_turns(scenario, &|turn| {
         let ends_in_space = |block: &TurnBlock| matches!(block, TurnBlock::Text(text) if text.ends_with(char::is_whitespace));
         if turn.content.last().is_some_and(ends_in_space) {

@@ -1,4 +1,4 @@
-//! What was said before the first prompt, and answers that came too late for it.
+//! Messages before the first prompt, and answers that came too late for it.
 
 use proptest::collection::vec;
 use proptest::option;

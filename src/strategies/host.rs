@@ -1,4 +1,4 @@
-//! What the session's host does before requests (S-11): other settings from one on, messages of its own.
+//! Actions of the session's host before requests (S-11): other settings from one request on, messages of its own.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -18,7 +18,7 @@ use crate::wire::json::Json;
 pub struct Host {
     /// What requests say otherwise.
     pub changes: Vec<RequestChange>,
-    /// What it says.
+    /// Its content.
     pub messages: Vec<HostMessage>,
 }
 

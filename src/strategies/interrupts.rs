@@ -1,4 +1,4 @@
-//! What the user does beside prompts, and what comes from the background.
+//! Actions of the user beside prompts, and inputs from the background.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -62,7 +62,7 @@ pub fn moment() -> BoxedStrategy<InterruptMoment> {
 /// What is waited for.
 pub fn anchor() -> BoxedStrategy<InterruptTrigger> {
     let nth = || 1_u32..4;
-    let state = select(ReachedState::ALL.to_vec()).prop_map(|(_, state)| state);
+    let state = select(ReachedState::ALL.to_vec());
     let name = select(NAMES.to_vec());
     let events = [
         "message_start",

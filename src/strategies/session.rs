@@ -1,4 +1,4 @@
-//! What a session is given beside model and tools: budgets, limits, commands, structured output.
+//! The settings of a session beside model and tools: budgets, limits, commands, structured output.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,6 +22,7 @@ pub fn surroundings() -> BoxedStrategy<SessionSettings> {
         mcp_servers: Just(vec![Arc::from("desk")]),
         agents: Just(vec![Arc::from("reviewer")]),
         status_reports: Just(true),
+        tool_details: Just(true),
         snip_replay: Just(false),
         verbose: Just(true),
         tool_use_summaries: model().prop_map(Some),
@@ -78,7 +79,7 @@ fn distinct(commands: Vec<SlashCommand>) -> Vec<SlashCommand> {
     (0..commands.len()).filter(|nth| is_first(*nth)).map(|nth| commands[nth].clone()).collect()
 }
 
-/// What the user says who gives a command.
+/// A prompt with a command.
 pub fn command_line() -> impl Strategy<Value = Arc<str>> {
     select(vec![
         "/cost",

@@ -1,14 +1,18 @@
 //! The settings of an engine, table by table. Each field has its own value in some cases, so that all of them are met, and few at once.
 
+use alloc::collections::BTreeMap;
+
+use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    AbortResultOrder, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy,
-    PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, Settings, SiblingAbort,
+    AbortResultOrder, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, MicrocompactMode, NeighbourMerging,
+    OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, Settings, SiblingAbort,
 };
+use crate::engine::texts::{ModelTexts, TextName, TextSet, parts};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -55,7 +59,19 @@ pub fn execution() -> BoxedStrategy<Settings> {
         abort_results: Just(AbortResultOrder::InTurn),
         queued_block: Just(QueuedBlockPolicy::Run),
         discarded_tools: Just(DiscardPolicy::Ignore),
+        texts: texts(),
     )
+}
+
+/// `[texts]`: a set, and some texts in the place of its own, with the parts that they may have.
+fn texts() -> BoxedStrategy<ModelTexts> {
+    let replaced = (select(TextName::ALL), words(), any::<bool>()).prop_map(|(name, words, has_parts)| {
+        let parts = parts(name.ours()).into_iter().filter(|_| has_parts).map(|part| format!(" {{{part}}}")).collect::<String>();
+        (name, Arc::from(format!("{words}{parts}")))
+    });
+    let set = select(vec![TextSet::Reenact, TextSet::Observed]);
+    let replaced = vec(replaced, 0..12).prop_map(|texts| texts.into_iter().collect::<BTreeMap<_, _>>());
+    (set, replaced).prop_map(|(set, replaced)| ModelTexts { set, replaced }).boxed()
 }
 
 /// `[engine.pipeline]`.
@@ -120,7 +136,8 @@ pub fn compaction() -> BoxedStrategy<CompactionSettings> {
         plan: words().prop_map(Some),
         skills: words().prop_map(|words| vec![words]),
     );
-    let window = option::weighted(0.8, prop_oneof![3 => 300_u64..6_000, 1 => Just(200_000)]);
+    let figure = prop_oneof![3 => 300_u64..6_000, 1 => Just(200_000)].prop_map(ContextWindow::Tokens);
+    let window = prop_oneof![8 => figure, 1 => Just(ContextWindow::Auto), 1 => Just(ContextWindow::None)];
     let margins = option::weighted(0.8, (small(), small(), small(), small()));
     (figures, window, margins)
         .prop_map(|(figures, context_window, margins)| match margins {

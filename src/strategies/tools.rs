@@ -148,7 +148,7 @@ fn right_input(name: &'static str) -> BoxedStrategy<Arc<str>> {
     strategy.prop_map(Arc::from).boxed()
 }
 
-/// Whether a use would be refused before the tool runs: nobody has the tool, or the input is not as its schema says.
+/// Whether a use would be refused before the tool runs: the tool does not exist, or the input does not fit its schema.
 pub fn is_wrong(name: &str, input: &str) -> bool {
     name == UNKNOWN
         || !serde_json::from_str::<serde_json::Value>(input)

@@ -1,4 +1,4 @@
-//! What the user says, and what the model answers.
+//! Prompts of the user, and answers of the model.
 
 use proptest::collection::vec;
 use proptest::option;

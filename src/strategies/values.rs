@@ -91,7 +91,7 @@ pub fn latency() -> BoxedStrategy<Latency> {
     .boxed()
 }
 
-/// A model of any generation, and one that nobody knows.
+/// A model of any generation, and an unknown one.
 pub fn model() -> impl Strategy<Value = Arc<str>> {
     select(vec![
         "claude-haiku-4-5",

@@ -57,7 +57,7 @@ pub enum EventKind {
     Request {
         /// Its name.
         id: RequestId,
-        /// What it says.
+        /// Its content.
         request: RequestRecord,
     },
     /// The engine wanted anything else.
@@ -85,7 +85,7 @@ pub enum EventKind {
         /// Where and how.
         difference: RequestDifference,
     },
-    /// An answer that nobody asked for (M-3), or an interrupt whose moment never came (M-8).
+    /// An unused answer (M-3), or an interrupt whose moment never came (M-8).
     Unused {
         /// Its name.
         answer: Arc<str>,
@@ -212,7 +212,7 @@ pub enum RunEnd {
     Idle,
     /// Nothing is left to happen, and a prompt was not answered.
     Stalled,
-    /// A request came for which there is no answer (M-3).
+    /// A request came for which there is not an answer (M-3).
     TapeExhausted {
         /// Whose; left out for the root agent.
         #[serde(default, skip_serializing_if = "Agent::is_root")]
@@ -225,7 +225,7 @@ pub enum RunEnd {
         /// Which.
         limit: Arc<str>,
     },
-    /// Somebody stopped it.
+    /// It was stopped from outside.
     Stopped,
 }
 

@@ -20,7 +20,7 @@ pub const TRANSCRIPT_VERSION: u32 = 1;
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// There is no header line.
-    #[error("this is no transcript: its first line has no `reenact_transcript`")]
+    #[error("this is not a transcript: its first line has no `reenact_transcript`")]
     NoHeader,
     /// A newer program wrote it.
     #[error("the transcript has version {found}, this program reads up to {TRANSCRIPT_VERSION}; use a newer reenact")]
@@ -33,7 +33,7 @@ pub enum ReadError {
     Line {
         /// Which, from 1.
         line: usize,
-        /// What the parser says.
+        /// The error of the parser.
         problem: serde_json::Error,
     },
 }

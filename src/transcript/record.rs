@@ -1,6 +1,6 @@
-//! Builds a transcript while a run goes on.
+//! Builds a transcript while a run continues.
 //!
-//! A copy of a recorder shares everything that was recorded before it; each of the two goes on in a segment of its own:
+//! A copy of a recorder shares everything that was recorded before it; each of the two continues in a segment of its own:
 //!
 //! ```text
 //!   segment <── segment <── segment <── tail        the run
@@ -81,7 +81,7 @@ impl TranscriptRecorder {
         }
     }
 
-    /// A copy has the same tail: it becomes a segment of both, and this one goes on in a new tail.
+    /// A copy has the same tail: it becomes a segment of both, and this one continues in a new tail.
     fn push_after_shared(&mut self, event: Event) {
         let events = core::mem::replace(&mut self.tail, Arc::new(vec![event]));
         let before = self.before.take();

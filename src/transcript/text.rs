@@ -209,10 +209,10 @@ fn milliseconds(sign: &str, time: Time) -> String {
 pub fn end_text(end: &RunEnd) -> String {
     match end {
         RunEnd::Idle => String::from("every prompt was answered"),
-        RunEnd::Stalled => String::from("nothing is left to happen, but a prompt was not answered"),
-        RunEnd::TapeExhausted { agent, id } => format!("request {} came, and no answer is left for it", agent.key(*id)),
+        RunEnd::Stalled => String::from("nothing more can happen, but a prompt was not answered"),
+        RunEnd::TapeExhausted { agent, id } => format!("no answer is left for request {}", agent.key(*id)),
         RunEnd::LimitReached { limit } => format!("the limit on {limit} was reached"),
-        RunEnd::Stopped => String::from("somebody stopped it before it was over"),
+        RunEnd::Stopped => String::from("the run was stopped before its end"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whoever watches a run: a recorder, oracles, or several at once.
+//! Watchers of a run: a recorder, oracles, or several at once.
 //!
 //! A watcher sees references to what the run has in hand, in the order of the transcript, so that one which keeps nothing costs
 //! nothing. It is copied with its run.

@@ -9,7 +9,7 @@
 //! message_stop          -> Ended
 //! ```
 //!
-//! What a block sends back is the object of its `content_block_start` with the accumulated members put in place: other members, unknown
+//! The block that is sent back is the object of its `content_block_start` with the accumulated members put in place: other members, unknown
 //! ones, key order and spacing stay as they came, and a tool's input is the text that the model wrote (N-8).
 
 use super::{
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::prelude::*;
 
-/// One answer on its way. A clone goes on from the same event.
+/// One answer on its way. A clone continues from the same event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembler {
     state: AssemblerState,
@@ -182,7 +182,7 @@ impl Assembler {
         }
     }
 
-    /// The blocks that have begun and not stopped, as far as they came: nobody knows what they would have become.
+    /// The blocks that have begun and not stopped, as far as they came.
     pub fn open_blocks(&self) -> impl Iterator<Item = (u32, Block)> + '_ {
         let content = match &self.state {
             AssemblerState::Open(content) => Some(content),

@@ -137,12 +137,12 @@ impl Block {
         Self { kind, json }
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> &BlockKind {
         &self.kind
     }
 
-    /// What is sent.
+    /// The request.
     pub fn json(&self) -> &Json {
         &self.json
     }
@@ -200,33 +200,24 @@ impl From<Block> for Json {
     }
 }
 
-/// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The user, and tool results.
-    User,
-    /// The model.
-    Assistant,
-    /// A system message in mid-conversation.
-    System,
-}
-
-impl Role {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::System => "system",
-        }
+words! {
+    /// The role of a message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        /// The user, and tool results.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A system message in mid-conversation.
+        System = "system",
     }
 }
 
 /// One message of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of a message.
     pub role: Role,
     /// What is said, in order.
     pub content: Vec<Block>,

@@ -12,39 +12,29 @@ pub struct VolatileMember {
     rules: Vec<VolatileRule>,
 }
 
-/// One thing that may differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum VolatileRule {
-    /// Where cache breakpoints stand.
-    CacheControl,
-    /// `metadata`, which holds ids of user and session.
-    Metadata,
-    /// Text as a string, or as a list of one text block.
-    TextShorthand,
-    /// `is_error: false`, `stream: false`, `cache_control: null`, a result of no text and the like said or left unsaid.
-    Defaults,
-    /// Members that an answer's blocks carry and that clients need not send back (`caller`, empty `citations`).
-    Echo,
-    /// Text of white space alone beside other blocks of an assistant message: some clients put it before a tool use.
-    BlankText,
-}
-
-impl VolatileRule {
-    /// Every rule with the name that scenario files use.
-    pub const ALL: [(Self, &str); 6] = [
-        (Self::CacheControl, "cache_control"),
-        (Self::Metadata, "metadata"),
-        (Self::TextShorthand, "text_shorthand"),
-        (Self::Defaults, "defaults"),
-        (Self::Echo, "echo"),
-        (Self::BlankText, "blank_text"),
-    ];
+words! {
+    /// One thing that may differ.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum VolatileRule {
+        /// Where cache breakpoints stand.
+        CacheControl = "cache_control",
+        /// `metadata`, which holds ids of user and session.
+        Metadata = "metadata",
+        /// Text as a string, or as a list of one text block.
+        TextShorthand = "text_shorthand",
+        /// `is_error: false`, `stream: false`, `cache_control: null`, a result of no text and the like said or left unsaid.
+        Defaults = "defaults",
+        /// Members that an answer's blocks carry and that clients need not send back (`caller`, empty `citations`).
+        Echo = "echo",
+        /// Text of white space alone beside other blocks of an assistant message: some clients put it before a tool use.
+        BlankText = "blank_text",
+    }
 }
 
 impl Default for VolatileMember {
     /// All rules: each is something that real clients were seen to do differently with the same meaning.
     fn default() -> Self {
-        Self::from_rules(VolatileRule::ALL.map(|(rule, _)| rule))
+        Self::from_rules(VolatileRule::ALL)
     }
 }
 

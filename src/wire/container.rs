@@ -1,4 +1,4 @@
-//! The container in which the API's own tools run: answers name it, and a request that names it goes on in it.
+//! The container in which the API's own tools run: answers name it, and a request that names it continues in it.
 
 use serde_json::Value;
 

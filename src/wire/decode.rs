@@ -40,7 +40,7 @@ pub(super) fn usage(usage: &RawObject<'_>) -> Usage {
     }
 }
 
-/// A count inside a member that is an object; `None` when there is none of it.
+/// A count inside a member that is an object; `None` when the count is missing.
 fn within(object: &RawObject<'_>, member: &str, key: &str) -> Option<u64> {
     RawObject::parse(object.present(member)?).ok()?.count(key).filter(|count| *count > 0)
 }

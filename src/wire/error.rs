@@ -1,4 +1,4 @@
-//! What an answer says that is an error: kind, message and advice on trying again (N-5).
+//! An answer that is an error: its kind, message and advice on retries (N-5).
 //!
 //! Only facts are read here. Whether and when to try again is the retry policy's to decide.
 
@@ -122,7 +122,7 @@ pub enum ContextFigures {
     },
 }
 
-/// A message that is no message of the API's is cut to this many characters.
+/// A message that is not a message of the API's is cut to this many characters.
 const MESSAGE_CHARS_MAX: usize = 300;
 
 impl ApiError {
@@ -131,8 +131,8 @@ impl ApiError {
         let text = String::from_utf8_lossy(body);
         let body = ErrorBody::read(text.trim());
         let kind = match &*body.kind {
-            "" => ErrorKind::of_status(status),
-            kind => ErrorKind::of_type(kind),
+            "" => ErrorKind::from_status(status),
+            kind => ErrorKind::from_type(kind),
         };
         let message = match (&*body.message, text.trim()) {
             ("", "") => format!("the answer has status {status} and no body"),
@@ -157,7 +157,7 @@ impl ApiError {
         let message = if message.is_empty() { "the stream ended with an error that says nothing" } else { message };
         Self {
             status: None,
-            kind: ErrorKind::of_type(kind),
+            kind: ErrorKind::from_type(kind),
             message: message.into(),
             error_code: None,
             request_id: None,
@@ -182,12 +182,12 @@ impl ApiError {
 
 impl ErrorKind {
     /// The kind with this `error.type`.
-    pub fn of_type(name: &str) -> Self {
+    pub fn from_type(name: &str) -> Self {
         KINDS.iter().find(|row| row.1 == name).map_or_else(|| Self::Other(name.into()), |row| row.0.clone())
     }
 
     /// The kind that a status stands for.
-    pub fn of_status(status: u16) -> Self {
+    pub fn from_status(status: u16) -> Self {
         match KINDS.iter().find(|row| row.2.contains(&status)) {
             Some(row) => row.0.clone(),
             None if status >= 500 => Self::Api,
@@ -207,7 +207,7 @@ impl ErrorKind {
 
 impl From<Arc<str>> for ErrorKind {
     fn from(name: Arc<str>) -> Self {
-        Self::of_type(&name)
+        Self::from_type(&name)
     }
 }
 
@@ -247,7 +247,7 @@ impl RetryAfter {
 }
 
 impl ContextFigures {
-    /// Finds the figures in a message, whatever stands around them.
+    /// Finds the figures in a message with any words around them.
     pub fn read(message: &str) -> Option<Self> {
         let after = |marker| message.split_once(marker).map(|(_, after)| after);
         if let Some(rest) = after("prompt is too long: ") {

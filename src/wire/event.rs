@@ -91,7 +91,7 @@ pub enum EventPayload<'a> {
     },
     /// Not JSON, or a known type whose required members are missing, under a name that the API has for its events or under none.
     Malformed {
-        /// What is wrong.
+        /// The problem.
         problem: Cow<'a, str>,
     },
 }

@@ -30,7 +30,7 @@ pub fn find<'a>(headers: &'a [HttpHeader], name: &str) -> Option<&'a str> {
     headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| &*header.value)
 }
 
-/// Whether a header belongs to the connection and not to what is said over it: whoever writes to a connection writes these.
+/// Whether a header belongs to the connection and not to its messages: the writer of the connection writes these.
 pub fn is_of_connection(name: &str) -> bool {
     const OF_CONNECTION: [&str; 8] =
         ["connection", "content-encoding", "content-length", "keep-alive", "proxy-connection", "trailer", "transfer-encoding", "upgrade"];

@@ -1,15 +1,16 @@
-//! What is known of the models that the API serves, as far as it decides which requests are refused (N-6).
+//! Facts about the models of the API that decide which requests are refused (N-6). Their context windows are a table of the engine,
+//! `src/engine/windows.toml`.
 //!
-//! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for one that allows everything: a guess would refuse what the
-//! real API takes. Rows for retired models stay, because recordings name them.
+//! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for
+//! one that allows everything: a guess would refuse what the real API takes. Rows for retired models stay, because recordings name them.
+
+use crate::prelude::*;
 
 /// One model, or a family of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelFacts {
     /// How its name begins; the longest row that fits a name counts.
     pub prefix: &'static str,
-    /// The context window in tokens.
-    pub window: u64,
     /// The most output tokens that may be asked for.
     pub output_max: u64,
     /// How old it is, for the rules that changed over time.
@@ -33,51 +34,51 @@ pub enum ModelGeneration {
     AlwaysThinks,
 }
 
-/// What the API does with thinking that it did not give for just this place of the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignaturePolicy {
-    /// Nothing: it is not read.
-    Ignore,
-    /// It is left out, and the request goes on.
-    Drop,
-    /// The request is refused.
-    Refuse,
+words! {
+    /// What the API does with thinking that it did not give for just this place of the conversation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SignaturePolicy {
+        /// Nothing: it is not read.
+        Ignore = "ignore",
+        /// It is left out, and the request continues.
+        Drop = "drop",
+        /// The request is refused.
+        Refuse = "refuse",
+    }
 }
 
-const fn model(prefix: &'static str, window: u64, output_max: u64, generation: ModelGeneration) -> ModelFacts {
-    ModelFacts { prefix, window, output_max, generation }
+const fn model(prefix: &'static str, output_max: u64, generation: ModelGeneration) -> ModelFacts {
+    ModelFacts { prefix, output_max, generation }
 }
-
-const M: u64 = 1_000_000;
 
 /// All rows.
 pub const MODELS: &[ModelFacts] = &[
-    model("claude-3-haiku", 200_000, 4_096, ModelGeneration::Early),
-    model("claude-3-opus", 200_000, 4_096, ModelGeneration::Early),
-    model("claude-3-sonnet", 200_000, 4_096, ModelGeneration::Early),
-    model("claude-3-5-haiku", 200_000, 8_192, ModelGeneration::Early),
-    model("claude-3-5-sonnet", 200_000, 8_192, ModelGeneration::Early),
-    model("claude-3-7-sonnet", 200_000, 64_000, ModelGeneration::Early),
-    model("claude-opus-4", 200_000, 32_000, ModelGeneration::Early),
-    model("claude-sonnet-4", 200_000, 64_000, ModelGeneration::Early),
-    model("claude-opus-4-5", 200_000, 64_000, ModelGeneration::Four5),
-    model("claude-sonnet-4-5", 200_000, 64_000, ModelGeneration::Four5),
-    model("claude-haiku-4-5", 200_000, 64_000, ModelGeneration::Four5),
-    model("claude-opus-4-6", M, 128_000, ModelGeneration::Four6),
-    model("claude-sonnet-4-6", M, 128_000, ModelGeneration::Four6),
-    model("claude-opus-4-7", M, 128_000, ModelGeneration::Four7),
-    model("claude-opus-4-8", M, 128_000, ModelGeneration::Four7),
-    model("claude-opus-5", M, 128_000, ModelGeneration::Four7),
-    model("claude-sonnet-5", M, 128_000, ModelGeneration::Four7),
-    model("claude-fable-5", M, 128_000, ModelGeneration::Four7),
-    model("claude-mythos-5", M, 128_000, ModelGeneration::Four7),
-    model("claude-opus-5-5", M, 128_000, ModelGeneration::AlwaysThinks),
-    model("claude-sonnet-5-5", M, 128_000, ModelGeneration::Five1),
-    model("claude-haiku-5-5", M, 128_000, ModelGeneration::Five1),
-    model("claude-fable-5-1", M, 128_000, ModelGeneration::AlwaysThinks),
-    model("claude-mythos-5-1", M, 128_000, ModelGeneration::AlwaysThinks),
-    model("claude-fable-5-2", M, 128_000, ModelGeneration::Five1),
-    model("claude-mythos-5-2", M, 128_000, ModelGeneration::Five1),
+    model("claude-3-haiku", 4_096, ModelGeneration::Early),
+    model("claude-3-opus", 4_096, ModelGeneration::Early),
+    model("claude-3-sonnet", 4_096, ModelGeneration::Early),
+    model("claude-3-5-haiku", 8_192, ModelGeneration::Early),
+    model("claude-3-5-sonnet", 8_192, ModelGeneration::Early),
+    model("claude-3-7-sonnet", 64_000, ModelGeneration::Early),
+    model("claude-opus-4", 32_000, ModelGeneration::Early),
+    model("claude-sonnet-4", 64_000, ModelGeneration::Early),
+    model("claude-opus-4-5", 64_000, ModelGeneration::Four5),
+    model("claude-sonnet-4-5", 64_000, ModelGeneration::Four5),
+    model("claude-haiku-4-5", 64_000, ModelGeneration::Four5),
+    model("claude-opus-4-6", 128_000, ModelGeneration::Four6),
+    model("claude-sonnet-4-6", 128_000, ModelGeneration::Four6),
+    model("claude-opus-4-7", 128_000, ModelGeneration::Four7),
+    model("claude-opus-4-8", 128_000, ModelGeneration::Four7),
+    model("claude-opus-5", 128_000, ModelGeneration::Four7),
+    model("claude-sonnet-5", 128_000, ModelGeneration::Four7),
+    model("claude-fable-5", 128_000, ModelGeneration::Four7),
+    model("claude-mythos-5", 128_000, ModelGeneration::Four7),
+    model("claude-opus-5-5", 128_000, ModelGeneration::AlwaysThinks),
+    model("claude-sonnet-5-5", 128_000, ModelGeneration::Five1),
+    model("claude-haiku-5-5", 128_000, ModelGeneration::Five1),
+    model("claude-fable-5-1", 128_000, ModelGeneration::AlwaysThinks),
+    model("claude-mythos-5-1", 128_000, ModelGeneration::AlwaysThinks),
+    model("claude-fable-5-2", 128_000, ModelGeneration::Five1),
+    model("claude-mythos-5-2", 128_000, ModelGeneration::Five1),
 ];
 
 impl ModelFacts {
@@ -97,9 +98,9 @@ impl ModelFacts {
         (self.prefix == "claude-opus-4-6").then_some(&["high", "low", "max", "medium"])
     }
 
-    /// How many images a request may hold.
+    /// How many images a request may hold: fewer where the window is small, as it was up to 4.5.
     pub fn images_max(&self) -> usize {
-        if self.window <= 200_000 { 100 } else { 600 }
+        if self.generation <= ModelGeneration::Four5 { 100 } else { 600 }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::prelude::*;
 pub enum OrderViolation {
     /// An event of a `type` that is not known, or data without one under a name that is not the API's.
     UnknownEvent,
-    /// Data that is no event, without a name, where events have names or after the end.
+    /// Data that is not an event, without a name, where events have names or after the end.
     NamelessData,
     /// A ping before `message_start` or after `message_stop`.
     PingOutsideMessage,
@@ -110,8 +110,8 @@ pub const TABLE: &[(OrderViolation, ViolationVerdict, &str)] = &[
         OrderViolation::MalformedEvent,
         ViolationVerdict::Error,
         "It may have carried content. Both SDKs fail on it, but for three kinds: a block's start without a number, which they never \
-         read; a tool use without id or name, which can neither be run nor be answered; a stop reason that is no text, by which \
-         nobody can tell what follows.",
+         read; a tool use without id or name, which can neither be run nor be answered; a stop reason that is no text, which \
+         leaves the next step open.",
     ),
     (
         OrderViolation::BlockIndexReused,
@@ -140,8 +140,8 @@ pub const TABLE: &[(OrderViolation, ViolationVerdict, &str)] = &[
     (
         OrderViolation::DeltaAfterBlockStop,
         ViolationVerdict::Error,
-        "Both SDKs change a block that was already handed over as complete; a tool may be running with its input. Only who waits for \
-         the whole answer has it whole.",
+        "Both SDKs change a block that was already handed over as complete; a tool may be running with its input. Only a client that \
+         waits for the whole answer gets it whole.",
     ),
     (OrderViolation::DeltaKindMismatch, ViolationVerdict::Error, "Both SDKs drop it in silence, and its content with it."),
     (

@@ -49,7 +49,7 @@ impl PartialBlock {
 
     /// Adds a delta. Text, thinking and input append, citations are collected, signature and compaction overwrite.
     pub(super) fn add(&mut self, delta: &BlockDelta<'_>) -> Result<(), MisplacedDelta> {
-        if !self.takes(delta) {
+        if !self.accepts(delta) {
             return Err(MisplacedDelta);
         }
         match delta {
@@ -65,7 +65,7 @@ impl PartialBlock {
     }
 
     /// Known kinds take the deltas that the API has for them, or none; a kind that is not known takes every delta that is.
-    fn takes(&self, delta: &BlockDelta<'_>) -> bool {
+    fn accepts(&self, delta: &BlockDelta<'_>) -> bool {
         match &*self.kind {
             "text" => matches!(delta, BlockDelta::Text(_) | BlockDelta::Citation(_)),
             "thinking" => matches!(delta, BlockDelta::Thinking(_) | BlockDelta::Signature(_)),

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 /// How long until every limit that has nothing left is whole again, in microseconds; `None` when the headers do not say, or it is already.
 ///
-/// `anthropic-ratelimit-<limit>-reset` is an RFC 3339 date, or seconds since 1970. A limit of which something remains stops nobody.
+/// `anthropic-ratelimit-<limit>-reset` is an RFC 3339 date, or seconds since 1970. A limit with a remainder stops no request.
 pub fn reset_us(headers: &[HttpHeader]) -> Option<u64> {
     let date_us = http_date_epoch_s(find(headers, "date")?)?.checked_mul(1_000_000)?;
     let resets = headers.iter().filter_map(|header| {

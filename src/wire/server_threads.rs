@@ -13,9 +13,9 @@ use alloc::collections::BTreeMap;
 
 use thiserror::Error;
 
+use super::answer::CompleteAnswer;
 use super::json::push_string;
 use super::raw_json::{RawObject, elements};
-use super::reply::CompleteReply;
 use crate::prelude::*;
 
 /// What a conversation is made with, and its requests must not say again.
@@ -48,13 +48,13 @@ pub(crate) struct CompleteRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum IncompleteRequest {
     /// No such message, or not of a conversation that was to be held.
-    #[error("no conversation is held that ends with message `{id}`; send the whole history with `\"thread\":{{\"type\":\"create\"}}`")]
+    #[error("no stored conversation ends with message `{id}`; send the whole history with `\"thread\":{{\"type\":\"create\"}}`")]
     Unknown {
-        /// The message that the request goes on from.
+        /// The message that the request continues from.
         id: String,
     },
     /// A member that is the conversation's.
-    #[error("`{member}` cannot be sent with a thread that goes on: the conversation keeps what it was made with")]
+    #[error("`{member}` cannot be sent when a thread is continued: the conversation keeps its first value")]
     Repeated {
         /// Its name.
         member: &'static str,
@@ -70,8 +70,8 @@ impl ServerThreads {
     /// A request with all that is held for it; one without `thread` is whole as it is.
     ///
     /// # Errors
-    /// When it goes on from what is not held, or is none that the API would take.
-    pub(crate) fn whole<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
+    /// When it continues from what is not held, or is none that the API would take.
+    pub(crate) fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
         // Most clients know nothing of this, and a body may be large.
         let named = memchr::memmem::find(body.as_bytes(), b"\"thread\"").and_then(|_| RawObject::parse(body).ok());
         let Some((request, thread)) = named.and_then(|request| request.present("thread").map(|thread| (request, thread))) else {
@@ -98,7 +98,7 @@ impl ServerThreads {
     }
 
     /// Holds a conversation that was answered with a complete message.
-    pub(crate) fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteReply) {
+    pub(crate) fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteAnswer) {
         if !replied.blocks.is_empty() {
             let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
             conversation.messages.push(format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(",")).into());
@@ -140,6 +140,7 @@ impl JsonConversation {
 mod tests {
     use super::*;
     use crate::wire::block::Block;
+    use crate::wire::usage::Usage;
 
     const CREATE: &str = r#"{"model":"m","tools":[{"name":"Read"}],"thread":{"type":"create"},"messages":[{"role":"user","content":"a"}]}"#;
 
@@ -149,9 +150,12 @@ mod tests {
 
     fn after_one_answer() -> ServerThreads {
         let mut held = ServerThreads::default();
-        let whole = held.whole(CREATE).unwrap();
+        let whole = held.complete_request(CREATE).unwrap();
         assert_eq!(whole.body, r#"{"model":"m","tools":[{"name":"Read"}],"messages":[{"role":"user","content":"a"}]}"#);
-        held.hold(whole.conversation.unwrap(), &CompleteReply { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None });
+        held.hold(
+            whole.conversation.unwrap(),
+            &CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None, usage: Usage::default() },
+        );
         held
     }
 
@@ -159,27 +163,33 @@ mod tests {
     fn k_6_what_goes_on_is_made_whole() {
         let mut held = after_one_answer();
         let body = on_from("msg_1", r#"{"role":"user","content":"c"}"#);
-        let whole = held.whole(&body).unwrap();
+        let whole = held.complete_request(&body).unwrap();
         let first =
             r#"{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]},{"role":"user","content":"c"}"#;
         assert_eq!(whole.body, format!(r#"{{"model":"m","max_tokens":1.0,"tools":[{{"name":"Read"}}],"messages":[{first}]}}"#));
         // The same again, as after an error: nothing was held for it. Then on from its answer, and from the one before.
-        assert_eq!(held.whole(&body).unwrap().body, whole.body);
-        held.hold(whole.conversation.unwrap(), &CompleteReply { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None });
-        assert!(held.whole(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")), "a paused turn goes on from nothing new");
-        assert!(held.whole(&on_from("msg_1", "")).is_ok());
+        assert_eq!(held.complete_request(&body).unwrap().body, whole.body);
+        held.hold(
+            whole.conversation.unwrap(),
+            &CompleteAnswer { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None, usage: Usage::default() },
+        );
+        assert!(
+            held.complete_request(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")),
+            "a paused turn goes on from nothing new"
+        );
+        assert!(held.complete_request(&on_from("msg_1", "")).is_ok());
     }
 
     #[test]
     fn k_6_what_is_not_held_or_said_twice_is_refused() {
         let held = after_one_answer();
-        assert_eq!(held.whole(&on_from("msg_9", "")).unwrap_err(), IncompleteRequest::Unknown { id: "msg_9".into() });
+        assert_eq!(held.complete_request(&on_from("msg_9", "")).unwrap_err(), IncompleteRequest::Unknown { id: "msg_9".into() });
         let again = on_from("msg_1", "").replacen('{', r#"{"system":"s","#, 1);
-        assert_eq!(held.whole(&again).unwrap_err(), IncompleteRequest::Repeated { member: "system" });
+        assert_eq!(held.complete_request(&again).unwrap_err(), IncompleteRequest::Repeated { member: "system" });
         for wrong in
             [r#"{"thread":"t","messages":[]}"#, r#"{"thread":{"type":"continue"},"messages":[]}"#, r#"{"thread":{"type":"create"}}"#]
         {
-            assert_eq!(held.whole(wrong).unwrap_err(), IncompleteRequest::Malformed, "{wrong}");
+            assert_eq!(held.complete_request(wrong).unwrap_err(), IncompleteRequest::Malformed, "{wrong}");
         }
     }
 
@@ -189,7 +199,7 @@ mod tests {
         for body in
             [r#"{"messages":[{"role":"user","content":"\"thread\""}]}"#, r#"{"thread":null,"messages":[]}"#, "no json", "\"thread\""]
         {
-            let whole = held.whole(body).unwrap();
+            let whole = held.complete_request(body).unwrap();
             assert!(matches!(whole.body, Cow::Borrowed(same) if same == body) && whole.conversation.is_none(), "{body}");
         }
     }

@@ -45,7 +45,7 @@ pub enum FramingError {
     },
 }
 
-/// Incremental parser of one stream. A clone goes on from the same byte.
+/// Incremental parser of one stream. A clone continues from the same byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SseFramer {
     limit: usize,
@@ -176,7 +176,7 @@ impl SseFramer {
         }
     }
 
-    /// Completes the character that the last chunk cut, or replaces it when `chunk` does not go on with it. Gives what is left.
+    /// Completes the character that the last chunk cut, or replaces it when `chunk` does not continue with it. Gives what is left.
     fn finish_character<'a>(&mut self, chunk: &'a [u8], sink: &mut impl FnMut(SseFrame<'_>)) -> Result<&'a [u8], FramingError> {
         let mut rest = chunk;
         while let (false, Some((&byte, after))) = (self.cut.is_empty(), rest.split_first()) {

@@ -11,17 +11,17 @@ use super::raw_json::{self, RawObject};
 use super::request::Request;
 use crate::prelude::*;
 
-/// What an image or a document counts, whatever its size.
+/// The tokens of an image or a document of any size.
 pub const MEDIA_TOKENS: u64 = 2_000;
 
 /// The estimate for this many characters.
-pub fn of_characters(characters: u64) -> u64 {
+pub fn tokens_of_characters(characters: u64) -> u64 {
     characters.div_ceil(4).saturating_mul(4).div_ceil(3)
 }
 
 /// The estimate for a piece of text.
-pub fn of_text(text: &str) -> u64 {
-    of_characters(characters(text))
+pub fn tokens_of_text(text: &str) -> u64 {
+    tokens_of_characters(characters(text))
 }
 
 /// The estimate for one block.
@@ -46,7 +46,7 @@ pub fn system(system: &Json) -> u64 {
 
 /// The estimate for a list of tools: all of its JSON, because the model sees names, descriptions and schemas.
 pub fn tools(tools: &Json) -> u64 {
-    of_text(tools.as_str())
+    tokens_of_text(tools.as_str())
 }
 
 /// The estimate for all that a request makes the model read.
@@ -72,7 +72,7 @@ impl TokenCount {
     }
 
     fn tokens(self) -> u64 {
-        of_characters(self.characters) + self.media * MEDIA_TOKENS
+        tokens_of_characters(self.characters) + self.media * MEDIA_TOKENS
     }
 }
 
@@ -120,9 +120,9 @@ mod tests {
     fn c_4_characters_become_tokens_by_quarters_and_thirds_each_rounded_up() {
         let table = [(0, 0), (1, 2), (4, 2), (5, 3), (12, 4), (13, 6), (400, 134), (4_000, 1_334)];
         for (characters, tokens) in table {
-            assert_eq!(of_characters(characters), tokens, "{characters} characters");
+            assert_eq!(tokens_of_characters(characters), tokens, "{characters} characters");
         }
-        assert_eq!(of_text("éé世界"), 2, "characters count, not bytes");
+        assert_eq!(tokens_of_text("éé世界"), 2, "characters count, not bytes");
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         let table = [
             (r#"{"type":"text","text":"twelve chars"}"#.into(), 4),
             (r#"{"type":"thinking","thinking":"1234","signature":"a very long signature indeed"}"#.into(), 2),
-            (use_of_read.into(), of_characters(4 + 7)),
+            (use_of_read.into(), tokens_of_characters(4 + 7)),
             (result(r#""twelve\nchars""#), 4),
             (result(r#"[{"type":"text","text":"123456"},{"type":"text","text":"123456"}]"#), 4),
             (result(r#"[{"type":"image","source":{"type":"base64","data":"AAAA"}}]"#), MEDIA_TOKENS),
@@ -158,8 +158,8 @@ mod tests {
         let mut asked = Request::new("m", 1);
         asked.system = Some(Json::trusted(r#"[{"type":"text","text":"twelve chars","cache_control":{"type":"ephemeral"}}]"#));
         asked.tools = Some(Json::trusted(r#"[{"name":""}]"#));
-        assert_eq!(request(&asked), 4 + of_characters(13));
+        assert_eq!(request(&asked), 4 + tokens_of_characters(13));
         asked.system = Some(Json::trusted(r#""twelve chars""#));
-        assert_eq!(request(&asked), 4 + of_characters(13));
+        assert_eq!(request(&asked), 4 + tokens_of_characters(13));
     }
 }

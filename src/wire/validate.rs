@@ -1,4 +1,4 @@
-//! What the API refuses, in its own words (N-6).
+//! The API's refusals, in its own words (N-6).
 //!
 //! ```text
 //!   request ──> size ──> frame (max_tokens, thinking, breakpoints) ──> turns (roles, pairs, content) ──> images ──> tokens ──> taken
@@ -45,9 +45,9 @@ pub struct ValidationContext {
     pub counts_max_tokens: Option<bool>,
     /// The most bytes that an image may have as base64.
     pub image_bytes_max: usize,
-    /// Whether tool uses and results must belong together. Off for whoever looks at that elsewhere.
+    /// Whether tool uses and results must belong together. Off for callers that check it elsewhere.
     pub pairs: bool,
-    /// Whether an answer must begin with thinking where thinking is enabled. Off where whoever answers does not think.
+    /// Whether an answer must begin with thinking where thinking is enabled. Off where the answers have no thinking.
     pub thinking: bool,
 }
 
@@ -79,11 +79,11 @@ impl RequestValidator {
             Some(framed) if framed.is_of(request) => framed.clone(),
             _ => self.last.insert(Arc::new(CheckedFrame::check(request, facts))).clone(),
         };
-        of_framed(request, facts, &framed, rules)
+        framed_refusal(request, facts, &framed, rules)
     }
 }
 
-fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &CheckedFrame, rules: &ValidationContext) -> Option<Refusal> {
+fn framed_refusal(request: &Request, facts: Option<&ModelFacts>, framed: &CheckedFrame, rules: &ValidationContext) -> Option<Refusal> {
     size(request)
         .or_else(|| turns::content(&request.messages))
         .or_else(|| frame::breakpoints(request, framed.breakpoints))
@@ -100,7 +100,7 @@ pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
     turns::pairs(messages)
 }
 
-/// The same for a body as it came: what is no request is refused too.
+/// The same for a body as it came: what is not a request is refused too.
 pub fn refusal_of_body(body: &str, rules: &ValidationContext) -> Option<Refusal> {
     if body.len() > REQUEST_BYTES_MAX {
         return Some(too_large());
@@ -134,7 +134,7 @@ fn with_members(body: &str, needed: &[&str]) -> Result<Request, Refusal> {
     Request::from_json(body).map_err(|problem| Refusal::invalid("malformed", format!("The request body is not valid: {problem}"))) // plausible
 }
 
-/// Whether a request that breaks this rule is a defect of who made it. That a prompt has grown too long is not: nobody but the API can count it.
+/// Whether a request that breaks this rule is a defect of its client. A prompt that has grown too long is not: only the API can count it.
 pub fn is_defect(rule: &str) -> bool {
     !matches!(rule, PROMPT_TOO_LONG | CONTEXT_OVERFLOW)
 }
@@ -150,7 +150,7 @@ impl Refusal {
 
     /// What the API's answer has as its body. The edge before it answers without the API's wrapper.
     pub fn body(&self, request_id: &str) -> String {
-        let kind = ErrorKind::of_status(self.status);
+        let kind = ErrorKind::from_status(self.status);
         let (kind, message) = (kind.as_str(), Json::from_value(&self.message));
         if self.status == 413 {
             return format!(r#"{{"error":{{"type":"{kind}","message":{message}}}}}"#);

@@ -28,7 +28,7 @@ pub struct WholeMessage {
     pub usage: Usage,
 }
 
-/// Why a body is no message.
+/// Why a body is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WholeMessageError {
     /// Not a JSON object.
@@ -38,7 +38,7 @@ pub enum WholeMessageError {
         problem: String,
     },
     /// An object, but no message.
-    #[error("the answer is no message (`{member}` is missing or of the wrong kind); look at the recorded body for what it is")]
+    #[error("the answer is not a message (`{member}` is missing or of the wrong kind); look at the recorded body for what it is")]
     NotAMessage {
         /// The member that is not as it must be.
         member: &'static str,

@@ -1,4 +1,4 @@
-//! Every choice that the world makes (F-11): as the plan says, else drawn under a key of its own (D3); and noted, where somebody wants a plan.
+//! Every choice that the world makes (F-11): as the plan says, else drawn under a key of its own (D3); and noted for a plan.
 //!
 //! One door, so that what is drawn can be named: a draw that does not go through here is in no plan.
 
@@ -113,7 +113,7 @@ impl<'a> ChoiceMaker<'a> {
         }
     }
 
-    /// The head of an answer is known, which may tell the engine how long to wait.
+    /// The head of an answer is known. Its headers may give the engine a wait.
     pub(crate) fn on_head(&mut self, agent: &Agent, id: RequestId, head: &ResponseHead) {
         if let Some(noted) = &mut self.noted
             && let Some(told) = ApiError::read(head.status, &head.headers, &[]).delay_us()
@@ -122,7 +122,7 @@ impl<'a> ChoiceMaker<'a> {
         }
     }
 
-    /// The engine says how long it waits after a failed attempt. It may have given the attempt up before it was told how long.
+    /// The engine announces its wait after a failed attempt. It may have given the attempt up before the server's wait was known.
     pub(crate) fn on_wait(&mut self, agent: &Agent, id: RequestId, delay: Micros) {
         if let Some(noted) = &mut self.noted
             && noted.told.get(&agent.key(id)) != Some(&delay)

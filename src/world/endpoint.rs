@@ -31,7 +31,7 @@ pub(crate) struct ApiEndpoint {
     held: ServerThreads,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
-    /// Whether answers may be lost on their way, so that who asks the same again gets the same answer again.
+    /// Whether answers may be lost on their way, so that a repeated request gets the same answer again.
     lends: bool,
 }
 
@@ -48,21 +48,21 @@ pub(crate) struct IncomingRequest<'a> {
 
 /// What comes back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum EndpointReply {
+pub(crate) enum EndpointResponse {
     /// To a request for a message.
-    Message(Box<MessageReply>),
+    Message(Box<MessageResponse>),
     /// To anything else: status and JSON body.
     Other {
         status: u16,
         body: String,
-        /// What is wrong with it, for whoever looks at the verdict.
+        /// The problem, for the verdict.
         problem: Option<String>,
     },
 }
 
 /// What a request for a message gets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MessageReply {
+pub(crate) struct MessageResponse {
     pub(crate) agent: Agent,
     pub(crate) id: RequestId,
     pub(crate) request: Arc<Request>,
@@ -76,11 +76,11 @@ impl ApiEndpoint {
     }
 
     /// Answers what a client sent.
-    pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
+    pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
-            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.whole(incoming.body, validate::countable) {
+            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.complete_request(incoming.body, validate::countable) {
                 Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
                 Err(refused) => *refused,
             },
@@ -101,7 +101,7 @@ impl ApiEndpoint {
         self.is_interfered = true;
     }
 
-    /// The names of the answers that nobody asked for (M-3).
+    /// The names of the unused answers (M-3).
     pub(crate) fn unused_answers(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.model.unused(setup, whose)
     }
@@ -111,21 +111,21 @@ impl ApiEndpoint {
         self.model.passed(setup)
     }
 
-    /// A request with all that is held for it, or what is answered where it is none.
-    fn whole<'a>(
+    /// A complete request with its server-held messages, or the reply to a bad request.
+    fn complete_request<'a>(
         &self,
         body: &'a [u8],
         read: fn(&str) -> Result<Request, validate::Refusal>,
-    ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointReply>> {
+    ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointResponse>> {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
-        let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
+        let whole = self.held.complete_request(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
         let request = read(&whole.body).map_err(|refusal| invalid(refusal.message))?;
         Ok((whole, request))
     }
 
-    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
-        let (whole, request) = match self.whole(incoming.body, validate::request) {
+    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
+        let (whole, request) = match self.complete_request(incoming.body, validate::request) {
             Ok(whole) => whole,
             Err(refused) => return *refused,
         };
@@ -145,7 +145,7 @@ impl ApiEndpoint {
         }
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
-                // Where there are several conversations, answers tell which of them a request goes on from.
+                // Where there are several conversations, answers tell which of them a request continues from.
                 if setup.threads.len() > 1
                     && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
                 {
@@ -165,7 +165,7 @@ impl ApiEndpoint {
         {
             self.held.hold(conversation, &replied);
         }
-        EndpointReply::Message(Box::new(MessageReply { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
+        EndpointResponse::Message(Box::new(MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
     }
 }
 
@@ -176,22 +176,22 @@ fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
-fn fine(body: String) -> EndpointReply {
-    EndpointReply::Other { status: 200, body, problem: None }
+fn fine(body: String) -> EndpointResponse {
+    EndpointResponse::Other { status: 200, body, problem: None }
 }
 
-fn refused(status: u16, kind: &str, problem: &str) -> EndpointReply {
+fn refused(status: u16, kind: &str, problem: &str) -> EndpointResponse {
     let error = serde_json::json!({ "type": "error", "error": { "type": kind, "message": problem } });
-    EndpointReply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
+    EndpointResponse::Other { status, body: error.to_string(), problem: Some(problem.into()) }
 }
 
-/// To a request that goes on from what is not held; clients look for the code and send everything.
-fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointReply {
+/// For a request that continues an unknown message; clients look for the code and send everything.
+fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointResponse {
     let problem = not_held.to_string();
     let IncompleteRequest::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };
     let details = serde_json::json!({ "error_code": "thread_not_found" });
     let error = serde_json::json!({ "type": "error", "error": { "type": "not_found_error", "message": problem, "details": details } });
-    EndpointReply::Other { status: 404, body: error.to_string(), problem: Some(problem) }
+    EndpointResponse::Other { status: 404, body: error.to_string(), problem: Some(problem) }
 }
 
 /// The models that the scenario knows of.

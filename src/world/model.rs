@@ -1,4 +1,4 @@
-//! The model server whole: what a request gets (M-2, M-3, M-4), whoever made it and however it travels.
+//! The model server: the answer to a request (M-2, M-3, M-4), for every client and every way of travel.
 //!
 //! ```text
 //!   request ── valid? ── fault? ── which answer? ── what a fault changes ──> a plan of bytes and times
@@ -46,7 +46,7 @@ pub(crate) struct ModelRequest<'a> {
     pub(crate) origins: &'a [AnswerOrigin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
-    /// Whether who asks the same again gets the same answer again, also where no fault changed it.
+    /// Whether a repeated request gets the same answer again, also where no fault changed it.
     pub(crate) lends: bool,
 }
 
@@ -97,7 +97,7 @@ impl ModelServer {
         self.server.original_id(id)
     }
 
-    /// The names of the answers that nobody asked for.
+    /// The names of the unused answers.
     pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.server.unused(setup, whose)
     }
@@ -105,7 +105,7 @@ impl ModelServer {
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         let mut passed = self.hits.clone();
-        passed.extend(self.server.given(setup));
+        passed.extend(self.server.given_answers(setup));
         passed
     }
 

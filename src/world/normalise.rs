@@ -1,4 +1,4 @@
-//! What may vary between equal runs of a client, replaced by the names of rules (K-10). Everything else must match.
+//! Replaces the parts that may vary between equal runs of a client by the names of rules (K-10). Everything else must match.
 //!
 //! ```text
 //!   {"session_id":"0b5c…","duration_ms":912}  ->  {"duration_ms":"<durations>","session_id":"<uuid 1>"}
@@ -42,7 +42,7 @@ pub struct Normaliser {
     /// Which of them replaced something.
     used: BTreeSet<usize>,
     folders: Vec<(spans::FolderSpan, &'static str)>,
-    /// Whether members keep their values, whatever their names.
+    /// Whether members keep their values under all names.
     keeps_members: bool,
     uuids: Vec<String>,
     ids: Vec<String>,
@@ -60,8 +60,8 @@ impl Normaliser {
 
     /// The same for requests of two clients that are held against each other, with the folders of both.
     ///
-    /// All folders have one name there, because what is one folder for the one client may be two for the other. And the shipped rules know no members:
-    /// in requests these are what the model gave a tool, or what the tool is, and both matter.
+    /// All folders have one name there, because what is one folder for the one client may be two for the other. And the shipped rules know no
+    /// members: in requests these are what the model gave a tool, or what the tool is, and both matter.
     pub fn for_requests(drive: &DriveScript, folders: &[(String, &'static str)]) -> Self {
         let folders: Vec<_> = folders.iter().map(|(path, _)| (path.clone(), ANY_FOLDER)).collect();
         Self { keeps_members: true, ..Self::new(drive, &folders) }
@@ -175,8 +175,8 @@ fn in_order(mut items: Vec<Value>) -> Vec<Value> {
     items
 }
 
-/// Lines of output in an order that is the same in every run: what belongs to agents and tasks that go on beside the conversation stands behind it,
-/// each one's by itself; and where lines follow each other that are results of tools, they come in the order of their tool uses.
+/// Lines of output in an order that is the same in every run: what belongs to agents and tasks that continue beside the conversation stands behind
+/// it, each one's by itself; and where lines follow each other that are results of tools, they come in the order of their tool uses.
 pub fn lines_in_order(lines: &mut [String]) {
     lines.sort_by_cached_key(|line| beside(line));
     results_in_order(lines);

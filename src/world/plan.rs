@@ -46,7 +46,7 @@ impl ResponsePlan {
         }
     }
 
-    /// The same with one piece for each event, whatever packets they came in.
+    /// The same with one piece for each event, independent of its packets.
     #[cfg(feature = "live")]
     pub(crate) fn by_event(self) -> Self {
         if !self.is_stream {

@@ -111,7 +111,7 @@ impl AgentQuestions {
         tool_use: &ToolUse,
         names: ToolUseNames<'_>,
     ) -> ScheduledAnswer {
-        let said = who_says(setup, tool_use, names).map(|(_, reply)| reply);
+        let said = scripted_check(setup, tool_use, names).map(|(_, reply)| reply);
         let check = says_or(said, ToolCheck::default())?;
         let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
         let takes = choices.latency(WaitKind::Check, names.chosen, latency, 0);
@@ -173,7 +173,7 @@ impl AgentQuestions {
         self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
     }
 
-    /// A prompt is over, and nobody waits any more for what an engine cannot take back.
+    /// A prompt is over: answers that an engine cannot withdraw have no receiver any more.
     pub(crate) fn on_over(&mut self, over: u32) {
         self.open.retain(|open| match open.answer {
             Input::ToolChecked { run, .. } | Input::ResultStored { run, .. } => run.request.prompt != over,
@@ -206,7 +206,7 @@ impl AgentQuestions {
 }
 
 /// Where the scenario says what a tool finds that looks at this input: at the tool use with the id that it has in the scenario, else at its tool.
-pub(super) fn who_says<'a>(
+pub(super) fn scripted_check<'a>(
     setup: &'a RunSetup,
     tool_use: &ToolUse,
     names: ToolUseNames<'a>,
@@ -218,12 +218,12 @@ pub(super) fn who_says<'a>(
     Some((ElicitationSource::Tool(index), tool.outcome.as_ref()?.check.as_ref()?))
 }
 
-/// The reply of the n-th time, from 0: the last one counts for all that follow; `None` when there is none at all.
+/// The n-th reply, from 0: the last one counts for all that follow; `None` without replies.
 fn nth_reply<T>(replies: &[ScriptedReply<T>], nth: usize) -> Option<&ScriptedReply<T>> {
     replies.get(nth).or(replies.last())
 }
 
-/// What a reply says, or what is usual where there is none; `None` when no answer comes.
+/// The reply, or the usual one where the scenario has no reply; `None` when no answer comes.
 fn says_or<T: Clone>(reply: Option<&ScriptedReply<T>>, usual: T) -> Option<T> {
     reply.map_or(Some(usual), |reply| reply.says.clone())
 }

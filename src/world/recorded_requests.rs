@@ -1,6 +1,6 @@
 //! Recorded requests as they are compared with those that a run makes.
 //!
-//! Each request of a loop repeats what was said before it. So what a request says as the one before it did is held once, and a recording takes as much
+//! Each request of a loop repeats the conversation before it. So the common part of two requests is held once, and a recording takes as much
 //! memory as there is different in it.
 
 use alloc::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! What the simulated API says to a request that is not valid (M-2), and how many tokens it says that a valid one had.
+//! The simulated API's response to an invalid request (M-2), and the input tokens that it reports for a valid one.
 //!
-//! The texts and rules are those of [`RequestValidator`]; here they become an answer on its way. What a fault puts in the answer's place comes first: a
-//! request that never gets to the API is not refused by it, only marked.
+//! The texts and rules are those of [`RequestValidator`]; here they become an answer on its way. What a fault puts in the answer's place comes first:
+//! a request that never gets to the API is not refused by it, only marked.
 
 use super::choices::ChoiceMaker;
 use super::faults::{FaultTarget, instead};

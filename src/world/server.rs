@@ -18,7 +18,7 @@ use crate::scenario::tape::placeholder::is_same_but_for_secrets;
 use crate::wire::block::Message;
 use crate::wire::compare::{BodyDifference, differences};
 
-/// What was given to whom.
+/// The receivers of the given answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AnswerQueue {
     /// How often each answer was given.
@@ -31,7 +31,7 @@ pub(crate) struct AnswerQueue {
     ids: Vec<FreshId>,
 }
 
-/// An answer that was changed on its way: whoever asks the same again gets it again.
+/// An answer that a fault changed on its way: a repeated request gets it again.
 #[derive(Clone, Debug, PartialEq)]
 struct RetryableAnswer {
     agent: Agent,
@@ -74,7 +74,7 @@ pub(crate) struct QueuedAnswer {
 }
 
 impl AnswerQueue {
-    /// The answer that was lent to the same request before, else the next one; `None` when there is none left. One that is lent is still there when
+    /// The answer that was lent to the same request before, else the next one; `None` when the queue is empty. One that is lent is still there when
     /// the same is asked again.
     pub(crate) fn serve(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, is_lent: bool) -> Option<QueuedAnswer> {
         let ModelRequest { agent, id, request, origins, .. } = *asking;
@@ -140,7 +140,7 @@ impl AnswerQueue {
     }
 
     /// The answers that were given, as statements of the scenario. Those of other threads of a tape are not the scenario's (M-3).
-    pub(crate) fn given(&self, setup: &RunSetup) -> Vec<Statement> {
+    pub(crate) fn given_answers(&self, setup: &RunSetup) -> Vec<Statement> {
         let mut turns: BTreeMap<AnswerOrigin, u32> = BTreeMap::new();
         let mut given = Vec::new();
         for (index, answer) in setup.answers.iter().enumerate() {
@@ -150,7 +150,7 @@ impl AnswerQueue {
         given
     }
 
-    /// The names of the answers that nobody asked for: those of the scenario and of threads that have begun, or those of the tape's other threads,
+    /// The names of the unused answers: those of the scenario and of threads that have begun, or those of the tape's other threads,
     /// which may be left out.
     pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         let unused = |index: &usize| self.times(*index) == 0;

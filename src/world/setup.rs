@@ -17,6 +17,7 @@ use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::engine::tokenizer::Tokenizer;
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::recording::{Recording, WholeTape};
@@ -103,7 +104,7 @@ impl PreparedAnswer {
 }
 
 /// What tool uses give whose id another one had before, by the name of the answer and the position among its tool uses; with the id, and `None` where
-/// nothing is said of this use.
+/// the scenario does not script this use.
 pub(crate) type RepeatedUses = BTreeMap<(Arc<str>, u32), (Arc<str>, Option<ScriptedOutcome>)>;
 
 /// A thread of conversation of a tape.
@@ -222,6 +223,7 @@ impl RunSetup {
             history: scenario.history.clone(),
             seed: scenario.seed,
             prices: PriceTable::shipped(),
+            windows: WindowTable::shipped(),
             backoff: scenario.plan.backoff.clone(),
             safe_uses: scenario.safe_uses(),
             validators: Validators::default(),
@@ -250,7 +252,7 @@ impl RunSetup {
             if number > 0 {
                 let origin = Some(AnswerOrigin::Thread(number));
                 let other = |(exchange, asked): (&Exchange, &Cow<'_, [u8]>)| {
-                    let prepared = of_exchange(&self.scenario, exchange, asked, None);
+                    let prepared = recorded_answer(&self.scenario, exchange, asked, None);
                     PreparedAnswer { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
                 };
                 self.answers.extend(of_thread.map(other));
@@ -274,7 +276,7 @@ impl RunSetup {
     pub(crate) fn default_answer(&self, id: RequestId) -> PreparedAnswer {
         let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
         let turn = ScriptedTurn { content: vec![TurnBlock::Text(text)], ..ScriptedTurn::default() };
-        of_turn(&self.scenario, &turn, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
+        scripted_answer(&self.scenario, &turn, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
     }
 }
 
@@ -285,7 +287,7 @@ fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Res
     let mut answers: Vec<PreparedAnswer> = Vec::new();
     for index in places {
         let before = answers.last().and_then(|answer| answer.request.as_ref());
-        answers.push(of_exchange(scenario, &recording.exchange(index), &recording.whole_body(index), before));
+        answers.push(recorded_answer(scenario, &recording.exchange(index), &recording.whole_body(index), before));
     }
     if answers.is_empty() {
         let mut known: Vec<&str> = (0..recording.count()).map(|index| &*recording.outline(index).thread).collect();
@@ -296,7 +298,7 @@ fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Res
     Ok(answers)
 }
 
-fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: Option<&RecordedRequest>) -> PreparedAnswer {
+fn recorded_answer(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: Option<&RecordedRequest>) -> PreparedAnswer {
     let answer = &exchange.answer;
     let request = serde_json::from_slice::<Value>(asked).ok();
     // An error has a body, whatever it says of itself.
@@ -361,7 +363,7 @@ fn script_of(scenario: &Scenario, origin: AnswerOrigin, turns: &[ScriptedTurn], 
                 of_agents.extend(script_of(scenario, origin, turns, of_tools));
             }
         }
-        answers.push(of_turn(scenario, script, place));
+        answers.push(scripted_answer(scenario, script, place));
     }
     answers.extend(of_agents);
     answers
@@ -376,7 +378,7 @@ fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<
     own.chain(synthesis)
 }
 
-fn of_turn(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
+fn scripted_answer(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
     let is_stream = scenario.settings.stream && turn.status == 200;
     let look = StreamStyle { seed: scenario.seed, plan: &scenario.plan };
     let ScriptedBody { bytes, shape } = script::body(turn, place, &scenario.settings.model, look, is_stream);
@@ -420,7 +422,7 @@ fn pieces_of(chunks: &[BodyChunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Opti
     (events.into_iter().map(Arc::from).collect(), times)
 }
 
-/// Cuts after each blank line, whatever its line ends are; what follows the last one is a piece of its own.
+/// Cuts after each blank line, with any line ends; the text after the last one is a piece of its own.
 pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
     let mut start = 0;

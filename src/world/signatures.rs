@@ -1,6 +1,6 @@
 //! Thinking that the simulated API gave out, and what it does when it comes back from elsewhere or in another place (N-6).
 //!
-//! A signature is bound to the model that gave it and to all that was said before it. Newer models look at that; older ones ignore it, and then
+//! A signature is bound to the model that gave it and to the conversation before it. Newer models check that; older ones ignore it, and then
 //! nothing is remembered either.
 
 use super::plan::ResponsePlan;
@@ -64,7 +64,7 @@ impl GivenThinking {
             }
         }
         Some(match is_known {
-            true => SignatureProblem::Elsewhere,
+            true => SignatureProblem::OtherContext,
             false if is_latest && self.0.iter().any(|given| signature(&given.block) == signature(block)) => SignatureProblem::Changed,
             false => SignatureProblem::Unknown,
         })
@@ -75,10 +75,10 @@ impl GivenThinking {
 enum SignatureProblem {
     /// The API never gave it.
     Unknown,
-    /// It was given, and said something else.
+    /// It was given with another content.
     Changed,
     /// It was given by another model, or after other words.
-    Elsewhere,
+    OtherContext,
 }
 
 impl SignatureProblem {
@@ -89,7 +89,7 @@ impl SignatureProblem {
                 "{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as \
                  they were in the original response."
             ),
-            Self::Elsewhere => format!(
+            Self::OtherContext => format!(
                 "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set \
                  `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
             ),
@@ -99,11 +99,11 @@ impl SignatureProblem {
 }
 
 impl BoundThinking {
-    /// Whether all that was said before the answer at `index` is what was said when it was given.
+    /// Whether the conversation before the answer at `index` is the one in which it was given.
     fn is_bound_to(&self, request: &Request, index: usize) -> bool {
         let same =
             |((role, block), (other_role, other)): ((&str, &Block), (&str, &Block))| role == other_role && says_the_same(block, other);
-        let (given, sent) = (said(&self.messages), said(&request.messages[..index]));
+        let (given, sent) = (blocks_with_roles(&self.messages), blocks_with_roles(&request.messages[..index]));
         self.system == request.system
             && self.tools == request.tools
             && given.clone().count() == sent.clone().count()
@@ -111,12 +111,12 @@ impl BoundThinking {
     }
 }
 
-/// Blocks with who said them: neighbours of the same role are one turn, wherever it is cut.
-fn said(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> + Clone {
+/// Blocks with their roles: neighbours of the same role are one turn, wherever it is cut.
+fn blocks_with_roles(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> + Clone {
     messages.iter().flat_map(|message| message.content.iter().map(|block| (message.role.as_str(), block)))
 }
 
-/// Whether two blocks differ at most in where the cache's breakpoint is: it moves on with each request, and is no part of what is said.
+/// Whether two blocks differ at most in where the cache's breakpoint is: it moves on with each request, and is not part of the content.
 fn says_the_same(block: &Block, other: &Block) -> bool {
     let without_breakpoint = |block: &Block| {
         let mut value = block.json().to_value();

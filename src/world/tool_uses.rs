@@ -1,4 +1,4 @@
-//! What an answer is made of: its blocks, and the tool uses among them. And how tool uses are named outside of the engine.
+//! The blocks of an answer, and the tool uses among them. Also the names of tool uses outside of the engine.
 
 use alloc::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::setup::PreparedAnswer;
 use crate::engine::contract::{Agent, RequestId, ToolRun};
 use crate::prelude::*;
 use crate::scenario::types::ScriptedOutcome;
+use crate::wire::answer::AnswerReader;
 use crate::wire::block::Block;
-use crate::wire::reply::ReplyReader;
 
 /// The names of a tool use, and what goes under them.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,8 @@ pub(crate) fn asked_for(answer: &PreparedAnswer) -> Vec<Arc<str>> {
 }
 
 /// What a body brings.
-pub(crate) fn reply(is_stream: bool, pieces: &[Arc<[u8]>]) -> ReplyReader {
-    let mut reply = ReplyReader::new(is_stream);
+pub(crate) fn reply(is_stream: bool, pieces: &[Arc<[u8]>]) -> AnswerReader {
+    let mut reply = AnswerReader::new(is_stream);
     pieces.iter().for_each(|piece| reply.feed(piece));
     reply
 }

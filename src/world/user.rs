@@ -1,7 +1,7 @@
 //! The user: speaks when the session is free, and interferes when the scenario says so (M-8).
 //!
 //! Prompts and submitted messages share one row of numbers, in the order in which they come, because a message that is submitted while work
-//! goes on may become a prompt of its own. One that the engine takes into the conversation at once never has a terminal.
+//! continues may become a prompt of its own. One that the engine takes into the conversation at once never has a terminal.
 
 use super::setup::RunSetup;
 use crate::engine::contract::{Input, Terminal};
@@ -116,7 +116,7 @@ impl SimulatedUser {
         &self.terminals
     }
 
-    /// Whether everything was said, and answered or taken in.
+    /// Whether all prompts were submitted, and answered or merged.
     pub(crate) fn is_done(&self, setup: &RunSetup) -> bool {
         self.prompts == setup.scenario.prompts.len() && !self.has_open()
     }
@@ -126,8 +126,8 @@ impl SimulatedUser {
         self.interrupts.iter().filter(|index| !self.too_late.contains(index)).map(|index| Statement::Interrupt(*index))
     }
 
-    /// A second cancel finds nothing more to end. Who waits for something else sees it come. A time may be one at which all is over: then there is nothing to cancel, and no request that would
-    /// show what is dead or summarised. A message always begins something.
+    /// A second cancel finds nothing more to end. Who waits for something else sees it come. A time may be one at which all is over: then there is
+    /// nothing to cancel, and no request that would show what is dead or summarised. A message always begins something.
     fn is_too_late(&self, setup: &RunSetup, index: usize) -> bool {
         let interrupt = &setup.scenario.interrupts[index];
         let has_more = self.has_open() || self.prompts < setup.scenario.prompts.len();

@@ -1,7 +1,7 @@
-//! What the user waits for before interfering: looks at every input and effect, and says which interrupts' moment has come (M-8).
+//! The moments of interrupts: checks every input and effect, and returns the interrupts that are due (M-8).
 //!
 //! A tool's states are seen by the engine's notes and, so that an engine without notes can be interrupted too, by the contract's own inputs and
-//! effects; each run reaches each state once, whatever tells of it.
+//! effects; each run reaches each state once, even if several events report it.
 
 use alloc::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl TriggerWatch {
             Input::ToolEnded { run, .. } => self.unreached(agent, *run, ReachedState::Completed),
             _ => None,
         };
-        let happening = sight.map(|sight| self.tell(setup, agent, &sight, TriggerSide::Before)).unwrap_or_default();
+        let happening = sight.map(|sight| self.due_interrupts(setup, agent, &sight, TriggerSide::Before)).unwrap_or_default();
         self.has_looked = !happening.is_empty();
         happening
     }
@@ -63,7 +63,7 @@ impl TriggerWatch {
             return Vec::new();
         }
         match input {
-            Input::Stream { event, .. } => self.tell(setup, agent, &TriggerSight::Event(event.name()), TriggerSide::After),
+            Input::Stream { event, .. } => self.due_interrupts(setup, agent, &TriggerSight::Event(event.name()), TriggerSide::After),
             Input::ToolEnded { run, .. } => self.reach(setup, agent, *run, ReachedState::Completed),
             _ => Vec::new(),
         }
@@ -75,9 +75,9 @@ impl TriggerWatch {
             return Vec::new();
         }
         match effect {
-            Effect::Request { id, .. } => self.tell(setup, agent, &TriggerSight::Request(*id), TriggerSide::After),
-            Effect::Finished { .. } => self.tell(setup, agent, &TriggerSight::Terminal, TriggerSide::After),
-            Effect::Emit(Emission::ApiRetry { .. }) => self.tell(setup, agent, &TriggerSight::Retry, TriggerSide::After),
+            Effect::Request { id, .. } => self.due_interrupts(setup, agent, &TriggerSight::Request(*id), TriggerSide::After),
+            Effect::Finished { .. } => self.due_interrupts(setup, agent, &TriggerSight::Terminal, TriggerSide::After),
+            Effect::Emit(Emission::ApiRetry { .. }) => self.due_interrupts(setup, agent, &TriggerSight::Retry, TriggerSide::After),
             Effect::Emit(Emission::Assistant(message)) => match message.block.as_tool_use() {
                 Some(tool_use) => {
                     let run = self.next_run(agent, message.id);
@@ -88,7 +88,7 @@ impl TriggerWatch {
             },
             Effect::Emit(Emission::User(message)) => {
                 let mut happening = self.reach(setup, agent, message.run, ReachedState::Yielded);
-                happening.extend(self.tell(setup, agent, &TriggerSight::Result, TriggerSide::After));
+                happening.extend(self.due_interrupts(setup, agent, &TriggerSight::Result, TriggerSide::After));
                 happening
             }
             Effect::StartTool { run, tool_use } => {
@@ -103,7 +103,7 @@ impl TriggerWatch {
         }
     }
 
-    fn tell(&mut self, setup: &RunSetup, agent: &Agent, sight: &TriggerSight<'_>, side: TriggerSide) -> Vec<usize> {
+    fn due_interrupts(&mut self, setup: &RunSetup, agent: &Agent, sight: &TriggerSight<'_>, side: TriggerSide) -> Vec<usize> {
         let interrupts = &setup.scenario.interrupts;
         self.seen.resize(interrupts.len(), 0);
         let mut happening = Vec::new();
@@ -124,7 +124,7 @@ impl TriggerWatch {
     fn reach(&mut self, setup: &RunSetup, agent: &Agent, run: ToolRun, state: ReachedState) -> Vec<usize> {
         let Some(sight) = self.unreached(agent, run, state) else { return Vec::new() };
         self.runs.entry((agent.clone(), run)).or_default().reached.push(state);
-        self.tell(setup, agent, &sight, TriggerSide::After)
+        self.due_interrupts(setup, agent, &sight, TriggerSide::After)
     }
 
     /// The sight of a run in this state, unless it was there before.

@@ -216,17 +216,17 @@ fn k_4_where_a_thread_ends_before_the_recording_it_says_where_that_goes_on() {
         (
             vec![tool(), asked(&second(), failure(529)), other_model],
             "This thread ends with a failed attempt",
-            "Exchange 3 goes on in x.thread-2.toml: the same words for another model.",
+            "Exchange 3 continues in x.thread-2.toml: the same words for another model.",
         ),
         (
             vec![tool(), asked(&second(), answer(&uses("toolu_2"), "tool_use")), asked(&shortened, answer(&text("so"), "end_turn"))],
             "This thread ends with an answer that asks for more",
-            "Exchange 3 goes on in x.thread-2.toml: other words in the place of block 3 of 3.",
+            "Exchange 3 continues in x.thread-2.toml: other words in the place of block 3 of 3.",
         ),
         (
             vec![asked(&first(), cut()), asked(&left, answer(&text("so"), "end_turn"))],
             "The answer of exchange 1 was cut",
-            "Exchange 2 goes on in x.thread-2.toml: more words, though no whole answer came.",
+            "Exchange 2 continues in x.thread-2.toml: more words, though no whole answer came.",
         ),
     ];
     for (lines, end, goes_on) in table {
@@ -244,7 +244,7 @@ fn k_5_a_question_that_cannot_be_read_is_told() {
     let imported = log(&lines);
     assert_eq!(imported.unreadable().len(), 1);
     assert!(
-        imported.unreadable()[0].starts_with("exchange 2 (status 200) is in no scenario: its request is no JSON (EOF"),
+        imported.unreadable()[0].starts_with("exchange 2 (status 200) is in no scenario: its request is not JSON (EOF"),
         "{:?}",
         imported.unreadable()
     );

@@ -294,7 +294,7 @@ fn yaml(session: &[Written], list: &str, entry: fn(&Written) -> String) -> Optio
     Some(format!("{list}:\n{}version: 1\n", session.iter().map(entry).collect::<String>()).into_bytes())
 }
 
-/// A body as YAML: what is no text as `!!binary`, broken into lines.
+/// A body as YAML: what is not text as `!!binary`, broken into lines.
 fn scalar(body: &[u8]) -> String {
     match text(body) {
         Some(text) => json!(text).to_string(),

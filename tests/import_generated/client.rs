@@ -41,7 +41,7 @@ pub(super) enum Client {
     Faithful,
     /// Now and then it sends something else, or results in another order.
     Changing,
-    /// Now and then it sends what is no request, and the API refuses it.
+    /// Now and then it sends what is not a request, and the API refuses it.
     Broken,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Recording {
     pub(super) entries: Vec<Value>,
     /// Numbers that make texts and ids differ.
     count: u64,
-    /// Whether something was sent that is no request.
+    /// Whether something was sent that is not a request.
     pub(super) is_broken: bool,
 }
 
@@ -247,7 +247,7 @@ impl Talk {
         }
     }
 
-    /// Asks, and goes on as clients do; whether there may be more.
+    /// Asks, and continues as clients do; whether there may be more.
     fn turn(&mut self, recording: &mut Recording) -> bool {
         if recording.dice.hits(25) {
             self.change(recording);

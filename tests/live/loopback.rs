@@ -47,7 +47,7 @@ pub(crate) async fn driven(setup: &Arc<RunSetup>, url: &str, ca: Option<&std::pa
     drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), pending()).await.unwrap()
 }
 
-/// Serves a scenario while `work` goes on.
+/// Serves a scenario while `work` continues.
 pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<RunSetup>, work: impl FnOnce(SocketAddr) -> W) -> (R, ServeVerdict) {
     let listener = MachineNetwork.bind(LOOPBACK).await.unwrap();
     let address = MachineNetwork::address(&listener).unwrap();
@@ -149,7 +149,11 @@ fn m_11_what_is_wrong_with_a_server_stands_in_the_transcript() {
         });
         (nobody, driven(&setup, &url, None).await)
     });
-    assert!(nobody.text(DetailLevel::Normal).contains("connection_refused: nobody listens there"), "{}", nobody.text(DetailLevel::Normal));
+    assert!(
+        nobody.text(DetailLevel::Normal).contains("connection_refused: no server listens at this address"),
+        "{}",
+        nobody.text(DetailLevel::Normal)
+    );
     for report in [nobody, rude] {
         assert_eq!(report.terminal(), "model_error", "{}", report.text(DetailLevel::Normal));
     }
@@ -165,7 +169,7 @@ fn m_11_who_stops_it_gets_what_happened_until_then() {
     }));
     let text = report.text(DetailLevel::Normal);
     assert_eq!(report.terminal(), "stopped");
-    assert!(text.contains("starts") && text.contains("0.6") && text.contains("somebody stopped it before it was over"), "{text}");
+    assert!(text.contains("starts") && text.contains("0.6") && text.contains("the run was stopped before its end"), "{text}");
     assert!(report.failures.iter().any(|failure| failure.contains("stopped")), "{:?}", report.failures);
     replay(report.log.unwrap().as_str(), AgentLoop::default()).unwrap();
 }

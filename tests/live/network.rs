@@ -64,7 +64,7 @@ fn m_11_each_fault_leaves_its_mark_and_none_means_none() {
     assert_eq!(calm.verdict.asked.len(), 2, "{}", text(&calm));
     for (name, mark) in [
         ("reset", "connection_reset: the connection was cut"),
-        ("crash-and-bounce", "connection_refused: nobody listens there"),
+        ("crash-and-bounce", "connection_refused: no server listens at this address"),
         ("crash-and-bounce", "connection_reset: the connection was closed inside the answer"),
         ("partition", "stream_idle"),
     ] {

@@ -62,12 +62,12 @@ fn m_11_times_are_no_part_of_an_order_on_a_network() {
     let exact = format!("{SESSION}[expect]\norder = [\"0.000s engine request 1\", \"+0.017s model text It says alpha.\"]\n");
     let folder = folder(&exact);
     let (code, _, said) = reenact(folder.path(), &["run", "x.toml", "--set", "expect.order=[\"0.999s engine request 1\"]"]);
-    assert!(code == Some(1) && said.contains("expected, in this order"), "without a network they are: {said}");
+    assert!(code == Some(1) && said.contains("`order` expects"), "without a network they are: {said}");
     let network = ["run", "x.toml", "--level", "network"];
     let (code, _, said) = reenact(folder.path(), &network);
     assert!(code == Some(0) && said.contains("note: times inside `order` are not compared at this level: x"), "{said}");
     let (code, _, said) = reenact(folder.path(), &[&network[..], &["--set", "expect.order=[\"0.000s engine request 9\"]"]].concat());
-    assert!(code == Some(1) && said.contains("expected, in this order"), "{said}");
+    assert!(code == Some(1) && said.contains("`order` expects"), "{said}");
 }
 
 #[test]
@@ -80,7 +80,10 @@ fn m_11_what_a_network_cannot_run_is_named_and_not_counted() {
     let (code, shown, said) = reenact(at.path(), &["run", ".", "--level", "network"]);
     assert!(code == Some(0) && shown.contains("1 scenario, 2 not run at this level, 0 failed"), "{shown}{said}");
     assert!(said.contains("not run at this level (it is about one machine): ./skipped.toml"), "{said}");
-    assert!(said.contains("longer than the 3600.000s that a network runs for; --scale 49% fits it in): ./long.toml"), "{said}");
+    assert!(
+        said.contains("longer than 3600.000s, the limit of a simulated network; --scale 49% makes it short enough): ./long.toml"),
+        "{said}"
+    );
     let (code, _, said) = reenact(at.path(), &["run", "skipped.toml", "--level", "network"]);
     assert!(code == Some(2) && said.contains("nothing was run"), "{said}");
     let (code, _, said) = reenact(at.path(), &["run", "long.toml", "--level", "network", "--scale", "1%"]);
@@ -133,7 +136,7 @@ fn m_11_ctrl_c_ends_a_session_with_what_happened() {
     let (shown, said) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert_eq!(status.code(), Some(1), "{shown}{said}");
     assert!(shown.contains("tool 1A   starts") && shown.contains("run       stopped"), "{shown}");
-    assert!(said.contains("what happened until now follows"), "{said}");
+    assert!(said.contains("the run so far follows"), "{said}");
     assert_eq!(reenact(at, &["replay", "x.log"]).0, Some(0));
 }
 
@@ -150,7 +153,7 @@ fn m_11_the_network_level_checks_itself_and_runs_many_seeds() {
     assert!(shown.contains(&one[..12]), "the third seed alone is another run: {one} {shown}");
     let (code, _, said) = reenact(at, &["run", "x.toml"]);
     assert_eq!(code, Some(0));
-    assert!(said.contains("[network] is left out here"), "{said}");
+    assert!(said.contains("[network] is ignored at this level"), "{said}");
 }
 
 #[test]

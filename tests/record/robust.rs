@@ -194,10 +194,10 @@ fn k_1_a_command_gets_the_address_and_passes_its_exit_code_on() {
     let empty = tape::read(&tape).unwrap();
     assert!(empty.exchanges.is_empty());
     let work = std::env::current_dir().unwrap().display().to_string();
-    assert!(empty.header.folders.contains(&(ClientFolder::Work, work)), "so that what a client says of them can be told apart (K-10)");
+    assert!(empty.header.folders.contains(&(ClientFolder::Work, work)), "so that they are recognised in a client's requests (K-10)");
     let (code, _, complaint) = record(&["--out", out, "--", "true"]);
     assert_eq!(code, Some(2));
-    assert!(complaint.contains("never written over"), "{complaint}");
+    assert!(complaint.contains("is not overwritten"), "{complaint}");
     std::fs::remove_file(&tape).unwrap();
     let (code, _, complaint) = record(&["--upstream", "http://127.0.0.1:9", "--out", out, "--", "/no/such/program"]);
     assert!(code == Some(2) && complaint.contains("/no/such/program: cannot be started") && !tape.exists(), "{complaint}");

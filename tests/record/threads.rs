@@ -28,7 +28,7 @@ fn two_answers() -> u16 {
         for event in events {
             send_chunk(stream, event.as_bytes());
         }
-        // The message is whole, and the body has not ended yet when the client goes on.
+        // The message is whole, and the body has not ended yet when the client continues.
         pause(Duration::from_millis(300));
         let _ = std::io::Write::write_all(stream, b"0\r\n\r\n");
         Then::Next

@@ -1,4 +1,4 @@
-//! A small client for tests: raw TCP, so that packet boundaries, the end of a stream and a broken connection can be told apart.
+//! A small client for tests: raw TCP, so that it can distinguish packet boundaries, the end of a stream and a broken connection.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub(crate) fn setup(text: &str) -> Arc<RunSetup> {
     load(&path, &[]).unwrap_or_else(|error| panic!("{error}")).setup
 }
 
-/// Serves a scenario while `work` goes on; what it says, and the verdict.
+/// Serves a scenario while `work` continues; what it says, and the verdict.
 pub(crate) fn served<R, W: Future<Output = R>>(
     setup: &Arc<RunSetup>,
     options: ServeOptions,
@@ -72,8 +72,8 @@ where
 /// Comes when the server should stop.
 type Stopped = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Whether a try shows what a client sees that reads in time. On a loaded machine it reads late, and finds together what was sent apart; a server that
-/// writes it together shows it in no try.
+/// Whether a try shows what a client sees that reads in time. On a loaded machine it reads late, and finds together what was sent apart; a server
+/// that writes it together shows it in no try.
 pub(crate) fn in_some_try(mut shows: impl FnMut() -> bool) -> bool {
     (0..6).any(|_| shows())
 }

@@ -45,5 +45,5 @@ fn k_6_a_client_that_comes_too_soon_or_too_late_does_not() {
 
 #[test]
 fn k_6_a_client_that_gives_up_is_told_of() {
-    assert!(in_some_try(|| failures(&[510]) == ["expected a further attempt after 1.000s, there is none"]));
+    assert!(in_some_try(|| failures(&[510]) == ["expected a further attempt after 1.000s, and none came"]));
 }

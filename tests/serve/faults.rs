@@ -77,8 +77,8 @@ fn m_4_connections_that_come_to_nothing_break_or_hang_and_the_verdict_says_what_
     for (fault, end, remark) in [
         ("connect = \"reset\"", End::Broken, None),
         ("connect = \"refused\"", End::Broken, Some("a refused connection")),
-        ("connect = \"dns\"", End::Broken, Some("a host without a name")),
-        ("connect = \"tls\"", End::Broken, Some("a secure connection")),
+        ("connect = \"dns\"", End::Broken, Some("an unknown host name")),
+        ("connect = \"tls\"", End::Broken, Some("a failed TLS handshake")),
         ("connect = \"broken_pipe\"", End::Broken, Some("while the request is sent")),
         ("connect = \"timeout\"", End::Left, Some("not made in time")),
     ] {

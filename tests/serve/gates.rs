@@ -1,4 +1,4 @@
-//! Gates: an answer is held at every boundary until whoever drives the client lets it go on (K-9).
+//! Gates: an answer is held at every boundary until the driver of the client releases it (K-9).
 
 use std::sync::mpsc;
 use std::time::Duration;

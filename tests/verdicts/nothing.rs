@@ -7,7 +7,7 @@ fn m_3_a_run_in_which_nothing_happens_fails() {
     let tape = include_str!("../../scenarios/world/replayed.tape.jsonl");
     let folder = folder(&[("x.toml", "tape = \"x.tape.jsonl\"\n"), ("x.tape.jsonl", tape)]);
     let (words, code) = said(folder.path(), &["run", "x.toml"]);
-    assert!(code == Some(1) && words.contains("nothing happened: the engine was told nothing"), "{words}");
+    assert!(code == Some(1) && words.contains("nothing happened: the engine got no input"), "{words}");
     let (words, code) = said(folder.path(), &["sweep", "x.toml"]);
     assert!(code == Some(1) && words.contains("note: x.toml: nothing was interrupted"), "{words}");
 }
@@ -52,7 +52,7 @@ fn a_scan_says_what_it_looked_at() {
 fn a_recording_of_nothing_is_no_success() {
     let folder = folder(&[]);
     let (words, code) = said(folder.path(), &["record", "--out", "x.tape.jsonl", "--", "true"]);
-    assert!(code == Some(1) && words.contains("recorded 0 exchanges: nobody connected"), "{words}");
+    assert!(code == Some(1) && words.contains("recorded 0 exchanges: no client connected"), "{words}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn k_6_a_verdict_on_a_client_says_what_it_cannot_see() {
     let folder = folder(&[("x.toml", &scenario), ("none.toml", "[[prompt]]\ntext = \"Hi.\"\n")]);
     let (words, code) = said(folder.path(), &["serve", "x.toml", "--", "true"]);
     assert!(
-        code == Some(0) && words.contains("note: not judged of a client, of which requests alone are seen: terminal, order in [expect]"),
+        code == Some(0) && words.contains("note: not judged, because only the requests of a client are seen: terminal, order in [expect]"),
         "{words}"
     );
     let (words, code) = said(folder.path(), &["serve", "none.toml", "--", "true"]);
@@ -78,7 +78,7 @@ fn e_1_a_sweep_says_where_the_run_as_it_is_is_not_what_was_meant() {
     let folder = folder(&[("meant.toml", &*meant), ("fine.toml", TWO_READS)]);
     let said = |name: &str| String::from_utf8(reenact(folder.path(), &["sweep", name, "--kind", "cancel"]).stderr).unwrap();
     let note = said("meant.toml");
-    assert!(note.contains("is not what the scenario says") && note.contains("hit nothing"), "{note}");
-    assert!(note.contains("[network] is left out of sweeps: meant"), "{note}");
+    assert!(note.contains("does not meet its scenario") && note.contains("hit nothing"), "{note}");
+    assert!(note.contains("[network] is ignored in sweeps: meant"), "{note}");
     assert!(!said("fine.toml").contains("note: "), "{}", said("fine.toml"));
 }

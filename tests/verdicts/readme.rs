@@ -65,7 +65,7 @@ const ELSEWHERE: [(&str, &str); 11] = [
     ("FILE", "it names any file"),
     ("sweep scenarios", "tests/sweep.rs does it"),
     ("--seeds 200", "tests/live does it, with fewer seeds"),
-    ("--interrupt-at", "it shows a finding, and there is none"),
+    ("--interrupt-at", "it shows a finding, and this sweep has no finding"),
 ];
 
 #[test]

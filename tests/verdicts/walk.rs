@@ -19,7 +19,7 @@ fn a_walk_takes_scenarios_and_counts_other_files() {
     ]);
     let (words, code) = said(folder.path(), &["run", "."]);
     assert_eq!(code, Some(0), "{words}");
-    assert!(words.contains("note: left out: 2 TOML files are no scenarios: ./Cargo.toml, ./deep/rules.toml"), "{words}");
+    assert!(words.contains("note: left out: 2 TOML files are not scenarios: ./Cargo.toml, ./deep/rules.toml"), "{words}");
     assert!(words.contains("3 scenarios, 0 failed"), "{words}");
     let named = said(folder.path(), &["run", "target", "out/f.toml", ".hidden"]);
     assert!(named.1 == Some(0) && named.0.contains("3 scenarios, 0 failed"), "what is named is run: {}", named.0);

@@ -91,7 +91,7 @@ const STEPS: &[CiStep] = &[
     CiStep { name: "insta", holds: "the cargo-insta program understands our snapshots", work: StepWork::Run("cargo xtask insta") },
     CiStep {
         name: "clients",
-        holds: "pinned real clients do with the replay server what they do with the API",
+        holds: "pinned real clients behave with the replay server as with the API",
         work: StepWork::IfAble("cargo xtask clients"),
     },
     CiStep { name: "rules", holds: "something holds each rule of the engine", work: StepWork::Run("cargo xtask rules --missing") },
@@ -148,7 +148,7 @@ fn run(on_failure: OnFailure, needed: &[&str]) -> ExitCode {
         match or_skipped(result, needed.contains(&step.name)) {
             Ok(()) => println!("=== {}: ok, {seconds:.1} s", step.name),
             Err(SkipReason::Unable) => {
-                println!("=== {}: SKIPPED, {seconds:.1} s: this machine lacks what it needs, see above", step.name);
+                println!("=== {}: SKIPPED, {seconds:.1} s: this machine lacks the programs that it needs, see above", step.name);
                 skipped.push(step);
             }
             Err(SkipReason::Failed(problem)) => {
@@ -164,10 +164,15 @@ fn run(on_failure: OnFailure, needed: &[&str]) -> ExitCode {
         println!("xtask ci: step `{}` failed; run it by hand: {}", step.name, step.work.command());
     }
     for step in &skipped {
-        println!("xtask ci: step `{}` was SKIPPED, so nobody knows whether {}; to try it: {}", step.name, step.holds, step.work.command());
+        println!(
+            "xtask ci: step `{}` was SKIPPED, so it is not known whether {}; to try it: {}",
+            step.name,
+            step.holds,
+            step.work.command()
+        );
     }
     if failed.is_empty() {
-        println!("xtask ci: {} of {} steps passed, and none failed", STEPS.len() - skipped.len(), STEPS.len());
+        println!("xtask ci: {} of {} steps passed, and no step failed", STEPS.len() - skipped.len(), STEPS.len());
         return ExitCode::SUCCESS;
     }
     ExitCode::FAILURE
@@ -177,7 +182,7 @@ fn run(on_failure: OnFailure, needed: &[&str]) -> ExitCode {
 fn or_skipped(result: Result<(), SkipReason>, is_needed: bool) -> Result<(), SkipReason> {
     match result {
         Err(SkipReason::Unable) if is_needed => {
-            Err(SkipReason::Failed("this machine lacks what it needs, and `--need` says that it must run".to_string()))
+            Err(SkipReason::Failed("this machine lacks the programs that it needs, and `--need` requires it to run".to_string()))
         }
         other => other,
     }

@@ -19,7 +19,7 @@ use install::InstallProblem;
 use judge::JudgeRow;
 use run::CaseStage;
 
-/// The exit code that says: this machine lacks what the clients need. It is neither a success nor somebody's mistake.
+/// The exit code that says: this machine lacks what the clients need. It is neither a success nor a failure.
 pub(crate) const LACKING: u8 = 3;
 
 /// How many clients run at once. They mostly wait.

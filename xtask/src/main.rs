@@ -2,7 +2,8 @@
 //! `bench`,
 //! `clients`, `fuzz-scenarios`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they need.
+//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they
+//! need.
 
 mod bench;
 mod ci;
@@ -22,16 +23,16 @@ const HELP: &str = "\
 cargo xtask <command>
 
   ci     everything that must hold before a change is merged: format, lints, builds, tidy, tests, docs
-           --keep-going        go on after a failed step and list the failures at the end
+           --keep-going        continue after a failed step and list the failures at the end
            --need <step>       fail where this step would be skipped, because the machine lacks what it needs
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
-           --list              print the checks and what each holds
+           --list              print the checks with their purposes
   rules  where each rule of docs/rules stands and what holds it: tests, scenarios, oracles, checks
            --missing           those alone that nothing holds
-           --rule <id>         what this one says, and everything that holds it
+           --rule <id>         the text of this rule, and everything that holds it
   names  how many types there are, how many names have one word, and how many are shared
-  schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` says when it is out of date
+  schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` fails while it is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
            --only <name>       this bench alone
@@ -39,11 +40,11 @@ cargo xtask <command>
            --fetch-peers       first put nginx and mitmproxy into the target folder, where they are missing
            --report            exit code 0 even if a bar is missed
            --list              print the benches and the bar of each, measure nothing
-  clients  pinned real clients through a table of cases: what they do must be what such clients do; needs Python and Node, installs the rest
+  clients  pinned real clients through a table of cases: their behaviour must be the known one; needs Python and Node, installs the rest
            --only <part>       the cases with this in their names
            --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
            --list              print the cases, run nothing
-  fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; what breaks a rule is shrunk and written to a file
+  fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; a case that breaks a rule is shrunk and written to a file
            --cases <n>         how many (2000)
            --seed <n>          from which seed (1)
            --case <n>          print this case as a scenario, run nothing

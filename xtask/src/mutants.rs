@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: breaks the engine in a few hundred ways, one at a time, and counts how often a test or a scenario notices.
 //!
 //! cargo-mutants does the breaking. The shard is fixed, so that the figure of two days can be compared; what a broken engine makes run for
-//! ever is counted apart, because it was noticed only by somebody's patience. It is no step of CI: it takes an hour.
+//! ever is counted apart, because only patience noticed it. It is no step of CI: it takes an hour.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -5,6 +5,7 @@
 
 mod architecture;
 mod checkout;
+mod english;
 mod glossary;
 mod headers;
 pub(crate) mod lexer;
@@ -38,7 +39,7 @@ pub(crate) const CHECKS: &[TidyCheck] = &[
         run: purity::check,
     },
     TidyCheck { name: "tasks", holds: "no `select!` draws its branch, and no task's panic is lost", run: tasks::check },
-    TidyCheck { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
+    TidyCheck { name: "headers", holds: "every file has a header, and files and functions stay short", run: headers::check },
     TidyCheck {
         name: "rules",
         holds: "every rule id that tests, scenarios, comments and pages name is a rule of docs/rules",
@@ -64,6 +65,11 @@ pub(crate) const CHECKS: &[TidyCheck] = &[
         name: "names",
         holds: "a type has a name of its own; types and modules are nouns; no function is called `of`",
         run: names::check,
+    },
+    TidyCheck {
+        name: "english",
+        holds: "strings, comments, titles and pages are free of words that made readers stumble",
+        run: english::check,
     },
     TidyCheck {
         name: "words",

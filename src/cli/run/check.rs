@@ -1,11 +1,11 @@
-//! `--check`: the same inputs give the same bytes whatever runs beside them (D5).
+//! `--check`: the same inputs give the same bytes, with any other work beside them (D5).
 
 use std::env;
 use std::num::NonZeroUsize;
 use std::process::Command;
 
 use super::super::CommandExit;
-use super::super::output::{complain, say};
+use super::super::output::{complain, print_line};
 use super::{OutputFormat, RunArguments, level};
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
@@ -38,7 +38,7 @@ pub(super) fn run<E: Engine + Send + 'static>(
         plural(one.len() as u64, "digest")
     );
     if arguments.format == OutputFormat::Text {
-        say(&verdict)
+        print_line(&verdict)
     } else {
         complain(&verdict)
     }

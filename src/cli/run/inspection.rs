@@ -1,7 +1,7 @@
 //! `reenact run SCENARIO --interrupt-at PLACE`: one interrupted run, to be looked at.
 
 use super::super::CommandExit;
-use super::super::output::{complain, say};
+use super::super::output::{complain, print_line};
 use super::{OutputFormat, RunArguments};
 use crate::engine::contract::Engine;
 use crate::explore::interrupt::RunBoundary;
@@ -24,16 +24,16 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
         }
     };
     match arguments.format {
-        OutputFormat::Jsonl => say(&json::to_json_lines(&looked.transcript)),
-        OutputFormat::Digest => say(&format!("{}  {}", json::digest(&looked.transcript), scenario.name)),
-        OutputFormat::Text => say(&format!("{}\n{}", scenario.name, text::render(&looked.transcript, arguments.detail()))),
+        OutputFormat::Jsonl => print_line(&json::to_json_lines(&looked.transcript)),
+        OutputFormat::Digest => print_line(&format!("{}  {}", json::digest(&looked.transcript), scenario.name)),
+        OutputFormat::Text => print_line(&format!("{}\n{}", scenario.name, text::render(&looked.transcript, arguments.detail()))),
     }
     let expect = &scenario.setup.scenario.expect;
     let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
-    shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario says (`breaks`)")));
+    shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario expects (`breaks`)")));
     broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
     if *expect != Expectations::default() {
-        complain("note: what the scenario expects of its run without an interrupt was not asked for");
+        complain("note: the expectations were not checked: they are for the run without an interrupt");
     }
     if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
 }

@@ -36,7 +36,7 @@ pub(super) struct LevelArguments {
     /// Check an https upstream against these certificates (PEM) and not the system's
     #[arg(long, value_name = "FILE", requires = "upstream")]
     ca: Option<PathBuf>,
-    /// The environment variable with the key for the upstream; without it requests carry a made-up one, which a replay server takes
+    /// The environment variable with the key for the upstream; without it requests carry a made-up key, which a replay server accepts
     #[arg(long, value_name = "NAME", requires = "upstream")]
     api_key_var: Option<String>,
     /// How long a second of the scenario takes at level network, e.g. `10%`: answers, tools, waits and limits together
@@ -55,7 +55,7 @@ enum Level {
 }
 
 impl LevelArguments {
-    /// How fast time goes on the simulated network; `None` where there is none.
+    /// How fast time goes on the simulated network; `None` at the other levels.
     pub(super) fn network_scale(&self) -> Option<TimeScale> {
         (self.level == Level::Network).then(|| self.scale.unwrap_or_default())
     }
@@ -78,12 +78,14 @@ pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]
         Level::Network if arguments.no_oracles => return only("--no-oracles", "engine"),
         Level::Engine => return Ok(()),
         Level::Live if upstream.is_none() => {
-            return Err("--level live needs --upstream URL: where do requests go? `reenact serve SCENARIO` opens a server".into());
+            return Err("--level live needs --upstream URL; `reenact serve SCENARIO` starts a server".into());
         }
         Level::Live if scenarios.len() > 1 => {
             return Err(format!("--level live takes one scenario, and these are {}: name one of them", scenarios.len()));
         }
-        Level::Live if arguments.check => return Err("--check is not for --level live: no two runs on a real clock are the same".into()),
+        Level::Live if arguments.check => {
+            return Err("--check is not for --level live: no two runs on a real clock are the same; leave out --check".into());
+        }
         Level::Network | Level::Live => (),
     }
     let snapshots = [(arguments.snapshots, "--snapshots"), (arguments.accept, "--accept")];
@@ -153,7 +155,7 @@ fn new_run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engin
 fn tell_what_is_left_out(scenarios: &[LoadedScenario]) {
     let names: Vec<&str> = scenarios.iter().filter(|one| has_network(one)).map(|one| &*one.name).collect();
     if !names.is_empty() {
-        complain(&format!("note: [network] is left out here, --level network has it: {}", names.join(", ")));
+        complain(&format!("note: [network] is ignored at this level, --level network uses it: {}", names.join(", ")));
     }
 }
 
@@ -209,7 +211,7 @@ fn live<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: 
         let mut signals = listen().map_err(no_runtime)?;
         let stop = async {
             signals.next().await;
-            complain("stopped: what happened until now follows");
+            complain("stopped: the run so far follows");
         };
         Ok::<_, String>(drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), stop).await)
     })?;

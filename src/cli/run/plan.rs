@@ -28,11 +28,11 @@ pub(super) fn write<E: Engine>(path: &Path, arguments: &RunArguments, loaded: &L
     match load(path, &[(String::from("seed"), format!("\"{other_seed}\""))]) {
         Ok(written) if digest(&written.setup, engine) == known => CommandExit::Fine,
         Ok(_) => {
-            complain(&format!("{}: with another seed this is another run: a choice is missing in its plan", path.display()));
+            complain(&format!("{}: another seed gives another run: the plan lacks a choice", path.display()));
             CommandExit::Failed
         }
         Err(error) => {
-            complain(&format!("{}: what was written cannot be read: {error}", path.display()));
+            complain(&format!("{}: the written plan cannot be read: {error}", path.display()));
             CommandExit::Failed
         }
     }

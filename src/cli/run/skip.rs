@@ -56,7 +56,7 @@ fn too_long(end: Time, scale: TimeScale) -> Option<String> {
     let takes = end.since(Time::ZERO);
     (takes > longest).then(|| {
         let percent = NETWORK_TIME_MAX.scaled(100, takes.0).0.max(1);
-        let help = if scale.percent() > 1 { format!("; --scale {percent}% fits it in") } else { String::new() };
-        format!("it takes longer than the {longest} that a network runs for{help}")
+        let help = if scale.percent() > 1 { format!("; --scale {percent}% makes it short enough") } else { String::new() };
+        format!("it takes longer than {longest}, the limit of a simulated network{help}")
     })
 }

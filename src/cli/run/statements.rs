@@ -22,18 +22,18 @@ pub(super) fn unpassed<E>(
     let runs: Vec<_> = scenarios.iter().zip(ran).collect();
     let StatementsVerdict { failures, not_asked } = judge(&runs, level::view(arguments));
     if arguments.format == OutputFormat::Text {
-        tell(&not_asked);
+        print_reasons(&not_asked);
     }
     failures.into_iter().collect()
 }
 
 /// A line for each reason.
-fn tell(not_asked: &[(String, &'static str)]) {
+fn print_reasons(not_asked: &[(String, &'static str)]) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (file, reason) in not_asked {
         by_reason.entry(reason).or_default().push(file);
     }
     for (reason, files) in by_reason {
-        complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {}", level::named(&files)));
+        complain(&format!("note: not checked whether all statements come to pass ({reason}): {}", level::named(&files)));
     }
 }

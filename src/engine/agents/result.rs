@@ -1,5 +1,6 @@
-//! What several agents found, put into words (B-8): pure functions.
+//! The results of several agents as text (B-8): pure functions.
 
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 
 /// What one agent says at its end.
@@ -17,10 +18,10 @@ pub(super) struct AgentResult {
 
 impl AgentResult {
     /// As the model that asked for it sees it.
-    pub(super) fn alone(&self) -> (String, bool) {
+    pub(super) fn alone(&self, texts: &ModelTexts) -> (String, bool) {
         let text = match (self.is_error, self.text.is_empty()) {
-            (true, _) => format!("The agent failed: {}", self.text),
-            (false, true) => String::from("The agent ended without an answer."),
+            (true, _) => texts.say(TextName::AgentFailed, &[("problem", &self.text)]),
+            (false, true) => texts.say(TextName::AgentSilent, &[]),
             (false, false) => self.text.to_string(),
         };
         (text, self.is_error)
@@ -34,27 +35,25 @@ pub(super) fn counts(results: &[AgentResult]) -> String {
 }
 
 /// All results by their number.
-pub(super) fn list(results: &[AgentResult]) -> String {
-    let entry = |(number, said): (usize, &AgentResult)| format!("Result {number}:\n{}", said.alone().0);
+pub(super) fn list(results: &[AgentResult], texts: &ModelTexts) -> String {
+    let entry = |(number, said): (usize, &AgentResult)| {
+        texts.say(TextName::AgentResult, &[("number", &number.to_string()), ("text", &said.alone(texts).0)])
+    };
     (1..).zip(results).map(entry).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The result of one as it is, those of several by their number.
-pub(super) fn list_of_several(results: &[AgentResult]) -> String {
+pub(super) fn list_of_several(results: &[AgentResult], texts: &ModelTexts) -> String {
     match results {
-        [alone] => alone.alone().0,
-        several => list(several),
+        [alone] => alone.alone(texts).0,
+        several => list(several, texts),
     }
 }
 
 /// What the model is asked that puts them together.
-pub(super) fn synthesis(prompt: &str, results: &[AgentResult]) -> String {
-    format!(
-        "{} agents worked on the same task, each by itself.\n\nThe task:\n{prompt}\n\n{}\n\nPut the results together into one answer: what they \
-         agree on once, where they differ say so.",
-        results.len(),
-        list(results)
-    )
+pub(super) fn synthesis(prompt: &str, results: &[AgentResult], texts: &ModelTexts) -> String {
+    let parts = [("count", &*results.len().to_string()), ("prompt", prompt), ("results", &list(results, texts))];
+    texts.say(TextName::Synthesis, &parts)
 }
 
 #[cfg(test)]
@@ -65,11 +64,15 @@ mod tests {
     fn b_8_results_are_listed_by_number() {
         let said = |text: &str, is_error| AgentResult { text: text.into(), is_error, tool_uses: 2, tokens: 1_000 };
         let results = [said("one", false), said("lost", true), said("", false)];
-        assert_eq!(list(&results), "Result 1:\none\n\nResult 2:\nThe agent failed: lost\n\nResult 3:\nThe agent ended without an answer.");
+        assert_eq!(
+            list(&results, &ModelTexts::default()),
+            "Result 1:\none\n\nResult 2:\nThe agent failed: lost\n\nResult 3:\nThe agent ended without an answer."
+        );
         assert_eq!(counts(&results), "6 tool uses, 3000 tokens");
         assert_eq!(counts(&[AgentResult { tool_uses: 1, tokens: 0, ..said("", false) }]), "1 tool use, 0 tokens");
         assert!(
-            synthesis("Look.", &results).starts_with("3 agents worked on the same task, each by itself.\n\nThe task:\nLook.\n\nResult 1:")
+            synthesis("Look.", &results, &ModelTexts::default())
+                .starts_with("3 agents worked on the same task, each by itself.\n\nThe task:\nLook.\n\nResult 1:")
         );
     }
 }

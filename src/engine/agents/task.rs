@@ -1,8 +1,9 @@
-//! What a tool use that makes agents asks for (B-8): a pure function from its input.
+//! The tasks in a tool use that makes agents (B-8): a pure function of its input.
 
 use serde_json::Value;
 
 use crate::engine::settings::AgentTool;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -30,16 +31,16 @@ impl AgentTask {
     /// Reads the input.
     ///
     /// # Errors
-    /// What the model is told: each problem with its place and what was expected.
-    pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool) -> Result<Self, String> {
-        let ToolInput::Valid(input) = &tool_use.input else { return Err(String::from("the input is not valid JSON")) };
+    /// The text for the model: each problem with its place and what was expected.
+    pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool, texts: &ModelTexts) -> Result<Self, String> {
+        let ToolInput::Valid(input) = &tool_use.input else { return Err(texts.say(TextName::AgentInvalidJson, &[])) };
         let input = input.to_value();
         let problems = problems(&input);
         if !problems.is_empty() {
-            return Err(format!("The input of {} is not valid: {}.", tool_use.name, problems.join("; ")));
+            return Err(texts.say(TextName::AgentInvalidInput, &[("tool", &tool_use.name), ("problems", &problems.join("; "))]));
         }
         let text = |key: &str| input.get(key).and_then(Value::as_str);
-        let count = given(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
+        let count = member(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
         Ok(Self {
             prompt: text("prompt").unwrap_or_default().into(),
             count: count.and_then(|count| count.try_into().ok()).unwrap_or(1),
@@ -53,9 +54,13 @@ impl AgentTask {
         (ALLOWANCE_MIN * words / WORDS).clamp(ALLOWANCE_MIN, ALLOWANCE_MIN * GROWTH_MAX)
     }
 
-    /// What the n-th agent is told, from 1.
-    pub(super) fn prompt_of(&self, number: u32) -> String {
-        if self.count == 1 { self.prompt.to_string() } else { format!("This is task {number} of {}.\n\n{}", self.count, self.prompt) }
+    /// The prompt of the n-th agent, from 1.
+    pub(super) fn prompt_of(&self, number: u32, texts: &ModelTexts) -> String {
+        let (number, count) = (&*number.to_string(), &*self.count.to_string());
+        match self.count {
+            1 => self.prompt.to_string(),
+            _ => texts.say(TextName::AgentTask, &[("number", number), ("count", count), ("prompt", &self.prompt)]),
+        }
     }
 }
 
@@ -70,18 +75,18 @@ pub(crate) fn problems(input: &Value) -> Vec<&'static str> {
     if length("prompt") < 10 {
         problems.push("`prompt` must be text of at least 10 characters");
     }
-    let count = given(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
+    let count = member(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
     if count.is_none() {
         problems.push("`parallel_tasks` must be a whole number from 1 to 5");
     }
-    if given(input, "model").is_some() && length("model") == 0 {
+    if member(input, "model").is_some() && length("model") == 0 {
         problems.push("`model` must be the name of a model");
     }
     problems
 }
 
 /// A model that leaves a member out may write null in its place.
-fn given<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
+fn member<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
     input.get(key).filter(|value| !value.is_null())
 }
 
@@ -92,17 +97,17 @@ mod tests {
 
     fn read(input: &str) -> Result<AgentTask, String> {
         let input = ToolInput::Valid(Json::trusted(input));
-        AgentTask::read(&ToolUse { id: "toolu_1".into(), name: "Agent".into(), input }, &AgentTool::default())
+        AgentTask::read(&ToolUse { id: "toolu_1".into(), name: "Agent".into(), input }, &AgentTool::default(), &ModelTexts::default())
     }
 
     #[test]
     fn b_8_the_input_is_checked_and_every_problem_is_named() {
         let task = read(r#"{"description":"Look","prompt":"Look at it all."}"#).unwrap();
         assert_eq!((task.count, &*task.model), (1, "claude-haiku-4-5"));
-        assert_eq!(task.prompt_of(1), "Look at it all.");
+        assert_eq!(task.prompt_of(1, &ModelTexts::default()), "Look at it all.");
         let several = read(r#"{"description":"abc","prompt":"0123456789","parallel_tasks":5,"model":"m"}"#).unwrap();
         assert_eq!((several.count, &*several.model), (5, "m"));
-        assert_eq!(several.prompt_of(2), "This is task 2 of 5.\n\n0123456789");
+        assert_eq!(several.prompt_of(2, &ModelTexts::default()), "This is task 2 of 5.\n\n0123456789");
         let wrong = read(r#"{"description":"ab","prompt":"012345678","parallel_tasks":6,"model":7}"#).unwrap_err();
         for key in ["`description`", "`prompt`", "`parallel_tasks`", "`model`"] {
             assert!(wrong.contains(key), "{wrong}");

@@ -18,7 +18,7 @@ pub struct Date {
 
 /// Why a text is no day.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no date; write it like 2026-11-21")]
+#[error("`{0}` is not a date; write it like 2026-11-21")]
 pub struct DateError(pub String);
 
 /// When the shipped price table was last held against its sources: the date of a session that does not say another.

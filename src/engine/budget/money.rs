@@ -20,14 +20,14 @@ const DECIMALS: usize = 9;
 
 /// Why a text is no sum of money.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no sum in dollars; write it like 0.05, with at most 9 digits behind the point")]
+#[error("`{0}` is not an amount in dollars; write it like 0.05, with at most 9 digits behind the point")]
 pub struct MoneyError(pub String);
 
 impl NanoUsd {
     /// Reads dollars: `0.05`, `$2`.
     ///
     /// # Errors
-    /// When the text is no number of at most nine digits behind the point, or too large.
+    /// When the text is not a number of at most nine digits behind the point, or too large.
     pub fn read(text: &str) -> Result<Self, MoneyError> {
         let wrong = || MoneyError(text.into());
         let plain = text.strip_prefix('$').unwrap_or(text);

@@ -8,9 +8,9 @@ mod read;
 use once_cell::race::OnceBox;
 use serde::{Deserialize, Serialize, Serializer};
 
-pub use self::read::PriceTableError;
 use super::date::Date;
 use super::money::NanoUsd;
+use crate::engine::data_file::{DataFileError, is_row_for};
 use crate::prelude::*;
 
 /// The table that holds when a scenario names no other.
@@ -27,7 +27,7 @@ pub struct PriceTable {
     pub rows: Vec<PriceRow>,
     /// What a model without a price is charged.
     pub unknown_model: TokenPrices,
-    /// What one web search costs, whatever the model.
+    /// What one web search costs, with any model.
     pub web_search: NanoUsd,
 }
 
@@ -76,7 +76,7 @@ impl PriceTable {
     ///
     /// # Errors
     /// The first thing that is wrong, with its line.
-    pub fn read(text: &str) -> Result<Self, PriceTableError> {
+    pub fn read(text: &str) -> Result<Self, DataFileError> {
         read::table(text)
     }
 
@@ -106,11 +106,7 @@ impl PriceTable {
 impl PriceRow {
     /// Whether the row is for this model: the name as it is, or with a date behind it. `claude-opus-4` is not for `claude-opus-4-9`.
     pub fn is_for(&self, model: &str) -> bool {
-        let rest = model.strip_prefix(&*self.model);
-        rest.is_some_and(|rest| {
-            let date = rest.strip_prefix('-').or(rest.strip_prefix('@')).unwrap_or(rest);
-            rest.is_empty() || (date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
-        })
+        is_row_for(&self.model, model)
     }
 }
 
@@ -123,8 +119,8 @@ impl Default for PriceTable {
 }
 
 impl TryFrom<String> for PriceTable {
-    type Error = PriceTableError;
-    fn try_from(text: String) -> Result<Self, PriceTableError> {
+    type Error = DataFileError;
+    fn try_from(text: String) -> Result<Self, DataFileError> {
         Self::read(&text)
     }
 }

@@ -1,4 +1,4 @@
-//! What follows a failed attempt: the decision of the policy is carried out, or goes up.
+//! The steps after a failed attempt: the policy's decision is carried out, or returned to the owner.
 
 use super::{ApiCall, CallState, CallVerdict, shape};
 use crate::engine::contract::{Effect, Effects, RequestId};
@@ -31,7 +31,7 @@ impl ApiCall {
         self.history.just_refreshed = matches!(decision, RetryDecision::RefreshAuth { .. });
         match decision {
             RetryDecision::GiveUp(reason) => self.give_up(now, failure, reason.as_deref()),
-            RetryDecision::TooLong => {
+            RetryDecision::PromptTooLong => {
                 failure.too_long = true;
                 self.give_up(now, failure, None)
             }
@@ -88,7 +88,7 @@ impl ApiCall {
                 self.stop_streaming(env.settings.retry.nonstreaming_max_tokens);
                 self.attempt_at_once(env, now, &failure, effects);
             }
-            RetryDecision::GiveUp(_) | RetryDecision::TooLong | RetryDecision::Media | RetryDecision::Fallback => {
+            RetryDecision::GiveUp(_) | RetryDecision::PromptTooLong | RetryDecision::Media | RetryDecision::Fallback => {
                 debug_assert!(false, "what ends a call is not carried out");
             }
         }
@@ -169,7 +169,7 @@ impl ApiCall {
         self.to("next attempt", CallState::Due(next));
     }
 
-    /// names the last error, the attempts made and the time they took. What was counted is counted anew by whoever asks next.
+    /// names the last error, the attempts made and the time they took. The next call counts from zero.
     pub(super) fn give_up(&mut self, now: Time, failure: AttemptFailure, reason: Option<&str>) -> CallVerdict {
         self.to("given up", CallState::Ended);
         self.history.overloads = 0;

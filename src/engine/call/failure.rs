@@ -1,4 +1,4 @@
-//! What a connection and a stream that go wrong are called, so that the retry policy knows them.
+//! Names for failures of connections and streams, by which the retry policy knows them.
 
 use crate::engine::contract::AnswerEnd;
 use crate::engine::retry::AttemptFailure;
@@ -11,11 +11,11 @@ pub(super) fn cut_short(how: &AnswerEnd) -> AttemptFailure {
         AnswerEnd::Complete => AttemptFailure::new("incomplete_stream", "the answer ended early"),
         AnswerEnd::Reset => AttemptFailure::new("connection_reset", "the connection was cut"),
         AnswerEnd::BrokenPipe => AttemptFailure::new("broken_pipe", "the connection was cut while the request was sent"),
-        AnswerEnd::ConnectRefused => AttemptFailure::new("connection_refused", "nobody listens there"),
-        AnswerEnd::Dns => AttemptFailure::new("dns", "the host's name is not known"),
-        AnswerEnd::Tls => AttemptFailure::new("tls", "no secure connection could be made"),
-        AnswerEnd::ConnectTimeout => AttemptFailure::new("connect_timeout", "no connection could be made in time"),
-        AnswerEnd::Timeout => AttemptFailure::new("timeout", "nothing came any more"),
+        AnswerEnd::ConnectRefused => AttemptFailure::new("connection_refused", "no server listens at this address"),
+        AnswerEnd::Dns => AttemptFailure::new("dns", "the host name is unknown"),
+        AnswerEnd::Tls => AttemptFailure::new("tls", "the TLS handshake failed"),
+        AnswerEnd::ConnectTimeout => AttemptFailure::new("connect_timeout", "the connection was not made in time"),
+        AnswerEnd::Timeout => AttemptFailure::new("timeout", "no more data came"),
         AnswerEnd::Framing(problem) => AttemptFailure::new("unreadable_stream", problem),
         AnswerEnd::Truncated => AttemptFailure::new("connection_reset", "the connection was closed inside the answer"),
     }

@@ -1,4 +1,4 @@
-//! What a call changes in its request from attempt to attempt: speed, room for output, streaming. All of it lasts for
+//! Changes of a call's request from attempt to attempt: speed, room for output, streaming. All of it lasts for
 //! the call alone.
 
 use super::ApiCall;
@@ -62,7 +62,7 @@ pub(crate) fn thinking_below(extra: &Json, max_tokens: u64) -> Option<Json> {
     }))
 }
 
-/// The request without a thinking budget, because its conversation cannot go on under one.
+/// The request without a thinking budget, because its conversation cannot continue under one.
 pub(crate) fn without_thinking_budget(mut request: Request) -> Request {
     if let Ok(members) = RawObject::parse(request.extra.as_str())
         && members.object("thinking").is_some_and(|thinking| thinking.string("type").as_deref() == Some("enabled"))

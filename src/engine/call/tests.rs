@@ -36,7 +36,7 @@ impl CallHarness {
 
     fn open_with(env: Environment, request: Request, id: RequestId, standing: CallStanding) -> Self {
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, Time::ZERO, (id, CallUrgency::of_loop(&env.settings)), request, standing, &mut effects);
+        let call = ApiCall::open(&env, Time::ZERO, (id, CallUrgency::for_loop(&env.settings)), request, standing, &mut effects);
         let mut driven = Self { env, call, now: Time::ZERO, effects };
         driven.make();
         driven
@@ -326,7 +326,7 @@ fn r_3_each_call_has_an_urgency_of_its_own() {
     };
     assert_eq!(failed(CallUrgency::Foreground), CallVerdict::Pending, "it is tried again");
     let CallVerdict::Failed(failure) = failed(CallUrgency::Background) else { panic!("it goes on") };
-    assert!(failure.message.contains("background work does not ask an overloaded API again"), "{}", failure.message);
+    assert!(failure.message.contains("background work is not retried when the API is overloaded"), "{}", failure.message);
 }
 
 #[test]

@@ -40,16 +40,16 @@ enum WatchedSpan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WatchdogSignal {
     /// Nothing: it is an older setting of the timer.
-    Early,
+    StaleTimer,
     /// The timer is set again.
-    Again {
+    Rearmed {
         /// For when.
         at: Time,
         /// What the user should know.
         warning: Option<Arc<str>>,
     },
     /// The answer counts as broken.
-    TooLong(AttemptFailure),
+    Expired(AttemptFailure),
 }
 
 impl Watchdog {
@@ -58,17 +58,17 @@ impl Watchdog {
     }
 
     /// Something came: pings are life, too.
-    pub(super) fn hear(&mut self, now: Time) {
+    pub(super) fn on_event(&mut self, now: Time) {
         self.heard = now;
     }
 
-    pub(super) fn ring(&mut self, now: Time) -> WatchdogSignal {
+    pub(super) fn on_timer(&mut self, now: Time) -> WatchdogSignal {
         if now < self.rings {
-            return WatchdogSignal::Early;
+            return WatchdogSignal::StaleTimer;
         }
         let quiet = now.since(self.heard);
         if quiet >= self.limit {
-            return WatchdogSignal::TooLong(self.failure());
+            return WatchdogSignal::Expired(self.failure());
         }
         let half = half(self.limit);
         let is_warned = self.warned == Some(self.heard) || self.over == WatchedSpan::WholeAnswer;
@@ -77,21 +77,21 @@ impl Watchdog {
             self.warned = Some(self.heard);
         }
         self.rings = if is_warned || warns { self.heard + self.limit } else { self.heard + half };
-        WatchdogSignal::Again { at: self.rings, warning: warns.then(|| self.warning(quiet)) }
+        WatchdogSignal::Rearmed { at: self.rings, warning: warns.then(|| self.warning(quiet)) }
     }
 
     fn warning(&self, quiet: Micros) -> Arc<str> {
         let what = match self.over {
             WatchedSpan::Head => "no answer has begun",
-            WatchedSpan::Stream | WatchedSpan::WholeAnswer => "the stream brought nothing",
+            WatchedSpan::Stream | WatchedSpan::WholeAnswer => "the stream was silent",
         };
-        format!("{what} for {quiet}; it counts as broken after {}", self.limit).into()
+        format!("{what} for {quiet}; the attempt fails after {}", self.limit).into()
     }
 
     fn failure(&self) -> AttemptFailure {
         match self.over {
             WatchedSpan::Head => AttemptFailure::new("timeout", &format!("no answer began within {}", self.limit)),
-            WatchedSpan::Stream => AttemptFailure::new("stream_idle", &format!("the stream brought nothing for {}", self.limit)),
+            WatchedSpan::Stream => AttemptFailure::new("stream_idle", &format!("the stream was silent for {}", self.limit)),
             WatchedSpan::WholeAnswer => AttemptFailure::new("timeout", &format!("no answer came within {}", self.limit)),
         }
     }

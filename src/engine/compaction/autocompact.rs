@@ -7,9 +7,9 @@ use super::estimate::ContextThresholds;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SummaryAvailability {
     /// It is.
-    Left,
+    Available,
     /// It is not, and why.
-    Gone(&'static str),
+    Unavailable(&'static str),
 }
 
 /// What follows from the estimate. `others` says whether another level could still shorten the context: staged collapses, or reactive
@@ -17,11 +17,11 @@ pub(super) enum SummaryAvailability {
 pub(super) fn decide(tokens: u64, figures: ContextThresholds, auto: SummaryAvailability, others: SummaryAvailability) -> CascadeDecision {
     match (auto, others) {
         _ if tokens < figures.threshold => CascadeDecision::Call,
-        (SummaryAvailability::Left, _) => CascadeDecision::Compact,
-        (SummaryAvailability::Gone(_), SummaryAvailability::Gone(_)) if tokens >= figures.hard => {
+        (SummaryAvailability::Available, _) => CascadeDecision::Compact,
+        (SummaryAvailability::Unavailable(_), SummaryAvailability::Unavailable(_)) if tokens >= figures.hard => {
             CascadeDecision::Blocked { tokens, limit: figures.hard }
         }
-        (SummaryAvailability::Gone(_), _) => CascadeDecision::Call,
+        (SummaryAvailability::Unavailable(_), _) => CascadeDecision::Call,
     }
 }
 
@@ -31,20 +31,20 @@ mod tests {
 
     #[test]
     fn c_4_and_q_5_the_table() {
-        use SummaryAvailability::{Gone, Left};
+        use SummaryAvailability::{Available, Unavailable};
         let figures = ContextThresholds { effective: 100, commit: 90, threshold: 80, warning: 60, hard: 97 };
-        let gone = Gone("it is switched off");
+        let gone = Unavailable("it is switched off");
         let blocked = |tokens| CascadeDecision::Blocked { tokens, limit: 97 };
         let table = [
-            (79, Left, Left, CascadeDecision::Call),
+            (79, Available, Available, CascadeDecision::Call),
             (79, gone, gone, CascadeDecision::Call),
-            (80, Left, gone, CascadeDecision::Compact),
-            (97, Left, gone, CascadeDecision::Compact),
+            (80, Available, gone, CascadeDecision::Compact),
+            (97, Available, gone, CascadeDecision::Compact),
             (80, gone, gone, CascadeDecision::Call),
             (96, gone, gone, CascadeDecision::Call),
             (97, gone, gone, blocked(97)),
             (500, gone, gone, blocked(500)),
-            (500, gone, Left, CascadeDecision::Call),
+            (500, gone, Available, CascadeDecision::Call),
         ];
         for (tokens, auto, others, next) in table {
             assert_eq!(decide(tokens, figures, auto, others), next, "{tokens} tokens, auto {auto:?}, others {others:?}");

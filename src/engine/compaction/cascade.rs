@@ -4,7 +4,7 @@
 //! old, or the window is not known.
 
 use super::autocompact::{self, SummaryAvailability};
-use super::estimate::{ContextThresholds, context_tokens};
+use super::estimate::{ContextThresholds, context_tokens, window};
 use super::microcompact::CacheEdit;
 use super::summary::ConversationParts;
 use super::{CascadeDecision, CompactionTracking, collapse, microcompact, snip};
@@ -12,7 +12,7 @@ use crate::engine::contract::{Effect, Effects};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{CompactionLevel, Emission, Note};
 use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::{Environment, MicrocompactMode};
+use crate::engine::settings::{ContextWindow, Environment, MicrocompactMode};
 use crate::prelude::*;
 
 /// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies. `frame` is what comes with the messages now.
@@ -28,10 +28,13 @@ pub(crate) fn cascade(
     }
     snip_dead(env, frame, conversation, tracking, effects);
     clear_old(env, frame, conversation, effects);
-    let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     if env.settings.background {
-        return CascadeDecision::Call; // whoever works for another agent leaves its context to that one
+        return CascadeDecision::Call; // an agent that works for another leaves its context to that one
     }
+    let Some(figures) = ContextThresholds::for_model(env, frame.model()) else {
+        tell_excess(env, frame.model(), || context_tokens(env, frame, conversation), tracking, effects);
+        return CascadeDecision::Call;
+    };
     commit_staged(env, frame, conversation, figures.commit, "the context is near the window", effects);
     let tokens = context_tokens(env, frame, conversation);
     if tokens < figures.threshold {
@@ -42,9 +45,10 @@ pub(crate) fn cascade(
         return CascadeDecision::Call;
     }
     let help = auto_help(env, conversation, tracking);
-    if let SummaryAvailability::Gone(why) = help {
+    if let SummaryAvailability::Unavailable(why) = help {
         let why = format!("{tokens} tokens reach the threshold of {}, but {why}", figures.threshold);
         note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
+        tell_excess(env, frame.model(), || tokens, tracking, effects);
         warn(env, tokens, figures, tracking, effects);
     }
     autocompact::decide(tokens, figures, help, others(env, conversation, tracking))
@@ -57,19 +61,19 @@ pub(crate) fn after_failure(
     conversation: &Conversation,
     tracking: &CompactionTracking,
 ) -> CascadeDecision {
-    let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
+    let Some(figures) = ContextThresholds::for_model(env, frame.model()) else { return CascadeDecision::Call };
     let tokens = context_tokens(env, frame, conversation);
-    autocompact::decide(tokens, figures, SummaryAvailability::Gone("it has just failed"), others(env, conversation, tracking))
+    autocompact::decide(tokens, figures, SummaryAvailability::Unavailable("it has just failed"), others(env, conversation, tracking))
 }
 
-/// Commits all staged collapses, whatever the estimate; `false` when there are none, or none that can be.
+/// Commits all staged collapses, under any estimate; `false` when nothing could be committed.
 pub(crate) fn drain_collapses(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
     commit_staged(env, frame, conversation, 0, "the prompt is too long", effects)
 }
 
 /// Whether reactive compaction could still help.
 pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> bool {
-    reactive_help(env, conversation, tracking) == SummaryAvailability::Left
+    reactive_help(env, conversation, tracking) == SummaryAvailability::Available
 }
 
 /// C-1.
@@ -85,7 +89,7 @@ fn snip_dead(
         hidden => (context_tokens(env, frame, conversation), hidden),
     };
     if tracking.dead.is_empty() {
-        let why = format!("{hidden} that the store keeps are left out again");
+        let why = format!("{hidden} messages that stay in the store are left out again");
         return note(CompactionLevel::Snip, true, &why, (before, before), effects);
     }
     if !env.settings.compaction.snip {
@@ -103,7 +107,7 @@ fn snip_dead(
     let after = context_tokens(env, frame, conversation);
     let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
     let why = match (names.is_empty(), plan.kept.is_empty()) {
-        (true, true) => String::from("what is marked is not in the conversation"),
+        (true, true) => String::from("the marked messages are not in the conversation"),
         (true, false) => stay,
         (false, true) => String::from("dead messages"),
         (false, false) => format!("dead messages; {stay}"),
@@ -120,13 +124,13 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if settings.microcompact == MicrocompactMode::Off {
         return;
     }
-    let old = microcompact::old_results(conversation, settings.keep_results);
+    let old = microcompact::old_results(conversation, settings.keep_results, &env.settings.texts);
     if old.is_empty() {
         return;
     }
     let before = context_tokens(env, frame, conversation);
     if settings.microcompact == MicrocompactMode::Local {
-        microcompact::clear(conversation, &old);
+        microcompact::clear(conversation, &old, &env.settings.texts);
         let after = context_tokens(env, frame, conversation);
         note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
@@ -141,7 +145,7 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if !new.is_empty() {
         let after = context_tokens(env, frame, conversation);
         let ids: Vec<&str> = new.iter().map(|old| &*old.tool_use_id).collect();
-        let why = format!("the API is told to leave out the results of {}", ids.join(", "));
+        let why = format!("the API is asked to clear the results of {}", ids.join(", "));
         note(CompactionLevel::Microcompact, true, &why, (before, after), effects);
     }
 }
@@ -184,15 +188,19 @@ fn commit_staged(
 
 /// Whether C-4 could help.
 fn auto_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
-    if env.settings.compaction.auto { summary_help(env, conversation, tracking) } else { SummaryAvailability::Gone("it is switched off") }
+    if env.settings.compaction.auto {
+        summary_help(env, conversation, tracking)
+    } else {
+        SummaryAvailability::Unavailable("it is switched off")
+    }
 }
 
 /// Whether C-5 could help.
 fn reactive_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     match env.settings.compaction.reactive {
-        _ if env.settings.background => SummaryAvailability::Gone("background work does not summarise"),
-        false => SummaryAvailability::Gone("it is switched off"),
-        true if tracking.reactively_compacted => SummaryAvailability::Gone("it was tried in this chain"),
+        _ if env.settings.background => SummaryAvailability::Unavailable("background work does not summarise"),
+        false => SummaryAvailability::Unavailable("it is switched off"),
+        true if tracking.reactively_compacted => SummaryAvailability::Unavailable("it was tried in this chain"),
         true => summary_help(env, conversation, tracking),
     }
 }
@@ -202,19 +210,19 @@ fn summary_help(env: &Environment, conversation: &Conversation, tracking: &Compa
     let seen = conversation.view().into_iter().map(|seen| seen.item).collect();
     match () {
         () if tracking.failures >= env.settings.compaction.max_failures => {
-            SummaryAvailability::Gone("too many failures in a row have opened the circuit breaker")
+            SummaryAvailability::Unavailable("too many failures in a row have opened the circuit breaker")
         }
         () if ConversationParts::divide(seen, &env.settings.compaction).is_none() => {
-            SummaryAvailability::Gone("there is nothing to summarise")
+            SummaryAvailability::Unavailable("there is nothing to summarise")
         }
-        () => SummaryAvailability::Left,
+        () => SummaryAvailability::Available,
     }
 }
 
 /// Whether anything but C-4 could still shorten the context.
 fn others(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     let is_staged = env.settings.compaction.collapse && !conversation.staged().is_empty();
-    if is_staged { SummaryAvailability::Left } else { reactive_help(env, conversation, tracking) }
+    if is_staged { SummaryAvailability::Available } else { reactive_help(env, conversation, tracking) }
 }
 
 /// C-4: the user is warned once each time the context comes so far.
@@ -228,6 +236,29 @@ fn warn(env: &Environment, tokens: u64, figures: ContextThresholds, tracking: &m
         } else {
             format!("the context has {tokens} tokens and is not summarised; at {} there are no more requests", figures.hard)
         };
+        effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    }
+}
+
+/// Where compaction is off: that the context has passed the model's window, once in a session. `tokens` counts it. The user knows with it that
+/// the context is near the window.
+pub(super) fn tell_excess(
+    env: &Environment,
+    model: &str,
+    tokens: impl FnOnce() -> u64,
+    tracking: &mut CompactionTracking,
+    effects: &mut Effects,
+) {
+    let compaction = &env.settings.compaction;
+    let is_off = !compaction.auto || compaction.context_window == ContextWindow::None;
+    if !is_off || env.settings.background || tracking.has_told_excess {
+        return;
+    }
+    let Some(window) = window(env, model) else { return };
+    let tokens = tokens();
+    if tokens > window {
+        (tracking.has_told_excess, tracking.has_warned) = (true, true);
+        let text = format!("the context has {tokens} tokens, the window of {model} has {window}, and compaction is off");
         effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
     }
 }

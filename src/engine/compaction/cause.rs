@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// Why the model is asked to summarise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CompactionCause {
-    /// Who asked for it.
+    /// Its cause.
     pub(crate) trigger: CompactTrigger,
     /// What the user wants the summary to mind (C-9).
     pub(crate) instructions: Option<Arc<str>>,
@@ -31,7 +31,7 @@ impl CompactionCause {
         match self.trigger {
             CompactTrigger::Auto => "the context had reached the threshold",
             CompactTrigger::Manual => "the user asked for it",
-            CompactTrigger::Reactive => "the API had said that it is too much",
+            CompactTrigger::Reactive => "the API refused the request as too large",
         }
     }
 }

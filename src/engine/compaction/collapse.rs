@@ -18,14 +18,14 @@ pub(super) fn check(conversation: &Conversation, staged: &StagedSummary) -> Resu
         return Err("it would hide what the next request asks about");
     }
     if !rounds::is_whole(items, &span) {
-        return Err("its span would part a tool use from its result");
+        return Err("its span would separate a tool use from its result");
     }
     if span.clone().any(|index| conversation.is_collapsed(index)) {
         return Err("part of its span is collapsed already");
     }
     let originals: u64 = span.map(|index| conversation.tokens_of(index)).sum();
-    if tokens::of_text(&staged.summary) >= originals {
-        return Err("it is not smaller than what it stands for"); // C-8a
+    if tokens::tokens_of_text(&staged.summary) >= originals {
+        return Err("it is not smaller than the span that it replaces"); // C-8a
     }
     Ok(())
 }
@@ -53,12 +53,12 @@ mod tests {
         let table = [
             (staged("p0", "r2", 4), Ok(())),
             (staged("a+11", "r2", 4), Ok(())),
-            (staged("p0", "a+11", 4), Err("its span would part a tool use from its result")),
-            (staged("r2", "a3", 4), Err("its span would part a tool use from its result")),
+            (staged("p0", "a+11", 4), Err("its span would separate a tool use from its result")),
+            (staged("r2", "a3", 4), Err("its span would separate a tool use from its result")),
             (staged("a+15", "r6", 4), Err("it would hide what the next request asks about")),
             (staged("r2", "p0", 4), Err("its span is not in the conversation")),
             (staged("p0", "gone", 4), Err("its span is not in the conversation")),
-            (staged("p0", "r2", 400), Err("it is not smaller than what it stands for")),
+            (staged("p0", "r2", 400), Err("it is not smaller than the span that it replaces")),
         ];
         for (staged, expected) in table {
             assert_eq!(check(&conversation, &staged), expected, "{} to {}", staged.from, staged.to);
@@ -73,7 +73,7 @@ mod tests {
         let staged = staged("p0", "r2", 40);
         assert_eq!(check(&conversation, &staged), Ok(()));
         conversation.hide(&[1, 2]);
-        assert_eq!(check(&conversation, &staged), Err("it is not smaller than what it stands for"));
+        assert_eq!(check(&conversation, &staged), Err("it is not smaller than the span that it replaces"));
     }
 
     #[test]

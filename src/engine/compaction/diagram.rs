@@ -36,7 +36,7 @@ impl CompactionState {
             Self::PreHooks { .. } => "PreHooks",
             Self::Asking { .. } => "Asking",
             Self::PostHooks { .. } => "PostHooks",
-            Self::Over => "Over",
+            Self::Finished => "Over",
         }
     }
 }

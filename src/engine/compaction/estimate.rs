@@ -7,7 +7,7 @@
 
 use crate::engine::conversation::{Conversation, ConversationItem};
 use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::{CompactionSettings, Environment};
+use crate::engine::settings::{CompactionSettings, ContextWindow, Environment};
 
 /// The levels of the context that mean something, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +25,30 @@ pub(super) struct ContextThresholds {
 }
 
 impl ContextThresholds {
-    /// The figures that follow from the settings; `None` where the window is not known.
-    pub(super) fn from_settings(settings: &CompactionSettings) -> Option<Self> {
-        let effective = settings.context_window?.saturating_sub(answer_room(settings));
+    /// The figures for a request to this model; `None` where its window is not known, or plays no part.
+    pub(super) fn for_model(env: &Environment, model: &str) -> Option<Self> {
+        let settings = &env.settings.compaction;
+        if settings.context_window == ContextWindow::None { None } else { Some(Self::from_window(settings, window(env, model)?)) }
+    }
+
+    fn from_window(settings: &CompactionSettings, window: u64) -> Self {
+        let effective = window.saturating_sub(answer_room(settings));
         let threshold = effective.saturating_sub(settings.margin);
-        Some(Self {
+        Self {
             effective,
             commit: share(effective, settings.collapse_percent),
             threshold,
             warning: threshold.saturating_sub(settings.warning_margin),
             hard: effective.saturating_sub(settings.hard_margin),
-        })
+        }
+    }
+}
+
+/// How many tokens a request to this model may have; `None` where that is not known. It is known where compaction does without it, too.
+pub(super) fn window(env: &Environment, model: &str) -> Option<u64> {
+    match env.settings.compaction.context_window {
+        ContextWindow::Tokens(tokens) => Some(tokens),
+        ContextWindow::Auto | ContextWindow::None => env.windows.tokens(model),
     }
 }
 
@@ -84,8 +97,8 @@ mod tests {
     #[test]
     fn c_4_the_figures_follow_from_window_and_output_cap() {
         let of = |window, output_cap| {
-            let settings = CompactionSettings { context_window: Some(window), output_cap, ..CompactionSettings::default() };
-            ContextThresholds::from_settings(&settings).unwrap()
+            let settings = CompactionSettings { output_cap, ..CompactionSettings::default() };
+            ContextThresholds::from_window(&settings, window)
         };
         let usual = ContextThresholds { effective: 180_000, commit: 162_000, threshold: 167_000, warning: 147_000, hard: 177_000 };
         assert_eq!(of(200_000, None), usual);
@@ -93,10 +106,23 @@ mod tests {
         let small = ContextThresholds { effective: 192_000, commit: 172_800, threshold: 179_000, warning: 159_000, hard: 189_000 };
         assert_eq!(of(200_000, Some(8_000)), small);
         assert_eq!(of(10_000, None), ContextThresholds { effective: 0, commit: 0, threshold: 0, warning: 0, hard: 0 });
-        assert_eq!(ContextThresholds::from_settings(&CompactionSettings::default()), None, "an unknown window has no figures");
     }
 
-    /// Whatever a block says, it has ten tokens.
+    #[test]
+    fn c_4_the_window_is_that_of_the_model_a_number_or_none() {
+        let hard = |context_window, model| {
+            let mut env = Environment::default();
+            env.settings.compaction.context_window = context_window;
+            ContextThresholds::for_model(&env, model).map(|figures| figures.hard)
+        };
+        assert_eq!(hard(ContextWindow::Auto, "claude-sonnet-4-5"), Some(177_000));
+        assert_eq!(hard(ContextWindow::Auto, "claude-opus-5-5"), Some(977_000), "another model has another window");
+        assert_eq!(hard(ContextWindow::Auto, "another"), None, "an unknown window has no figures");
+        assert_eq!(hard(ContextWindow::Tokens(100_000), "claude-opus-5-5"), Some(77_000));
+        assert_eq!(hard(ContextWindow::None, "claude-sonnet-4-5"), None);
+    }
+
+    /// Every block has ten tokens.
     #[derive(Debug)]
     struct TenTokenCounter;
 
@@ -138,8 +164,7 @@ mod tests {
 
     #[test]
     fn c_3_spans_are_committed_before_all_is_summarised() {
-        let settings = CompactionSettings { context_window: Some(200_000), ..CompactionSettings::default() };
-        let figures = ContextThresholds::from_settings(&settings).unwrap();
+        let figures = ContextThresholds::from_window(&CompactionSettings::default(), 200_000);
         assert!(figures.commit < figures.threshold);
         assert_eq!(share(u64::MAX, 100), u64::MAX);
         assert_eq!(share(199, 90), 179);

@@ -1,4 +1,4 @@
-//! A compaction under way (C-4, C-5, C-9): hooks are asked, the model summarises, hooks are told.
+//! A running compaction (C-4, C-5, C-9): hooks are asked, the model summarises, hooks get the result.
 //!
 //! ```text
 //!   start ──> PreHooks ──> Asking ──a summary──> PostHooks ──> Done
@@ -26,6 +26,7 @@ use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::session::prompt::RequestFrame;
 use crate::engine::settings::Environment;
 use crate::engine::status;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -68,7 +69,7 @@ pub(super) enum CompactionState {
         hooks: RunningHooks,
         id: RequestId,
     },
-    /// The model summarises; what it said so far.
+    /// The model summarises; its text so far.
     Asking {
         call: Box<ApiCall>,
         blocks: Vec<Arc<AssistantMessage>>,
@@ -78,14 +79,14 @@ pub(super) enum CompactionState {
         hooks: RunningHooks,
         added: Box<SummaryItems>,
     },
-    Over,
+    Finished,
 }
 
 /// What only the owner can decide.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum CompactionVerdict {
-    /// It goes on.
+    /// It continues.
     Running,
     /// The conversation is shorter.
     Done(Box<SuccessfulCompaction>),
@@ -97,7 +98,7 @@ impl Compaction {
     /// Begins; the first request that it makes is `id`.
     ///
     /// # Errors
-    /// When it fails at once: there is nothing to summarise, or what would be asked was too long before. That it is over then is told like any other failure.
+    /// When it fails at once: there is nothing to summarise, or what would be asked was too long before. This end is reported like any other failure.
     #[expect(clippy::too_many_arguments, reason = "a compaction starts from all that a request starts from")]
     pub(crate) fn start(
         env: &Environment,
@@ -111,10 +112,14 @@ impl Compaction {
     ) -> Result<Self, Box<FailedCompaction>> {
         let settings = &env.settings.compaction;
         let mut sizes = CompactionSizes { context: context_tokens(env, frame, conversation), replaced: 0 };
-        let seen = conversation.view().into_iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media)).collect();
+        let seen = conversation
+            .view()
+            .into_iter()
+            .map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media, &env.settings.texts))
+            .collect();
         let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
         let Some(parts) = ConversationParts::divide(seen, settings) else {
-            let failure = AttemptFailure::new("nothing_to_summarise", "there is nothing before the last message that could be summarised");
+            let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
         };
         let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
@@ -125,10 +130,11 @@ impl Compaction {
         let base = Box::new(summary::request(request, answer_room(settings)));
         let instructions = cause.instructions.iter().cloned().collect();
         let asked_about = parts.replaced.clone();
-        let mut compaction = Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Over };
+        let mut compaction =
+            Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Finished };
         let too_much = compaction.cause.excess.map(|excess| {
             let excess = excess.in_estimate(frame.tokens() + whole);
-            (excess + tokens::of_text(summary::PROMPT)).saturating_sub(left_out)
+            (excess + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))).saturating_sub(left_out)
         });
         if let Some(excess) = too_much.filter(|excess| *excess > 0) {
             compaction.leave_out(Some(excess));
@@ -149,7 +155,7 @@ impl Compaction {
         Ok(compaction)
     }
 
-    /// Takes whatever happens while it is under way.
+    /// Takes all inputs while it is under way.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CompactionVerdict {
         let before = self.before();
         let verdict = match &mut self.state {
@@ -168,7 +174,7 @@ impl Compaction {
                 Some(said) => self.on_post_hooks(env, &said, effects),
                 None => CompactionVerdict::Running,
             },
-            CompactionState::Over => CompactionVerdict::Running,
+            CompactionState::Finished => CompactionVerdict::Running,
         };
         self.passed(&before, &verdict);
         self.check_invariants();
@@ -190,7 +196,7 @@ impl Compaction {
 
     /// Whether it is over.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, CompactionState::Over)
+        matches!(self.state, CompactionState::Finished)
     }
 
     /// The tokens that it has used so far, by model.
@@ -206,20 +212,20 @@ impl Compaction {
     pub(crate) fn hooks_until(&self) -> Option<Time> {
         match &self.state {
             CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.until(),
-            CompactionState::Asking { .. } | CompactionState::Over => None,
+            CompactionState::Asking { .. } | CompactionState::Finished => None,
         }
     }
 
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> CompactionUsage {
         self.aborted();
-        match core::mem::replace(&mut self.state, CompactionState::Over) {
+        match core::mem::replace(&mut self.state, CompactionState::Finished) {
             CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.abort(effects),
             CompactionState::Asking { mut call, .. } => {
                 call.abort(now, effects);
                 self.spent.count_lost(now, &call);
             }
-            CompactionState::Over => (),
+            CompactionState::Finished => (),
         }
         core::mem::take(&mut self.spent)
     }
@@ -235,29 +241,27 @@ impl Compaction {
         self.ask(env, now, id, effects)
     }
 
-    /// Makes the summarising call. What was too long in this prompt is not asked again: it is shortened as if the API had said so once more.
+    /// Makes the summarising call. A request that was too long in this prompt is not repeated: it is shortened as if the API had refused it once
+    /// more.
     fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> CompactionVerdict {
-        let mut request = self.request();
+        let mut request = self.request(&env.settings.texts);
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
             if !self.shorten(env, &failure) {
-                return self.fail(
-                    AttemptFailure::new("summary_too_long", "the model was asked for this summary before, and that was too long"),
-                    effects,
-                );
+                return self.fail(AttemptFailure::new("summary_too_long", "the same summary request was too long before"), effects);
             }
-            request = self.request();
+            request = self.request(&env.settings.texts);
         }
-        let call = ApiCall::open(env, now, (id, CallUrgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
+        let call = ApiCall::open(env, now, (id, CallUrgency::for_loop(&env.settings)), request, self.spent.standing.clone(), effects);
         self.state = CompactionState::Asking { call: Box::new(call), blocks: Vec::new() };
         CompactionVerdict::Running
     }
 
     /// The summarising request about what is asked about now.
-    fn request(&self) -> Request {
+    fn request(&self, texts: &ModelTexts) -> Request {
         let mut request = Request::clone(&self.base);
         let are_all = self.asked_about.len() == self.parts.replaced.len();
-        for message in summary::messages(&self.asked_about, are_all, &self.instructions) {
+        for message in summary::messages(&self.asked_about, are_all, &self.instructions, texts) {
             push_merged(&mut request.messages, message);
         }
         if lacks_thinking(self.asked_about.iter().map(|item| &**item)) {
@@ -296,15 +300,15 @@ impl Compaction {
                 }
                 effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
                 self.base.model = to;
-                self.forget_thinking();
+                self.forget_thinking(&env.settings.texts);
                 self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects)
             }
         }
     }
 
-    /// The model has answered: a summary, or not.
+    /// The model answered: a summary, or not.
     fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut Effects) -> CompactionVerdict {
-        let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Over) else {
+        let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
         self.spent.count(&call, ended);
@@ -312,7 +316,7 @@ impl Compaction {
             Ok(said) => said,
             Err(failure) => return self.fail(failure, effects),
         };
-        let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings.compaction);
+        let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings);
         if let Err(failure) = self.tokens_after(added.tokens(env)) {
             return self.fail(failure, effects);
         }
@@ -336,11 +340,11 @@ impl Compaction {
         failure: AttemptFailure,
         effects: &mut Effects,
     ) -> CompactionVerdict {
-        self.state = CompactionState::Over;
+        self.state = CompactionState::Finished;
         if !reactive::is_too_long(&failure) {
             return self.fail(failure, effects);
         }
-        self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request()), failure: failure.clone() });
+        self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request(&env.settings.texts)), failure: failure.clone() });
         // A further try is no further attempt, because it asks something else.
         let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
         if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(failure, effects) }
@@ -349,14 +353,15 @@ impl Compaction {
     /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
     fn shorten(&mut self, env: &Environment, failure: &AttemptFailure) -> bool {
         let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
-        let excess = reactive::excess(failure).map(|excess| excess.in_estimate(asked() + tokens::of_text(summary::PROMPT)));
+        let excess = reactive::excess(failure)
+            .map(|excess| excess.in_estimate(asked() + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))));
         let is_shorter = self.drops < env.settings.compaction.summary_drops && self.leave_out(excess);
         self.drops += u32::from(is_shorter);
         is_shorter
     }
 
     fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
-        let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Over) else {
+        let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
         self.finish(env, &added, said, effects)
@@ -372,9 +377,9 @@ impl Compaction {
     }
 
     /// Another model cannot read what this one thought.
-    fn forget_thinking(&mut self) {
+    fn forget_thinking(&mut self, texts: &ModelTexts) {
         for item in &mut self.asked_about {
-            let stripped = summary::without_thinking(&item.message);
+            let stripped = summary::without_thinking(&item.message, texts);
             if let Some(message) = stripped {
                 *item = Arc::new(ConversationItem { message: Arc::new(message), lacks_thinking: true, ..ConversationItem::clone(item) });
             }
@@ -387,12 +392,12 @@ impl Compaction {
         if added < replaced {
             return Ok(context - replaced + added);
         }
-        Err(AttemptFailure::new("summary_not_smaller", &format!("{added} tokens would take the place of {replaced}")))
+        Err(AttemptFailure::new("summary_not_smaller", &format!("{added} tokens would replace {replaced}")))
     }
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.
     fn finish(&mut self, env: &Environment, added: &SummaryItems, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
-        self.state = CompactionState::Over;
+        self.state = CompactionState::Finished;
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
         let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
             Ok(tokens_after) => tokens_after,
@@ -412,9 +417,9 @@ impl Compaction {
         let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
         let (tokens_before, tokens_after) = tokens;
         effects.push(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept }));
-        tell(&added.summary, "summary", effects);
+        emit_item(&added.summary, "summary", effects);
         if let Some(attachments) = &added.attachments {
-            tell(attachments, "attachments", effects);
+            emit_item(attachments, "attachments", effects);
         }
         for (hook, text) in &said.contexts {
             effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
@@ -423,7 +428,7 @@ impl Compaction {
     }
 
     fn fail(&mut self, failure: AttemptFailure, effects: &mut Effects) -> CompactionVerdict {
-        self.state = CompactionState::Over;
+        self.state = CompactionState::Finished;
         let spent = core::mem::take(&mut self.spent);
         CompactionVerdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
     }
@@ -436,7 +441,7 @@ impl Compaction {
     }
 }
 
-/// What hooks are told of a compaction.
+/// The input of hooks for a compaction.
 #[derive(serde::Serialize)]
 struct CompactionBriefing<'a> {
     trigger: &'static str,
@@ -444,7 +449,7 @@ struct CompactionBriefing<'a> {
     summary: Option<&'a str>,
 }
 
-/// What concerns the call; anything else finds nobody.
+/// Inputs of the call; other inputs are dropped.
 fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
     match input {
         Input::Head { id, status, headers } if call.id() == *id => call.on_head(env, now, *status, headers, effects),
@@ -467,7 +472,7 @@ fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mu
 }
 
 /// C-5: what stands in the conversation now is emitted, too.
-fn tell(item: &ConversationItem, why: &str, effects: &mut Effects) {
+fn emit_item(item: &ConversationItem, why: &str, effects: &mut Effects) {
     let texts = item.message.content.iter().filter_map(|block| match block.kind() {
         BlockKind::Text(text) => Some(&**text),
         _ => None,
@@ -485,7 +490,7 @@ fn failed(
 ) -> FailedCompaction {
     note(cause.level(), false, &failure.summary(), (sizes.context, sizes.context), effects);
     if cause.trigger != CompactTrigger::Manual {
-        // Whoever asked for it gets the failure as an error.
+        // The user who asked for it gets the failure as an error.
         let text = format!("the conversation was not summarised: {}", failure.summary());
         effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
     }

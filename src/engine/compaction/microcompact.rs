@@ -9,6 +9,7 @@ use alloc::collections::BTreeMap;
 
 use crate::engine::conversation::Conversation;
 use crate::engine::settings::ToolDefinition;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
@@ -18,9 +19,6 @@ use crate::wire::tokens;
 
 /// The tools whose results can be had again.
 const CLEARABLE: [&str; 8] = ["Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Edit", "Write"];
-
-/// What stands in an old result's place.
-const PLACEHOLDER: &str = "[This old result was cleared to save space.]";
 
 /// The member of a request that edits of its context stand in.
 const MEMBER: &str = "context_management";
@@ -38,14 +36,14 @@ pub(super) struct OldResult {
     pub(super) saves: u64,
 }
 
-/// What the API is told to clear, and what is known of it.
+/// The results that the API should clear, and its reports about them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CacheEdit {
     /// The member's value, always the same: what changes breaks the cache.
     json: Json,
     /// The results that it clears.
     cleared: Vec<ClearedResults>,
-    /// What the API said last that it left out.
+    /// The last report of the API on cleared tokens.
     said: u64,
 }
 
@@ -53,13 +51,13 @@ pub(crate) struct CacheEdit {
 struct ClearedResults {
     tool_use_id: Arc<str>,
     tokens: u64,
-    /// Whether the API has said since that it left something out.
+    /// Whether the API has reported cleared tokens since.
     is_confirmed: bool,
 }
 
 /// The results that are old: all but the newest `keep` of tools that read, unless clearing them saves nothing. Those that requests no longer
 /// see are not looked at (C-3: the store keeps the originals).
-pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<OldResult> {
+pub(super) fn old_results(conversation: &Conversation, keep: u32, texts: &ModelTexts) -> Vec<OldResult> {
     let mut tools: BTreeMap<&str, &str> = BTreeMap::new();
     let mut results = Vec::new();
     for (index, item) in conversation.items().iter().enumerate() {
@@ -77,7 +75,7 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<OldResu
         }
     }
     results.truncate(results.len().saturating_sub(keep as usize));
-    let placeholder = tokens::of_text(PLACEHOLDER);
+    let placeholder = tokens::tokens_of_text(texts.template(TextName::ClearedResult));
     let old = results.into_iter().map(|(item, block, tool_use_id, result)| {
         let saves = tokens::block(result).saturating_sub(placeholder);
         OldResult { tool_use_id: tool_use_id.clone(), item, block, saves }
@@ -86,21 +84,16 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<OldResu
 }
 
 /// Puts the placeholder into each of these results. What else a result says (that it is an error) stays.
-pub(super) fn clear(conversation: &mut Conversation, old: &[OldResult]) {
+pub(super) fn clear(conversation: &mut Conversation, old: &[OldResult], texts: &ModelTexts) {
     for old in old {
         let mut message = Message::clone(&conversation.items()[old.item].message);
-        message.content[old.block] = cleared(&message.content[old.block]);
+        message.content[old.block] = cleared(&message.content[old.block], texts);
         conversation.replace_message(old.item, message);
     }
 }
 
-/// Whether a result is only a placeholder.
-pub(super) fn is_cleared(content: &str) -> bool {
-    content == PLACEHOLDER
-}
-
-fn cleared(result: &Block) -> Block {
-    let content = Json::from_value(PLACEHOLDER).to_string();
+fn cleared(result: &Block, texts: &ModelTexts) -> Block {
+    let content = Json::from_value(texts.template(TextName::ClearedResult)).to_string();
     match RawObject::parse(result.json().as_str()) {
         Ok(members) => Block::from(Json::trusted(members.with(&[("content", content)]))),
         Err(_) => result.clone(),
@@ -130,7 +123,7 @@ impl CacheEdit {
     }
 
     /// The API has said how many tokens it left out of a request, which counts all that was cleared so far. Gives the results that it
-    /// had not spoken of, and by how much the figure grew; nothing when there are none.
+    /// had not spoken of, and by how much the figure grew; nothing without such results.
     pub(super) fn on_applied(&mut self, tokens: u64) -> Option<(Vec<Arc<str>>, u64)> {
         let new = self.cleared.iter_mut().filter(|cleared| !cleared.is_confirmed);
         let ids: Vec<Arc<str>> = new
@@ -158,7 +151,7 @@ impl CacheEdit {
     }
 }
 
-/// Whether requests carry an edit of somebody else's, beside which there is no place for ours.
+/// Whether requests carry another edit already, so that ours cannot be added.
 pub(super) fn is_taken(request_extra: &Json) -> bool {
     RawObject::parse(request_extra.as_str()).is_ok_and(|extra| extra.get(MEMBER).is_some())
 }
@@ -193,18 +186,18 @@ mod tests {
     #[test]
     fn c_2_all_but_the_newest_results_of_tools_that_read_are_old() {
         let conversation = long(items("p a+2 r a+1 r"));
-        assert_eq!(ids(&old_results(&conversation, 5)), [] as [&str; 0]);
-        assert_eq!(ids(&old_results(&conversation, 1)), ["toolu_1_0", "toolu_1_1"]);
-        assert_eq!(ids(&old_results(&conversation, 0)).len(), 3);
+        assert_eq!(ids(&old_results(&conversation, 5, &ModelTexts::default())), [] as [&str; 0]);
+        assert_eq!(ids(&old_results(&conversation, 1, &ModelTexts::default())), ["toolu_1_0", "toolu_1_1"]);
+        assert_eq!(ids(&old_results(&conversation, 0, &ModelTexts::default())).len(), 3);
         let short = Conversation::from_items(items("p a+2 r a+1 r"));
-        assert_eq!(old_results(&short, 0), [], "a placeholder that is as long saves nothing");
+        assert_eq!(old_results(&short, 0, &ModelTexts::default()), [], "a placeholder that is as long saves nothing");
     }
 
     #[test]
     fn c_2_what_requests_leave_out_is_neither_cleared_nor_counted() {
         let mut conversation = long(items("p a+1 r a+1 r a+1 r"));
         conversation.hide(&[5, 6]);
-        assert_eq!(ids(&old_results(&conversation, 1)), ["toolu_1_0"], "the newest that is seen stays");
+        assert_eq!(ids(&old_results(&conversation, 1, &ModelTexts::default())), ["toolu_1_0"], "the newest that is seen stays");
     }
 
     #[test]
@@ -214,19 +207,20 @@ mod tests {
         let other = r#"{"type":"tool_use","id":"toolu_1_1","name":"Ask","input":{}}"#;
         message.content[2] = Block::from(Json::trusted(other));
         conversation.replace_message(1, message);
-        assert_eq!(old_results(&conversation, 1), [], "the only result of a tool that reads is the newest");
-        assert_eq!(ids(&old_results(&conversation, 0)), ["toolu_1_0"]);
+        assert_eq!(old_results(&conversation, 1, &ModelTexts::default()), [], "the only result of a tool that reads is the newest");
+        assert_eq!(ids(&old_results(&conversation, 0, &ModelTexts::default())), ["toolu_1_0"]);
     }
 
     #[test]
     fn c_2_locally_the_content_is_replaced_and_the_rest_stays() {
         let mut conversation = long(items("p a+1 r"));
-        let old = old_results(&conversation, 0);
-        clear(&mut conversation, &old);
+        let old = old_results(&conversation, 0, &ModelTexts::default());
+        clear(&mut conversation, &old, &ModelTexts::default());
         let block = &conversation.items()[2].message.content[0];
-        let expected = format!(r#"{{"type":"tool_result","tool_use_id":"toolu_1_0","content":"{PLACEHOLDER}","is_error":true}}"#);
+        let placeholder = TextName::ClearedResult.ours();
+        let expected = format!(r#"{{"type":"tool_result","tool_use_id":"toolu_1_0","content":"{placeholder}","is_error":true}}"#);
         assert_eq!(block.json().as_str(), expected);
-        assert_eq!(old_results(&conversation, 0), [], "it is cleared once");
+        assert_eq!(old_results(&conversation, 0, &ModelTexts::default()), [], "it is cleared once");
     }
 
     #[test]
@@ -239,8 +233,8 @@ mod tests {
             text.as_str(),
             r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":"tool_uses","value":1},"exclude_tools":["Ask"]}]}}"#
         );
-        let saves = tokens::of_characters(400) - tokens::of_text(PLACEHOLDER);
-        assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_1_0"]);
+        let saves = tokens::tokens_of_characters(400) - tokens::tokens_of_text(TextName::ClearedResult.ours());
+        assert_eq!(ids(&edit.covers(old_results(&conversation, 1, &ModelTexts::default()))), ["toolu_1_0"]);
         assert_eq!(edit.tokens_not_seen(true), saves, "the API has not counted without it yet");
         assert_eq!(edit.on_applied(500), Some((vec!["toolu_1_0".into()], 500)));
         assert_eq!((edit.tokens_not_seen(true), edit.tokens_not_seen(false)), (0, saves));
@@ -248,7 +242,7 @@ mod tests {
         let mut more = items("p a+1 r a+1 r a+1 r");
         conversation.push(ConversationItem::clone(&more.remove(5)));
         conversation.push(ConversationItem::clone(&more.remove(5)));
-        assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_3_0"]);
+        assert_eq!(ids(&edit.covers(old_results(&conversation, 1, &ModelTexts::default()))), ["toolu_3_0"]);
         assert_eq!(edit.on_applied(800), Some((vec!["toolu_3_0".into()], 300)));
         assert_eq!(edit.added_to(Request::new("m", 1)).extra, text);
     }
@@ -257,9 +251,9 @@ mod tests {
         #[test]
         fn c_7_clearing_leaves_every_result_with_its_use(items in conversations(), keep in 0..4_u32) {
             let mut conversation = long(items);
-            let old = old_results(&conversation, keep);
+            let old = old_results(&conversation, keep, &ModelTexts::default());
             let before = conversation.tokens(|| 0);
-            clear(&mut conversation, &old);
+            clear(&mut conversation, &old, &ModelTexts::default());
             prop_assert!(is_paired(&conversation.messages(NeighbourMerging::Joined)));
             prop_assert_eq!(before - conversation.tokens(|| 0), old.iter().map(|old| old.saves).sum::<u64>());
         }

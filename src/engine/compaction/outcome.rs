@@ -1,4 +1,4 @@
-//! What a compaction leaves: a shorter conversation or a failure, and in both cases what it cost.
+//! The outcome of a compaction: a shorter conversation or a failure, and in both cases its cost.
 
 use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
 use crate::engine::contract::RequestId;
@@ -26,7 +26,7 @@ pub(crate) struct SuccessfulCompaction {
 /// A compaction that did not.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FailedCompaction {
-    /// Who had asked for it.
+    /// Its cause.
     pub(crate) trigger: CompactTrigger,
     /// Why it failed.
     pub(crate) failure: AttemptFailure,
@@ -43,18 +43,18 @@ pub(crate) struct CompactionUsage {
     pub(crate) api_time: Micros,
     /// Tokens by model.
     pub(crate) usage: Vec<(Arc<str>, Usage)>,
-    /// What later calls go on from.
+    /// What later calls continue from.
     pub(crate) standing: CallStanding,
     /// What need not be asked again in this prompt.
     pub(crate) refusals: Vec<SummaryRefusal>,
 }
 
-/// A summarising request that was too long itself. It is not made again in the same prompt, whichever level wants the summary. One whose answer was no
-/// use may be: a model may answer otherwise.
+/// A summarising request that was too long itself. It is not made again in the same prompt, whichever level wants the summary. One whose answer was
+/// no use may be: a model may answer otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SummaryRefusal {
     pub(super) request: Box<Request>,
-    /// What the API said.
+    /// The words of the API.
     pub(super) failure: AttemptFailure,
 }
 

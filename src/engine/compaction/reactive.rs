@@ -1,4 +1,4 @@
-//! C-5: how much has to go after the API said too long, and how many of the oldest rounds a call that is too long leaves out.
+//! C-5: how much has to go after a refusal as too long, and how many of the oldest rounds a call that is too long leaves out.
 
 use crate::engine::retry::{AttemptFailure, RetryDecision};
 use crate::wire::error::ContextFigures;
@@ -34,7 +34,7 @@ pub(crate) fn excess(failure: &AttemptFailure) -> Option<TokenExcess> {
 
 /// Whether a call failed because it was too long itself.
 pub(super) fn is_too_long(failure: &AttemptFailure) -> bool {
-    failure.too_much() == Some(RetryDecision::TooLong)
+    failure.too_much() == Some(RetryDecision::PromptTooLong)
 }
 
 /// How many of the oldest rounds are left out, given the tokens of each: as few as make up the excess, or a quarter of them where it is not

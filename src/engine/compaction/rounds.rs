@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A *unit* is what cuts leave whole: an answer with the results of its tool uses, or a message of the user. Answers that follow each other are
-//! one unit, because they are one message of the next request (a paused answer and what it went on with). A *round* is a unit with an answer
+//! one unit, because they are one message of the next request (a paused answer and what it continued with). A *round* is a unit with an answer
 //! and what the user said before it.
 
 use alloc::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(crate) fn units(items: &[Arc<ConversationItem>]) -> Vec<Range<usize>> {
     ends.map(|end| core::mem::replace(&mut start, end)..end).collect()
 }
 
-/// The rounds of a conversation, in order. What the user said last, unanswered, is a round, too.
+/// The rounds of a conversation, in order. The user's last message without an answer is a round, too.
 pub(crate) fn rounds(items: &[Arc<ConversationItem>]) -> Vec<Range<usize>> {
     let mut rounds: Vec<Range<usize>> = Vec::new();
     let mut is_open = false;

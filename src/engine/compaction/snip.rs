@@ -1,7 +1,7 @@
 //! C-1: messages that a marker names are removed from the conversation.
 //!
 //! Only whole units go (C-7). A message whose partner is not marked stays, and stays marked, so that it goes as soon as its partner is named,
-//! too; taking the partner along would remove something that nobody named. The last unit stays, because it is what the next request asks
+//! too; taking the partner along would remove an unmarked message. The last unit stays, because it is what the next request asks
 //! about. So does the prompt before an answer that would otherwise be the first message, or would otherwise have its thinking behind what another
 //! answer said while its tools are open: the API refuses both.
 

@@ -1,4 +1,4 @@
-//! What the model is asked for when it summarises, and what takes the conversation's place (C-4).
+//! The request for a summary, and the items that replace the conversation (C-4).
 //!
 //! ```text
 //!   replaced                      kept          before: what the model summarises, and what stays as it is
@@ -16,24 +16,13 @@ use crate::engine::conversation::host::place_of_the_users;
 use crate::engine::conversation::{ConversationItem, ItemKind};
 use crate::engine::emission::AssistantMessage;
 use crate::engine::retry::AttemptFailure;
-use crate::engine::settings::{CompactionSettings, Environment};
+use crate::engine::settings::{CompactionSettings, Environment, Settings};
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
 use crate::wire::request::{Request, push_merged};
-
-/// What the model is asked, as the last message of the summarising call.
-pub(super) const PROMPT: &str = "Summarise this conversation. Your summary takes its place: whoever goes on from it sees nothing else of what was \
-     said. Keep what the user asked for, and the user's own words where they matter; decisions with their reasons; each file that was read or \
-     changed and what in it counts; errors and what was done about them; what is finished, what is open, and the next step. Answer with the \
-     summary alone, as plain text.";
-
-/// What stands where the oldest rounds were left out.
-const OLDER: &str = "[Older messages are left out here.]";
-
-/// Goes before the summary in the conversation.
-const HEAD: &str = "What was said before is summarised here:";
 
 /// A conversation, divided.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,8 +61,8 @@ fn is_the_users(item: &ConversationItem) -> bool {
 }
 
 /// An item as it is after the compaction: what the API counted for it counted what was before it, too, and holds no more.
-pub(super) fn as_it_goes_on(item: &Arc<ConversationItem>, without_media: bool) -> Arc<ConversationItem> {
-    let stripped = if without_media { media::without_media(&item.message) } else { None };
+pub(super) fn as_it_goes_on(item: &Arc<ConversationItem>, without_media: bool, texts: &ModelTexts) -> Arc<ConversationItem> {
+    let stripped = if without_media { media::without_media(&item.message, texts) } else { None };
     match stripped {
         None if item.usage.is_none() => item.clone(),
         stripped => {
@@ -84,17 +73,22 @@ pub(super) fn as_it_goes_on(item: &Arc<ConversationItem>, without_media: bool) -
 }
 
 /// The messages of the summarising call.
-pub(super) fn messages(asked_about: &[Arc<ConversationItem>], are_all: bool, instructions: &[Arc<str>]) -> Vec<Arc<Message>> {
+pub(super) fn messages(
+    asked_about: &[Arc<ConversationItem>],
+    are_all: bool,
+    instructions: &[Arc<str>],
+    texts: &ModelTexts,
+) -> Vec<Arc<Message>> {
     let mut messages = Vec::new();
     if !are_all {
-        push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(OLDER)])));
+        push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(texts.template(TextName::OlderLeftOut))])));
     }
     let (answered, unanswered) = asked_about.split_at(place_of_the_users(asked_about));
     answered.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
-    let mut prompt = String::from(PROMPT);
+    let mut prompt = String::from(texts.template(TextName::SummaryPrompt));
     for instruction in instructions {
-        prompt.push_str("\n\nMind this in particular: ");
-        prompt.push_str(instruction);
+        prompt.push_str("\n\n");
+        prompt.push_str(&texts.say(TextName::SummaryInstruction, &[("instruction", instruction)]));
     }
     push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(&prompt)])));
     unanswered.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
@@ -118,15 +112,15 @@ pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
     request
 }
 
-/// Thinking is bound to the model that thought it: another model refuses it (Q-19). `None` when there is none. What an answer was
+/// Thinking is bound to the model that thought it: another model refuses it (Q-19). `None` without a next model. What an answer was
 /// nothing but is said to be missing, because the API refuses a message without content.
-pub(super) fn without_thinking(message: &Message) -> Option<Message> {
+pub(super) fn without_thinking(message: &Message, texts: &ModelTexts) -> Option<Message> {
     if !message.content.iter().any(Block::is_thinking) {
         return None;
     }
     let mut content: Vec<Block> = message.content.iter().filter(|block| !block.is_thinking()).cloned().collect();
     if content.is_empty() {
-        content.push(Block::text("[thinking left out]"));
+        content.push(Block::text(texts.template(TextName::ThinkingLeftOut)));
     }
     Some(Message { role: message.role, content })
 }
@@ -177,8 +171,8 @@ pub(super) struct SummaryItems {
 
 impl SummaryItems {
     /// `name` is the answer's that holds the summary; names are made from it.
-    pub(super) fn new(name: &str, summary: &str, parts: &ConversationParts, settings: &CompactionSettings) -> Self {
-        let said = format!("{HEAD}\n\n{summary}");
+    pub(super) fn new(name: &str, summary: &str, parts: &ConversationParts, settings: &Settings) -> Self {
+        let said = format!("{}\n\n{summary}", settings.texts.template(TextName::SummaryHead));
         let summary = ConversationItem::user(format!("{name}.summary"), ItemKind::Summary, vec![Block::text(&said)]);
         let content = attachments::blocks(parts, settings);
         let attached = || Arc::new(ConversationItem::user(format!("{name}.attachments"), ItemKind::Hidden, content.clone()));
@@ -236,13 +230,13 @@ mod tests {
     #[test]
     fn c_9_the_prompt_is_the_last_message_and_ends_in_the_instructions() {
         let all = items("p a+1 r");
-        let asked = messages(&all, true, &["the tests".into()]);
+        let asked = messages(&all, true, &["the tests".into()], &ModelTexts::default());
         let last = asked.last().unwrap();
         assert_eq!(asked.len(), 3, "it merges with the results");
         let Some(BlockKind::Text(text)) = last.content.last().map(Block::kind) else { panic!("{last:?}") };
-        assert!(text.starts_with(PROMPT) && text.ends_with("the tests"), "{text}");
-        let rest = messages(&all[1..], false, &[]);
-        assert_eq!(rest[0].content, [Block::text(OLDER)], "a conversation begins with the user");
+        assert!(text.starts_with(TextName::SummaryPrompt.ours()) && text.ends_with("the tests"), "{text}");
+        let rest = messages(&all[1..], false, &[], &ModelTexts::default());
+        assert_eq!(rest[0].content, [Block::text(TextName::OlderLeftOut.ours())], "a conversation begins with the user");
     }
 
     #[test]
@@ -295,11 +289,13 @@ mod tests {
     #[test]
     fn q_19_another_model_gets_no_thinking() {
         let thinking = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#));
-        let stripped = without_thinking(&Message::assistant(vec![thinking.clone(), Block::text("a")])).unwrap();
+        let stripped = without_thinking(&Message::assistant(vec![thinking.clone(), Block::text("a")]), &ModelTexts::default()).unwrap();
         assert_eq!(stripped.content, [Block::text("a")]);
-        let alone = without_thinking(&Message::assistant(vec![thinking])).unwrap();
+        let alone = without_thinking(&Message::assistant(vec![thinking.clone()]), &ModelTexts::default()).unwrap();
         assert_eq!(alone.content, [Block::text("[thinking left out]")], "the API refuses a message without content");
-        assert_eq!(without_thinking(&stripped), None);
+        let texts = ModelTexts { replaced: [(TextName::ThinkingLeftOut, "[no thought]".into())].into(), ..ModelTexts::default() };
+        assert_eq!(without_thinking(&Message::assistant(vec![thinking.clone()]), &texts).unwrap().content, [Block::text("[no thought]")]);
+        assert_eq!(without_thinking(&stripped, &ModelTexts::default()), None);
     }
 
     proptest! {

@@ -39,7 +39,7 @@ impl CompactionHarness {
         self.start_after(CompactionUsage::default(), cause)
     }
 
-    /// Starts one that goes on from what another has left.
+    /// Starts one that continues from what another has left.
     fn start_after(&mut self, spent: CompactionUsage, cause: CompactionCause) -> Result<Compaction, Box<FailedCompaction>> {
         let frame = RequestFrame::from_environment(&self.env);
         let standing = (spent.standing, spent.refusals);

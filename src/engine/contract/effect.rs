@@ -21,7 +21,7 @@ pub enum Effect {
     Request {
         /// Its name from now on.
         id: RequestId,
-        /// What is sent.
+        /// The request.
         request: Arc<Request>,
     },
     /// The answer no longer matters; nothing more of it need come.
@@ -33,10 +33,10 @@ pub enum Effect {
     StartTool {
         /// Its name from now on.
         run: ToolRun,
-        /// What the model asked for.
+        /// The tool use.
         tool_use: Arc<ToolUse>,
     },
-    /// Tell a running tool to stop; `ToolEnded` still comes when it has.
+    /// Stop a running tool; `ToolEnded` still comes when it has ended.
     StopTool {
         /// Which run.
         run: ToolRun,
@@ -55,14 +55,14 @@ pub enum Effect {
     CheckTool {
         /// Its name from now on.
         run: ToolRun,
-        /// What the model asked for.
+        /// The tool use.
         tool_use: Arc<ToolUse>,
     },
     /// Run a hook; answer with `HookEnded` (T-23, T-26, Q-16, C-4).
     RunHook {
         /// Its name from now on.
         hook: HookRun,
-        /// What it is told.
+        /// Its input.
         input: Arc<HookInput>,
     },
     /// What the hook says no longer matters.
@@ -105,7 +105,7 @@ pub enum Effect {
     Elicit {
         /// Which run the tool is in.
         run: ToolRun,
-        /// What is asked.
+        /// The question.
         message: Arc<str>,
     },
     /// Give a tool's server the answer to what it asked (S-11).
@@ -122,7 +122,7 @@ pub enum Effect {
         /// When.
         at: Time,
     },
-    /// Something for whoever uses the agent: messages, results, stream events.
+    /// Something for consumers: messages, results, stream events.
     Emit(Emission),
     /// Something that only a transcript shows: transitions, tool states, defects.
     Note(Note),
@@ -142,10 +142,10 @@ pub enum Effect {
     StartAgent {
         /// Which run.
         run: ToolRun,
-        /// What the model asked for.
+        /// The tool use.
         tool_use: Arc<ToolUse>,
     },
-    /// What a tool's server asked is no longer asked: the tool was told to stop, or has ended without the answer (S-11).
+    /// Withdraw the question of a tool's server: the tool is stopping, or has ended without the answer (S-11).
     WithdrawElicitation {
         /// Which run it was about.
         run: ToolRun,
@@ -171,9 +171,9 @@ pub enum Terminal {
     AbortedTools,
     /// The context is over the hard limit and nothing is left that could shorten it.
     BlockingLimit,
-    /// A stop hook said not to go on.
+    /// A stop hook ended the turn.
     StopHookPrevented,
-    /// A tool hook said not to go on (T-23, T-26).
+    /// A tool hook ended the turn (T-23, T-26).
     HookStopped,
     /// The turn limit is reached (S-10).
     MaxTurns,

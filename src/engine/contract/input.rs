@@ -20,7 +20,7 @@ pub enum Input {
     Prompt {
         /// Which one, from 1.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// The head of an answer is in.
@@ -57,25 +57,28 @@ pub enum Input {
     ToolProgress {
         /// Which run.
         run: ToolRun,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
+        /// Where it says it, if that is known (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ProgressKind>,
     },
     /// A tool run is over.
     ToolEnded {
         /// Which run.
         run: ToolRun,
-        /// What it gave.
+        /// Its outcome.
         outcome: Arc<ToolOutcome>,
     },
     /// A timer is due.
     Timer(TimerId),
     /// The user aborts (ESC, Ctrl+C, shutdown): everything ends (Q-22, `cancel`).
     Cancel,
-    /// The user submits a message while work goes on (Q-22, `interrupt`). When nothing goes on it is a prompt like any other.
+    /// The user submits a message while work continues (Q-22, `interrupt`). When nothing continues it is a prompt like any other.
     Interrupt {
         /// Its number, should it become a prompt of its own.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// New credentials are there, or not to be had.
@@ -89,14 +92,14 @@ pub enum Input {
     ToolChecked {
         /// Which run.
         run: ToolRun,
-        /// What it says.
+        /// Its content.
         check: ToolCheck,
     },
     /// A hook is over (T-23, T-26, Q-16, C-4).
     HookEnded {
         /// Which hook, run for what.
         hook: HookRun,
-        /// What it said.
+        /// Its text.
         outcome: Arc<HookOutcome>,
     },
     /// The person who was asked has answered (T-24).
@@ -120,7 +123,7 @@ pub enum Input {
         /// For which prompt.
         #[serde(default)]
         prompt: u32,
-        /// What there is, in order.
+        /// The names, in order.
         names: Arc<[Arc<str>]>,
     },
     /// A span of the conversation was summarised in the background (C-3).
@@ -135,7 +138,7 @@ pub enum Input {
     ElicitationAsked {
         /// Which run the tool is in.
         run: ToolRun,
-        /// What is asked.
+        /// The question.
         message: Arc<str>,
     },
     /// The user has answered what such a server asked.
@@ -147,7 +150,7 @@ pub enum Input {
     },
 }
 
-/// What a session looks up before its first request (S-4).
+/// The catalogues that a session looks up before its first request (S-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Catalogue {
@@ -183,13 +186,13 @@ pub struct StagedSummary {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AnswerEnd {
-    /// The body is whole, as far as HTTP can tell.
+    /// The body is whole, as far as HTTP shows.
     Complete,
     /// The connection was cut.
     Reset,
     /// The connection was cut while the request was being sent.
     BrokenPipe,
-    /// Nobody listens there.
+    /// No server listens at this address.
     ConnectRefused,
     /// The host's name is not known.
     Dns,
@@ -201,11 +204,11 @@ pub enum AnswerEnd {
     Timeout,
     /// The event stream could not be framed (an event over the size limit).
     Framing(Arc<str>),
-    /// The connection was closed inside the body, as far as HTTP can tell.
+    /// The connection was closed inside the body, as far as HTTP shows.
     Truncated,
 }
 
-/// What a tool run gave.
+/// The outcome of a tool run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// The result's content: a JSON string or a JSON array of blocks.
@@ -219,9 +222,27 @@ pub struct ToolOutcome {
     /// Why the run aborted itself, if it did: the whole query is aborted for the same reason (T-14).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abort: Option<Arc<str>>,
-    /// What kind of failure an error is, where that is known (T-28).
+    /// The kind of a failure, where it is known (T-28).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
+    /// What it gave in the tool's own form: for consumers, while the model sees the content (T-32).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Json>,
+}
+
+words! {
+    /// Where a tool reports its progress (T-32).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum ProgressKind {
+        /// On its standard output.
+        Stdout = "stdout",
+        /// On its standard error.
+        Stderr = "stderr",
+        /// In a message of its own.
+        Message = "message",
+    }
 }
 
 /// Why a tool use failed (T-28). The first four are a tool's own to say, the others are the engine's.
@@ -282,7 +303,7 @@ impl FailureCause {
 impl ToolOutcome {
     /// An outcome with this text.
     pub fn text(text: &str) -> Self {
-        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None }
+        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None, structured: None }
     }
 
     /// An error with this text.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::prelude::*;
 
-/// Who an input is for and an effect is from: the root agent, or a child named by the tool use that made it.
+/// The agent of an input or an effect: the root, or a child named by the tool use that made it.
 ///
 /// Requests, tool runs and timers are named within their agent, so what answers an effect goes to the agent that it came from. A tool use that
 /// makes several agents has a number for each behind its id (`toolu_1.2`).

@@ -1,4 +1,4 @@
-//! What the API counted of a conversation, corrected by what was taken out of it since (C-1, C-4).
+//! The API's token count of a conversation, less the parts that were removed since (C-1, C-4).
 
 use super::ConversationItem;
 use crate::prelude::*;

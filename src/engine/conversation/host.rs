@@ -25,7 +25,7 @@ fn each_result(messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
     messages.push(if alone.is_empty() { message } else { Arc::new(Message::user(last.to_vec())) });
 }
 
-/// Where words of the user's go behind these: before system messages of this session that nobody has answered, because the API takes none that
+/// Where words of the user's go behind these: before system messages of this session without an answer, because the API takes none that
 /// they follow. Messages from an earlier session stay where they were.
 pub(crate) fn place_of_the_users(items: &[Arc<ConversationItem>]) -> usize {
     let gives_way = |item: &&Arc<ConversationItem>| item.message.role == Role::System && item.kind == ItemKind::Hidden;

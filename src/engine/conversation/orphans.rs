@@ -2,11 +2,9 @@
 
 use super::{Conversation, ConversationItem, ItemKind};
 use crate::engine::contract::ToolOutcome;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message, ToolUse};
-
-/// What the model is told of a tool use about which nothing is known.
-const FORGOTTEN: &str = "The session ended before the result of this tool use was recorded. It may or may not have run.";
 
 /// A tool use that nothing answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,9 +36,9 @@ impl Conversation {
         orphans
     }
 
-    /// Answers every orphan, with its result where there is one; `attached` comes behind the results of the last. A `reply` is put between results of
-    /// which nothing is known and the prompt, which would be in one turn with them.
-    pub(crate) fn answer_orphans(&mut self, results: &[Block], mut attached: Vec<Block>, reply: Option<&str>) {
+    /// Answers every orphan, with its result where there is one, else with what `texts` say of one that nothing is known of; `attached` comes behind
+    /// the results of the last. A `reply` is put between results of which nothing is known and the prompt, which would be in one turn with them.
+    pub(crate) fn answer_orphans(&mut self, results: &[Block], mut attached: Vec<Block>, reply: Option<&str>, texts: &ModelTexts) {
         let orphans = self.orphans();
         if let Some(reply) = reply.filter(|_| self.ends_in_the_unknown(&orphans, results)) {
             self.push_reply(reply);
@@ -50,7 +48,8 @@ impl Conversation {
         for name in names.into_iter().rev() {
             let of_item = orphans.iter().filter(|orphan| orphan.item == name);
             let result = |orphan: &OrphanedToolUse| results.iter().find(|block| answers(block, &orphan.tool_use.id)).cloned();
-            let mut content: Vec<Block> = of_item.map(|orphan| result(orphan).unwrap_or_else(|| forgotten(&orphan.tool_use.id))).collect();
+            let mut content: Vec<Block> =
+                of_item.map(|orphan| result(orphan).unwrap_or_else(|| forgotten(&orphan.tool_use.id, texts))).collect();
             let Some(index) = self.position(&name) else { continue };
             content.append(&mut attached);
             // Between the two: in a request it is one message with what the user says next, and its results come first there (N-7).
@@ -79,8 +78,8 @@ fn answers(block: &Block, id: &str) -> bool {
     matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if **tool_use_id == *id)
 }
 
-fn forgotten(id: &Arc<str>) -> Block {
-    Block::tool_result(id, &ToolOutcome::error(FORGOTTEN).content, true)
+fn forgotten(id: &Arc<str>, texts: &ModelTexts) -> Block {
+    Block::tool_result(id, &ToolOutcome::error(texts.template(TextName::ResultUnknown)).content, true)
 }
 
 #[cfg(test)]
@@ -114,7 +113,7 @@ mod tests {
         ]);
         let ids = |conversation: &Conversation| conversation.orphans().iter().map(|of| of.tool_use.id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids(&conversation), ["a", "c", "d"]);
-        conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")], Some("so"));
+        conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")], Some("so"), &ModelTexts::default());
         let messages = conversation.messages(NeighbourMerging::Joined);
         let middle: Vec<_> = messages[2].content.iter().map(|block| block.json().to_string()).collect();
         assert!(middle[0].contains(r#""a""#) && middle[0].contains("ended before"), "{middle:?}");
@@ -126,7 +125,7 @@ mod tests {
     fn s_3_a_conversation_without_orphans_stays_as_it_is() {
         let before = conversation(vec![Message::assistant(vec![tool_use("a")]), Message::user(vec![result("a", "x")])]);
         let mut after = before.clone();
-        after.answer_orphans(&[], Vec::new(), Some("so"));
+        after.answer_orphans(&[], Vec::new(), Some("so"), &ModelTexts::default());
         assert_eq!(after, before);
     }
 }

@@ -1,11 +1,11 @@
 //! Thinking that is taken out of answers when another model takes over, and what follows from that for requests (Q-19).
 //!
 //! ```text
-//!   user   assistant(thinking, use A)   user(result A)     the model that thought goes on from here
+//!   user   assistant(thinking, use A)   user(result A)     the model that thought continues from here
 //!   user   assistant(use A)             user(result A)     another model: with a thinking budget the API refuses it
 //! ```
 //!
-//! The API wants the answer whose tools are answered last to begin with thinking where thinking has a budget. So a request that goes on from an
+//! The API wants the answer whose tools are answered last to begin with thinking where thinking has a budget. So a request that continues from an
 //! answer without its thinking asks for none, until those tools are done with: the answers in between have none either.
 
 use super::{Conversation, ConversationItem};
@@ -85,7 +85,7 @@ mod tests {
             ("hi think result strip then", true),
             ("hi think result strip think result", false),
             ("hi think result strip use result", true), // it was not asked for
-            ("hi think result use result", false),      // the model did not think: that is not ours to mend
+            ("hi think result use result", false),      // the model did not think: that stays as it is
             ("hi think result strip use result bye", true),
             ("hi think result strip say bye use result", false),
             ("hi use result strip", false),

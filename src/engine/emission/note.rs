@@ -1,4 +1,4 @@
-//! What only a transcript shows: transitions, states of tools, steps, defects.
+//! Notes that only a transcript shows: transitions, states of tools, steps, defects.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::wire::usage::Usage;
 pub enum Note {
     /// A phase of the session began (S-1 to S-8).
     Phase(SessionPhase),
-    /// The query loop goes on, and why.
+    /// The query loop continues, and why.
     Transition(Transition),
     /// An attempt at a request is over.
     Attempt(Box<AttemptReport>),
@@ -65,7 +65,7 @@ pub enum Note {
     Discarded {
         /// The attempt.
         id: RequestId,
-        /// The runs that were told to stop and have not yet.
+        /// The runs that are stopping.
         running: Vec<ToolRun>,
     },
     /// The same where some of them go on, because nobody tells them to stop. No other tool waits for them.
@@ -82,7 +82,7 @@ pub enum Note {
         /// The run before it.
         earlier: ToolRun,
     },
-    /// Something is wrong with an answer or a tool, and the engine went on.
+    /// Something is wrong with an answer or a tool, and the engine continued.
     Defect {
         /// The request or the answer it is about.
         id: RequestId,
@@ -138,7 +138,7 @@ pub enum Transition {
     ReactiveCompactRetry,
     /// The output limit was hit at the default cap: the same again with the raised cap.
     MaxOutputTokensEscalate,
-    /// The output limit was hit again: the model is asked to go on.
+    /// The output limit was hit again: the model is asked to continue.
     MaxOutputTokensRecovery,
     /// A stop hook objected.
     StopHookBlocking,
@@ -193,7 +193,7 @@ pub enum ToolState {
     Completed,
     /// Its result is emitted.
     Yielded,
-    /// It was told to stop and has not yet (T-15a).
+    /// It was asked to stop and still runs (T-15a).
     Stopping,
 }
 
@@ -272,7 +272,7 @@ pub enum CompactionLevel {
     Collapse,
     /// All is summarised before a request (C-4, C-9).
     Auto,
-    /// All is summarised after the API said too long (C-5).
+    /// All is summarised after the API refused the prompt as too long (C-5).
     Reactive,
 }
 

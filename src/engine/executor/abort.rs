@@ -1,9 +1,10 @@
-//! Why a tool use is aborted, and what the model is told (T-12 to T-16): pure functions.
+//! Why a tool use is aborted, and the text for the model (T-12 to T-16): pure functions.
 //!
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
 use crate::engine::contract::{FailureCause, ToolOutcome};
 use crate::engine::settings::{InterruptBehaviour, QueuedBlockPolicy, Settings, SiblingAbort};
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -16,7 +17,7 @@ pub(crate) enum AbortKind {
     Interrupt,
     /// The money is spent (S-10): everything ends.
     Budget,
-    /// Nobody waits any more for the result of this agent (B-8): everything ends, and the user has said nothing.
+    /// The result of this agent is no longer needed (B-8): everything ends, without an action of the user.
     Unneeded,
 }
 
@@ -50,11 +51,12 @@ pub(crate) enum AbortReason {
     UserInterrupted,
     /// The money is spent.
     BudgetSpent,
-    /// Nobody waits any more for the result of this agent.
+    /// The result of this agent is no longer needed.
     AgentUnneeded,
 }
 
-/// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on that.
+/// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on
+/// that.
 pub(crate) fn why(aborts: &AbortScopes, is_under_way: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
     match (aborts.discarded, &aborts.sibling, aborts.query) {
         (true, ..) => Some(AbortReason::StreamingFallback),
@@ -81,18 +83,14 @@ pub(crate) fn fails_siblings(outcome: &ToolOutcome, settings: &Settings) -> bool
 }
 
 impl AbortReason {
-    /// The fixed text of the synthetic result (T-16).
-    pub(crate) fn text(&self) -> String {
+    /// The text of the synthetic result (T-16).
+    pub(crate) fn text(&self, texts: &ModelTexts) -> String {
         match self {
-            Self::StreamingFallback => {
-                String::from("Tool execution discarded: the answer that asked for it was lost before it was complete.")
-            }
-            Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
-            Self::BudgetSpent => String::from("Tool execution stopped: the budget of this session is used up."),
-            Self::AgentUnneeded => String::from("Tool execution stopped: nobody waits for the result of this agent any more."),
-            Self::UserInterrupted => {
-                String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
-            }
+            Self::StreamingFallback => texts.say(TextName::Discarded, &[]),
+            Self::SiblingError(failed) => texts.say(TextName::SiblingFailed, &[("call", failed)]),
+            Self::BudgetSpent => texts.say(TextName::BudgetSpent, &[]),
+            Self::AgentUnneeded => texts.say(TextName::AgentUnneeded, &[]),
+            Self::UserInterrupted => texts.say(TextName::UserRejected, &[]),
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum AdmissionSlot {
     /// Runs.
     Executing,
     /// Neither waits nor runs any more.
-    Over,
+    Finished,
 }
 
 /// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
@@ -104,7 +104,7 @@ mod tests {
                 'w' => (ConcurrencyClass::Exclusive, AdmissionSlot::Queued),
                 'R' => (ConcurrencyClass::Safe, AdmissionSlot::Executing),
                 'W' => (ConcurrencyClass::Exclusive, AdmissionSlot::Executing),
-                _ => (ConcurrencyClass::Safe, AdmissionSlot::Over),
+                _ => (ConcurrencyClass::Safe, AdmissionSlot::Finished),
             })
             .collect();
         admit(&entries, cap)
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn t_5_a_safe_entry_that_may_not_start_is_passed_over() {
-        // The scan goes on past the second one, and stops at the exclusive one.
+        // The scan continues past the second one, and stops at the exclusive one.
         assert_eq!(starts("Rrwr", Some(1)), [] as [usize; 0]);
         assert_eq!(starts("Wrr", None), [] as [usize; 0]);
         assert_eq!(starts(".rw", Some(1)), [1], "the scan stops at the exclusive one after starting the safe one");

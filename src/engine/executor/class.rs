@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The class is decided once, with the input that the model wrote. A hook or a person who changes the input later does not change the class.
-//! A command that is not understood is exclusive. Whoever runs it alone loses time, and whoever runs it beside others may lose work.
+//! A command that is not understood is exclusive. To run it alone costs time; to run it beside others may cost work.
 
 use alloc::collections::BTreeMap;
 

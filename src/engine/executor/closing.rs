@@ -1,4 +1,4 @@
-//! What an owner does with an executor whose answer does not count any more, or whose turn is over (Q-19, Q-20, T-19).
+//! The end of an executor whose answer was discarded, or whose turn is over (Q-19, Q-20, T-19).
 
 use super::admission::ConcurrencyClass;
 use super::entry::ToolEntry;
@@ -55,7 +55,7 @@ impl Executor {
         emitted.map(|entry| entry.result_name())
     }
 
-    /// Runs of a discarded attempt that were told to stop and have not yet.
+    /// Runs of a discarded attempt that are stopping.
     pub(crate) fn ghost_runs(&self) -> Vec<ToolRun> {
         self.ghosts.iter().map(|ghost| ghost.run).collect()
     }

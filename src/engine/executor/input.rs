@@ -1,15 +1,16 @@
-//! What is wrong with a tool use's input before anything else is asked (T-21, N-3), worded for a model.
+//! Problems of a tool use's input, found before all other steps (T-21, N-3), worded for a model.
 
 use crate::engine::contract::{FailureCause, ToolOutcome};
 use crate::engine::schema;
 use crate::engine::settings::Environment;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::ToolInput;
 
 /// Why an input cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum InputProblem {
-    /// It is no JSON object.
+    /// It is not JSON object.
     NotJson(Arc<str>),
     /// It does not fit the tool's schema: the list of problems.
     Misfit(Arc<str>),
@@ -30,31 +31,55 @@ impl InputProblem {
         }
     }
 
-    /// The answer to a model that wrote it.
-    pub(super) fn answer(&self, tool: &str) -> ToolOutcome {
+    /// The answer to the model. Where somebody else wrote the input, to call the tool again in the same way would not help.
+    pub(super) fn answer(&self, tool: &str, author: InputAuthor, texts: &ModelTexts) -> ToolOutcome {
+        let (json, fit) = match author {
+            InputAuthor::Model => (TextName::InvalidJson, TextName::InvalidInput),
+            InputAuthor::Hook => (TextName::HookInvalidJson, TextName::HookInvalidInput),
+            InputAuthor::User => (TextName::UserInvalidJson, TextName::UserInvalidInput),
+        };
         error(&match self {
-            Self::NotJson(problem) => {
-                format!("The input of {tool} is not valid JSON: {problem}. Call the tool again with a complete JSON object.")
-            }
-            Self::Misfit(list) => {
-                format!("The input of {tool} does not fit its schema:\n{list}\nCall the tool again with an input that fits.")
-            }
-        })
-    }
-
-    /// The answer when `who` wrote it in place of the model: to call the tool again in the same way would not help.
-    pub(super) fn answer_to_change(&self, tool: &str, who: &str) -> ToolOutcome {
-        error(&match self {
-            Self::NotJson(problem) => {
-                format!("{who} changed the input of {tool} to what is not valid JSON, so it was not called: {problem}.")
-            }
-            Self::Misfit(list) => {
-                format!("{who} changed the input of {tool} to one that does not fit its schema, so it was not called:\n{list}")
-            }
+            Self::NotJson(problem) => texts.say(json, &[("tool", tool), ("problem", problem)]),
+            Self::Misfit(problems) => texts.say(fit, &[("tool", tool), ("problems", problems)]),
         })
     }
 }
 
+/// Who wrote an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InputAuthor {
+    Model,
+    /// A hook, in place of the model's (T-23).
+    Hook,
+    /// A person who was asked (T-24).
+    User,
+}
+
 fn error(text: &str) -> ToolOutcome {
     ToolOutcome { cause: Some(FailureCause::InvalidInput), ..ToolOutcome::error(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t_31_each_author_of_an_input_has_texts_of_its_own() {
+        use InputAuthor::{Hook, Model, User};
+        let problems = [InputProblem::NotJson("bad".into()), InputProblem::Misfit("- a".into())];
+        let names = [
+            (Model, [TextName::InvalidJson, TextName::InvalidInput]),
+            (Hook, [TextName::HookInvalidJson, TextName::HookInvalidInput]),
+            (User, [TextName::UserInvalidJson, TextName::UserInvalidInput]),
+        ];
+        for (author, names) in names {
+            for (problem, name) in problems.iter().zip(names) {
+                let text = format!("{}: {{tool}} {{problem}}{{problems}}", name.key());
+                let texts = ModelTexts { replaced: [(name, text.into())].into(), ..ModelTexts::default() };
+                let detail = if matches!(problem, InputProblem::NotJson(_)) { "bad" } else { "- a" };
+                let expected = format!("{}: Read {detail}", name.key());
+                assert_eq!(problem.answer("Read", author, &texts).content.to_value(), expected, "{author:?}");
+            }
+        }
+    }
 }

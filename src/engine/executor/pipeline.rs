@@ -1,4 +1,4 @@
-//! What one tool use goes through from its start to its result (T-21 to T-30).
+//! The steps of one tool use from its start to its result (T-21 to T-30).
 //!
 //! ```text
 //!   start ─ validate ─> Checking ─> PreHooks ─ permission ─> Asking ─> Calling ─> PostHooks ─ map ─> Storing ─> Done
@@ -13,7 +13,7 @@ pub(crate) mod diagram;
 pub(super) mod elicitation;
 mod words;
 
-use super::input::InputProblem;
+use super::input::{InputAuthor, InputProblem};
 use super::result;
 use crate::engine::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::engine::emission::{Emission, Note, PermissionDenial, PipelineStep};
@@ -23,6 +23,7 @@ use crate::engine::permission::context::PermissionContext;
 use crate::engine::permission::decide::{PermissionDecision, PermissionQuestion, decide};
 use crate::engine::permission::{PermissionAnswer, ToolCheck};
 use crate::engine::settings::{Environment, ToolDefinition};
+use crate::engine::texts::TextName;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
@@ -71,12 +72,12 @@ enum PipelineState {
     Storing { outcome: Arc<ToolOutcome>, characters: u64 },
 }
 
-/// What hooks said of a tool use that concerns the whole turn.
+/// Decisions of hooks about a tool use that concern the whole turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TurnHookOutcome {
     /// What the model should know.
     pub(super) contexts: Vec<Arc<str>>,
-    /// Why the turn should not go on.
+    /// Why the turn should end.
     pub(super) stop: Option<Arc<str>>,
 }
 
@@ -93,7 +94,7 @@ pub(super) enum PipelineVerdict {
 /// The end of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PipelineEnd {
-    /// What the model is told.
+    /// The text for the model.
     pub(super) outcome: Arc<ToolOutcome>,
     /// If it was not permitted.
     pub(super) denial: Option<PermissionDenial>,
@@ -105,7 +106,7 @@ pub(super) struct PipelineEnd {
 pub(super) enum PipelineHalt {
     /// Nothing runs any more.
     AtOnce,
-    /// The tool runs, and was told to stop.
+    /// The tool runs, and is stopping.
     Stopping,
     /// The tool had ended: what it did is done, and its result stands.
     Ended(PipelineEnd),
@@ -172,7 +173,7 @@ impl Pipeline {
         }
     }
 
-    /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
+    /// Ends what is under way: hooks are stopped, a question is withdrawn, a running tool is stopped (T-30).
     pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> PipelineHalt {
         let halt = match &self.step {
             PipelineState::Starting | PipelineState::Deciding | PipelineState::Checking => PipelineHalt::AtOnce,
@@ -250,15 +251,17 @@ impl Pipeline {
                 if let Some(input) = &verdict.updated_input
                     && let Err(problem) = self.change_input(scope.env, input)
                 {
-                    return failed(problem.answer_to_change(&self.tool_use.name, "A hook"));
+                    return failed(problem.answer(&self.tool_use.name, InputAuthor::Hook, &scope.env.settings.texts));
                 }
-                let reasons = words::reasons(&verdict.reasons);
+                let reasons = words::reasons(verdict.decision, &verdict.reasons);
                 self.reach_permission(scope, verdict.decision.map(|decision| (decision, &*reasons)), &check)
             }
             PipelineState::PostHooks { outcome, .. } => {
                 // It is too late to prevent anything: the model is told of the objection.
                 if verdict.decision == Some(PermissionWord::Deny) {
-                    heard.contexts.extend(verdict.reasons.iter().map(|reason| format!("A hook objects: {reason}").into()));
+                    let texts = &scope.env.settings.texts;
+                    let objection = |reason: &Arc<str>| texts.say(TextName::HookObjection, &[("reason", reason)]).into();
+                    heard.contexts.extend(verdict.reasons.iter().map(objection));
                 }
                 self.reach_map(scope, &outcome)
             }
@@ -275,7 +278,7 @@ impl Pipeline {
     ) -> PipelineVerdict {
         let is_forbidden = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
         if let Some(answer) = self.answered.take().filter(|_| !is_forbidden) {
-            return self.heed(scope, &answer); // S-3: nobody is asked again
+            return self.on_permission_answer(scope, &answer); // S-3: nobody is asked again
         }
         let settings = scope.env.settings.permissions.as_ref();
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
@@ -284,15 +287,25 @@ impl Pipeline {
         self.step = PipelineState::Deciding;
         let input = self.input();
         match decide(
-            PermissionQuestion { tool, input: &input, hooks, check, cwd: &scope.env.settings.session.cwd },
+            PermissionQuestion {
+                tool,
+                input: &input,
+                hooks,
+                check,
+                cwd: &scope.env.settings.session.cwd,
+                texts: &scope.env.settings.texts,
+            },
             settings,
             scope.permissions,
         ) {
             PermissionDecision::Allow => self.reach_call(scope),
             PermissionDecision::Deny { reason } => {
                 let by_hook = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
-                let cause = if by_hook { FailureCause::Hook } else { FailureCause::Refused };
-                self.denied(cause, &words::denied(&self.tool_use.name, by_hook, &reason), None)
+                let (name, texts) = (&self.tool_use.name, &scope.env.settings.texts);
+                match by_hook {
+                    true => self.denied(FailureCause::Hook, &words::denied_by_hook(texts, name, &reason), None),
+                    false => self.denied(FailureCause::Refused, &words::not_permitted(texts, name, &reason), None),
+                }
             }
             PermissionDecision::Ask { reason, suggestions } => {
                 self.enter(scope, PipelineStep::Ask, PipelineState::Asking);
@@ -305,23 +318,23 @@ impl Pipeline {
 
     fn on_answered(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         self.leave(scope, PipelineStep::Ask);
-        self.heed(scope, answer)
+        self.on_permission_answer(scope, answer)
     }
 
-    fn heed(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
-        let name = &self.tool_use.name;
+    fn on_permission_answer(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
+        let (name, texts) = (&self.tool_use.name.clone(), &scope.env.settings.texts);
         match answer {
             PermissionAnswer::Allow { updated_input, rules } => {
                 rules.iter().for_each(|rule| scope.permissions.allow(rule));
                 match updated_input.as_ref().map(|input| self.change_input(scope.env, input)) {
-                    Some(Err(problem)) => failed(problem.answer_to_change(&self.tool_use.name, "The user")),
+                    Some(Err(problem)) => failed(problem.answer(name, InputAuthor::User, texts)),
                     _ => self.reach_call(scope),
                 }
             }
-            PermissionAnswer::Refuse { reason } => self.denied(FailureCause::Refused, &words::refused(name, reason), None),
+            PermissionAnswer::Refuse { reason } => self.denied(FailureCause::Refused, &words::refused(texts, name, reason), None),
             PermissionAnswer::RefuseAndAbort { reason } => {
                 let why = if reason.is_empty() { Arc::from("the user refused") } else { reason.clone() };
-                self.denied(FailureCause::Refused, &words::refused(name, reason), Some(why))
+                self.denied(FailureCause::Refused, &words::refused(texts, name, reason), Some(why))
             }
         }
     }
@@ -332,16 +345,19 @@ impl Pipeline {
         PipelineVerdict::Running
     }
 
-    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: nobody is asked any more.
+    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: no hook is asked any more.
     fn on_ended(&mut self, scope: &mut PipelineScope<'_>, outcome: &Arc<ToolOutcome>) -> PipelineVerdict {
-        let outcome =
-            if outcome.content.as_str() == "null" { Arc::new(words::nothing(&self.tool_use.name, outcome)) } else { outcome.clone() };
+        let texts = &scope.env.settings.texts;
+        let outcome = match outcome.content.as_str() {
+            "null" => Arc::new(words::nothing(texts, &self.tool_use.name, outcome)),
+            _ => outcome.clone(),
+        };
         if let Some(reason) = &outcome.abort {
             let PipelineEnd { outcome, denial } = self.unstored(scope.env, &outcome);
-            return PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(words::with_reason(&outcome, reason)), denial });
+            return PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(words::with_reason(texts, &outcome, reason)), denial });
         }
         let event = if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse };
-        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::told_after(&pipeline.input(), &outcome)) {
+        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::post_hook_input(&pipeline.input(), &outcome)) {
             Some(hooks) => {
                 self.step = PipelineState::PostHooks { hooks, outcome };
                 PipelineVerdict::Running
@@ -361,7 +377,7 @@ impl Pipeline {
         PipelineVerdict::Running
     }
 
-    /// Starts the hooks of a point; `None` when there are none. What they are told is put together only if somebody listens.
+    /// Starts the hooks of a point; `None` without hooks. Their input is made only if a hook listens.
     fn start_hooks(
         &mut self,
         scope: &mut PipelineScope<'_>,
@@ -410,8 +426,8 @@ impl Pipeline {
     /// What the model sees of a result that is too large (T-27).
     fn shortened(&self, env: &Environment, outcome: &Arc<ToolOutcome>, characters: u64, path: Option<&str>) -> PipelineEnd {
         let content = match path {
-            Some(path) => result::preview(&outcome.content, characters, env.settings.pipeline.result_preview, path),
-            None => result::cut(&outcome.content, characters, self.limit(env)),
+            Some(path) => result::preview(&env.settings.texts, &outcome.content, (characters, env.settings.pipeline.result_preview), path),
+            None => result::cut(&env.settings.texts, &outcome.content, (characters, self.limit(env))),
         };
         called(Arc::new(ToolOutcome { content, ..ToolOutcome::clone(outcome) }))
     }
@@ -462,12 +478,13 @@ fn called(outcome: Arc<ToolOutcome>) -> PipelineEnd {
     PipelineEnd { outcome, denial: None }
 }
 
-/// Tells the consumer what hooks said, and keeps what concerns the model and the turn.
+/// Emits the hooks' contexts, and keeps the parts that concern the model and the turn.
 fn hear(scope: &mut PipelineScope<'_>, verdict: &HookVerdict, heard: &mut TurnHookOutcome) {
     let name = |hook: HookRun| scope.env.hooks.get(hook.hook as usize).map_or("", |hook| &*hook.name);
     for (hook, text) in &verdict.contexts {
         scope.effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
-        heard.contexts.push(format!("Hook {} says: {text}", name(*hook)).into());
+        let parts = [("hook", name(*hook)), ("text", text)];
+        heard.contexts.push(scope.env.settings.texts.say(TextName::HookContext, &parts).into());
     }
     for (hook, failure) in &verdict.failures {
         let text = format!("hook {} failed: {failure}", name(*hook)).into();

@@ -1,7 +1,8 @@
-//! What the model sees of a result that is too large (T-27, B-12): pure functions over its content.
+//! The shortened form of a result that is too large (T-27, B-12): pure functions over its content.
 //!
-//! Only text counts, by its characters: an image's data is no text, and whoever made it has already kept it small.
+//! Only text counts, by its characters: an image's data is not text, and its tool has already kept it small.
 
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::json::Json;
@@ -18,15 +19,16 @@ pub(super) fn excess(content: &Json, limit: u64) -> Option<u64> {
 }
 
 /// The first characters of a result that was stored, and where the rest is.
-pub(super) fn preview(content: &Json, characters: u64, shown: u64, path: &str) -> Json {
-    let note = format!("[This result has {characters} characters. The first {shown} are shown; all of it is in {path}.]");
-    shortened(content, shown, &note)
+pub(super) fn preview(texts: &ModelTexts, content: &Json, (characters, shown): (u64, u64), path: &str) -> Json {
+    let parts = [("characters", &*characters.to_string()), ("shown", &shown.to_string()), ("path", path)];
+    shortened(content, shown, &texts.say(TextName::ResultStored, &parts))
 }
 
 /// The first characters of a result that there is no place for.
-pub(super) fn cut(content: &Json, characters: u64, limit: u64) -> Json {
+pub(super) fn cut(texts: &ModelTexts, content: &Json, (characters, limit): (u64, u64)) -> Json {
     let left_out = characters.saturating_sub(limit);
-    shortened(content, limit, &format!("[{left_out} of {characters} characters were left out here: there is no place to store them.]"))
+    let parts = [("left_out", &*left_out.to_string()), ("characters", &characters.to_string())];
+    shortened(content, limit, &texts.say(TextName::ResultCut, &parts))
 }
 
 /// The whole content and a note behind it.
@@ -34,7 +36,7 @@ pub(super) fn with_note(content: &Json, note: &str) -> Json {
     shortened(content, u64::MAX, note)
 }
 
-/// The first `keep` characters of text, a note behind them, and every block that is no text.
+/// The first `keep` characters of text, a note behind them, and every block that is not text.
 fn shortened(content: &Json, keep: u64, note: &str) -> Json {
     let mut left = keep;
     let mut first = |text: &str| {
@@ -109,14 +111,16 @@ mod tests {
 
     #[test]
     fn t_27_a_cut_result_says_how_much_is_left_out() {
-        let text = cut(&Json::from_value("abcdéf"), 6, 5).to_value();
+        let text = cut(&ModelTexts::default(), &Json::from_value("abcdéf"), (6, 5)).to_value();
         assert_eq!(text, "abcdé\n\n[1 of 6 characters were left out here: there is no place to store them.]");
-        assert!(cut(&Json::from_value("ab"), 2, 0).to_value().as_str().unwrap().starts_with("[2 of 2 characters"));
+        assert!(
+            cut(&ModelTexts::default(), &Json::from_value("ab"), (2, 0)).to_value().as_str().unwrap().starts_with("[2 of 2 characters")
+        );
     }
 
     #[test]
     fn t_27_a_preview_says_where_the_rest_is() {
-        let text = preview(&Json::from_value("abcdef"), 6, 2, "/w/x.txt").to_value();
+        let text = preview(&ModelTexts::default(), &Json::from_value("abcdef"), (6, 2), "/w/x.txt").to_value();
         assert_eq!(text, "ab\n\n[This result has 6 characters. The first 2 are shown; all of it is in /w/x.txt.]");
     }
 
@@ -125,7 +129,7 @@ mod tests {
         let content = Json::trusted(format!(
             r#"[{{"type":"text","text":"abc"}},{IMAGE},{{"type":"text","text":"def"}},{{"type":"text","text":"g"}}]"#
         ));
-        let value = cut(&content, 7, 4).to_value();
+        let value = cut(&ModelTexts::default(), &content, (7, 4)).to_value();
         let kinds: Vec<_> = value.as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap_or("image").to_string()).collect();
         assert_eq!(kinds, ["abc", "image", "d", "[3 of 7 characters were left out here: there is no place to store them.]"]);
     }

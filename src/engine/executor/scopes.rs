@@ -15,7 +15,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 
 impl Executor {
-    /// Aborts the query scope (T-12, Q-10): what waits is answered, what runs is told to stop, as its tool and the settings say.
+    /// Aborts the query scope (T-12, Q-10): waiting tool uses are answered at once, running tools are stopped.
     pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
         if matches!(self.aborts.query, None | Some(AbortKind::Interrupt)) {
             self.aborts.query = Some(kind); // what a message left alone ends with the prompt
@@ -29,7 +29,7 @@ impl Executor {
         self.apply_to_all(scope);
     }
 
-    /// When the grace of a tool that was told to stop is over next (T-15a).
+    /// When the next grace of a stopping tool is over (T-15a).
     pub(crate) fn grace_until(&self) -> Option<Time> {
         let stopping = self.entries.iter().filter_map(|entry| match entry.state {
             EntryState::Stopping { until, .. } => Some(until),
@@ -38,14 +38,14 @@ impl Executor {
         stopping.chain(self.ghosts.iter().map(|ghost| ghost.until)).min()
     }
 
-    /// Completes what was told to stop and whose grace is over (T-15a).
+    /// Completes stopping tool uses whose grace is over (T-15a).
     pub(super) fn on_grace_over(&mut self, scope: &mut PipelineScope<'_>) {
         for entry in &mut self.entries {
             if let EntryState::Stopping { reason, until } = &entry.state
                 && *until <= scope.now
             {
                 let reason = reason.clone();
-                entry.complete_aborted(&reason, scope.effects);
+                entry.complete_aborted(scope.env, &reason, scope.effects);
             }
         }
         self.ghosts.retain(|ghost| ghost.until > scope.now);
@@ -67,8 +67,8 @@ impl Executor {
         }
     }
 
-    /// Ends what is aborted: what waits is answered unless it waits for its turn, what runs is told to stop. The next batch knows nothing of a sibling's
-    /// failure in this one, so that nobody could be told of it later (T-20).
+    /// Ends what is aborted: what waits is answered unless it waits for its turn, what runs is told to stop. The next batch knows nothing of a
+    /// sibling's failure in this one, so that nobody could be told of it later (T-20).
     fn apply_aborts(&mut self, scope: &mut PipelineScope<'_>, concerns: impl Fn(&ToolEntry) -> bool) {
         let settings = &scope.env.settings;
         let are_there_turns = settings.streaming_execution || self.aborts.sibling.is_none();
@@ -78,9 +78,9 @@ impl Executor {
             let Some(reason) = entry.why_aborted(&self.aborts, settings).filter(|_| concerns(entry)) else { continue };
             match &entry.state {
                 EntryState::Queued { .. } if are_there_turns && entry.has_a_turn(settings) => (),
-                EntryState::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
+                EntryState::Queued { .. } => entry.complete_aborted(scope.env, &reason, scope.effects),
                 EntryState::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
-                    PipelineHalt::AtOnce => entry.complete_aborted(&reason, scope.effects),
+                    PipelineHalt::AtOnce => entry.complete_aborted(scope.env, &reason, scope.effects),
                     PipelineHalt::Stopping => {
                         entry.to("abort", EntryState::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);

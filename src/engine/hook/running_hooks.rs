@@ -35,13 +35,13 @@ struct RunningHook {
 pub(crate) struct HookVerdict {
     /// The strictest decision.
     pub(crate) decision: Option<PermissionWord>,
-    /// The reasons of those who decided so.
+    /// The reasons of the hooks with this decision.
     pub(crate) reasons: Vec<Arc<str>>,
     /// The last changed input.
     pub(crate) updated_input: Option<crate::wire::json::Json>,
-    /// What the model should know, and from whom.
+    /// Context for the model, with its hook.
     pub(crate) contexts: Vec<(HookRun, Arc<str>)>,
-    /// The first who said not to go on, and why.
+    /// The first hook that stops the turn, with its reason.
     pub(crate) stop: Option<Arc<str>>,
     /// Hooks that failed or did not answer in time: what is said of each.
     pub(crate) failures: Vec<(HookRun, Arc<str>)>,
@@ -50,7 +50,7 @@ pub(crate) struct HookVerdict {
 }
 
 impl RunningHooks {
-    /// Starts the hooks of `event`; `None` when there are none. `input` is what each of them is told.
+    /// Starts the hooks of `event`; `None` without hooks. Each of them gets `input`.
     pub(crate) fn start(env: &Environment, now: Time, subject: HookSubject, input: HookInput, effects: &mut Effects) -> Option<Self> {
         let input = Arc::new(input);
         let matches = |matcher: &Option<Arc<str>>| matcher.as_ref().is_none_or(|matcher| is_for(matcher, input.tool.as_deref()));
@@ -118,7 +118,7 @@ fn is_for(matcher: &str, tool: Option<&str>) -> bool {
     tool.is_some_and(|tool| matcher.split('|').map(str::trim).any(|name| name == "*" || name == tool))
 }
 
-/// What hooks of a point without a tool are told.
+/// The input of hooks of a point without a tool.
 pub(crate) fn without_tool(event: HookEvent, data: crate::wire::json::Json) -> HookInput {
     HookInput { event, tool: None, data, stop_hook_active: false }
 }

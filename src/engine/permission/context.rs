@@ -1,4 +1,4 @@
-//! What a session has learnt about permissions since it began: rules that the person added with an answer, and context changes of tools
+//! Permissions that a session has added since it began: rules that the person added with an answer, and context changes of tools
 //! (T-11, T-24).
 
 use super::{PermissionMode, PermissionRule, PermissionWord, RuleSource, rule};
@@ -34,8 +34,8 @@ impl PermissionContext {
     pub(crate) fn apply(&mut self, change: &str) {
         let Some((word, rest)) = change.split_once(' ') else { return };
         if word == "mode" {
-            self.mode = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == rest).or(self.mode);
-        } else if let Some(word) = PermissionWord::ALL.into_iter().find(|known| known.as_str() == word)
+            self.mode = PermissionMode::from_word(rest).or(self.mode);
+        } else if let Some(word) = PermissionWord::from_word(word)
             && rule::problem(rest).is_none()
         {
             self.add(word, rest);

@@ -8,7 +8,7 @@
 //!   allow  a rule · bypass mode · accept_edits mode, for edits inside the working directories · plan mode
 //!   ask    the tool, unless a hook allows
 //!   allow  the tool · a hook · no permissions are set
-//!   ask    nobody has said anything
+//!   ask    no rule, hook or mode has decided
 //! ```
 //!
 //! So a rule that allows answers a question that the tool would ask (that is what a suggested rule is for), and not a tool's no.
@@ -16,6 +16,7 @@
 use super::context::PermissionContext;
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
 use crate::engine::settings::ToolDefinition;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
@@ -33,6 +34,8 @@ pub(crate) struct PermissionQuestion<'a> {
     pub(crate) check: &'a ToolCheck,
     /// The working directory (S-11).
     pub(crate) cwd: &'a str,
+    /// How reasons are said.
+    pub(crate) texts: &'a ModelTexts,
 }
 
 /// What may happen.
@@ -65,21 +68,21 @@ pub(crate) fn decide(
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
     let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
     let word = rule.map(|rule| rule.word);
-    let by_rule = || rule.map_or_else(String::new, said_by);
+    let by_rule = || rule.map_or_else(String::new, rule_reason);
     let tool_says = check.permission;
     let hooks_say = hooks.map(|(decision, _)| decision);
     if hooks_say == Some(PermissionWord::Deny) {
         return deny(hooks.map_or("", |(_, reason)| reason));
     }
     if word == Some(PermissionWord::Deny) {
-        return deny(&by_rule());
+        return deny(&rule.map_or_else(String::new, |rule| denied_by(rule, question.texts)));
     }
     if mode == Some(PermissionMode::Plan) && !tool.reads_only {
-        return deny("in plan mode only tools that read may run");
+        return deny(question.texts.template(TextName::ReasonPlanMode));
     }
     let policy_decides = rule.is_some_and(|rule| rule.source == RuleSource::Policy);
     if tool_says == Some(PermissionWord::Deny) && mode != Some(PermissionMode::Bypass) && !policy_decides {
-        return deny(check.reason.as_deref().unwrap_or("the tool does not allow this input"));
+        return deny(check.reason.as_deref().unwrap_or(question.texts.template(TextName::ReasonTool)));
     }
     if hooks_say == Some(PermissionWord::Ask) {
         return ask(question, hooks.map_or("", |(_, reason)| reason));
@@ -114,8 +117,12 @@ fn deciding<'a>(rules: impl Iterator<Item = &'a PermissionRule>, tool: &ToolDefi
     best
 }
 
-fn said_by(rule: &PermissionRule) -> String {
+fn rule_reason(rule: &PermissionRule) -> String {
     format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
+}
+
+fn denied_by(rule: &PermissionRule, texts: &ModelTexts) -> String {
+    texts.say(TextName::ReasonRule, &[("rule", &*rule.about), ("source", rule.source.as_str())])
 }
 
 fn deny(reason: &str) -> PermissionDecision {

@@ -1,4 +1,4 @@
-//! What a rule is about: `Tool` or `Tool(pattern)` (P-1), held against a tool and its input.
+//! The pattern of a rule: `Tool` or `Tool(pattern)` (P-1), compared with a tool and its input.
 //!
 //! ```text
 //!   Bash            every use of Bash

@@ -1,4 +1,4 @@
-//! Aborts: whatever the instant, everything ends, and every open tool use gets its one result (Q-10, Q-18, Q-22).
+//! Aborts: at any instant everything ends, and every open tool use gets its one result (Q-10, Q-18, Q-22).
 //!
 //! ```text
 //!   Calling, Compacting, StopHooks ──> aborted_streaming
@@ -16,7 +16,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 
 impl Query {
-    /// Nobody waits any more for the result of the agent that this is (B-8).
+    /// The result of this agent is no longer needed (B-8).
     pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Unneeded, effects);

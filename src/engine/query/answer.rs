@@ -1,4 +1,4 @@
-//! What is done with the items of a call: finished blocks, the end of an answer, the loss of one.
+//! Handles the items of a call: finished blocks, the end of an answer, the loss of one.
 
 use super::answer_decision::{self, AnswerDecision, AnswerFacts};
 use super::outcome::QueryEnding;
@@ -18,7 +18,7 @@ use crate::wire::block::{Block, BlockKind};
 use crate::wire::usage::Usage;
 
 impl Query {
-    /// Q-8 for blocks that are finished, as long as the prompt goes on.
+    /// Q-8 for blocks that are finished, as long as the prompt continues.
     pub(super) fn on_blocks(
         &mut self,
         env: &Environment,
@@ -41,7 +41,7 @@ impl Query {
         if let Some(tool_use) = message.block.as_tool_use()
             && turn.blocks.iter().any(|earlier| earlier.block.as_tool_use().is_some_and(|earlier| earlier.id == tool_use.id))
         {
-            let text = format!("{} was asked for before: both run, and the model is told of the first", tool_use.id).into();
+            let text = format!("the id {} is used twice: both tool uses run, the model gets the first result", tool_use.id).into();
             effects.push(Effect::Note(Note::Defect { id: message.id, name: "duplicate-tool-use-id".into(), text }));
         }
         turn.blocks.push(message.clone());
@@ -68,6 +68,7 @@ impl Query {
         turn.usage = Some(ended.usage);
         self.totals.count(env, &turn.blocks, &ended, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
+        compaction::on_count(env, call.model(), &ended.usage, &mut self.carried.tracking, effects);
         let answer = AnswerFacts {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
@@ -104,7 +105,8 @@ impl Query {
             }
             AnswerDecision::PausedTooOften => {
                 self.keep_answer(&turn.blocks, turn.usage);
-                let failure = AttemptFailure::new("paused_too_often", "the answer was paused more often than it may be resumed");
+                let failure =
+                    AttemptFailure::new("paused_too_often", "the model paused its answer again after the last allowed resumption");
                 self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
             }
             AnswerDecision::Refused => {
@@ -154,7 +156,7 @@ impl Query {
             QueryState::Ending { mut turn, ending } => {
                 self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
-                self.finish(now, *ending, effects)
+                self.finish(env, now, *ending, effects)
             }
             QueryState::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
             QueryState::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),
@@ -178,8 +180,8 @@ impl Query {
         self.settle(env, now, effects)
     }
 
-    /// N-7: the blocks of one answer are one message again. The API refuses a message without content, and one in which two tool uses share an id: the
-    /// first one is kept, as clients do that are in use. It refuses thinking that nothing follows: that is left out, too.
+    /// N-7: the blocks of one answer are one message again. The API refuses a message without content, and one in which two tool uses share an id:
+    /// the first one is kept, as clients do that are in use. It refuses thinking that nothing follows: that is left out, too.
     pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
         // The API refuses blank text, too.
         let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty());
@@ -196,7 +198,7 @@ impl Query {
         }
     }
 
-    /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result.
+    /// What of a broken-off answer the next prompt continues from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, env: &Environment, turn: &QueryTurn) {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_orphan(env, &turn.executor);

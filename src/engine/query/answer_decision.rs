@@ -1,6 +1,6 @@
-//! What follows an answer: a pure function over its blocks and its stop reason.
+//! The decision after an answer: a pure function of its blocks and its stop reason.
 //!
-//! Blocks decide, not the stop reason: an answer with a complete tool use has a follow-up whatever the reason says.
+//! Blocks decide, not the stop reason: an answer with a complete tool use has a follow-up under any reason.
 
 use crate::engine::settings::Settings;
 

@@ -62,7 +62,7 @@ impl Query {
         QueryVerdict::Running
     }
 
-    /// Somebody's message came: the session looks at what is spent (S-10).
+    /// A message of some agent came: the session checks the budget (S-10).
     pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let before = self.before(effects);
         let verdict = self.check_budget(env, now, effects);
@@ -77,7 +77,7 @@ impl Query {
     }
 
     /// After each message: if the budget is used up, what is under way is aborted. A prompt that waits for nothing but its stop hooks finds that out
-    /// by itself, should it go on.
+    /// by itself, should it continue.
     pub(super) fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let is_under_way = match self.state {
             QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::AwaitingTools { .. } => {

@@ -1,6 +1,6 @@
 //! The states that a query goes through, as seen from step to step.
 //!
-//! Edges are named for what a reader sees: the transition, the terminal, or else what the query goes on to do. What happens
+//! Edges are named for what a reader sees: the transition, the terminal, or else what the query continues to do. What happens
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
 use super::{Query, QueryState, QueryVerdict};
@@ -90,7 +90,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
     ],
 };
 
-/// What waits for tools that were told to stop. Whatever the terminal is, all ways lead through it where there is such a tool.
+/// Waits for tools that are stopping. With such a tool every way to a terminal leads through it.
 const ENDING: &str = "Ending";
 
 impl QueryState {

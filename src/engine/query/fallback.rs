@@ -15,14 +15,12 @@ use crate::engine::emission::{Emission, Note};
 use crate::engine::executor::PipelineScope;
 use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::settings::Environment;
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
-/// What the model is told of a tool use that was open when another model took over.
-const FALLBACK_TRIGGERED: &str = "Tool execution discarded: fallback to another model was triggered before there was a result.";
-
 impl Query {
-    /// The request is made again in the same iteration: the turn's number stays, the attempt's goes on.
+    /// The request is made again in the same iteration: the turn's number stays, the attempt's continues.
     pub(super) fn on_fallback(
         &mut self,
         env: &Environment,
@@ -43,7 +41,7 @@ impl Query {
         }
         let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
         let (from, id) = (call.model().clone(), call.id());
-        turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
+        turn.executor.fill_missing_results(env.settings.texts.template(TextName::Fallback), effects);
         turn.discard(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, id);
         self.totals.count_lost(env, now, call);
         self.carried.standing = call.standing();
@@ -54,7 +52,7 @@ impl Query {
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.request(env);
         if let QueryState::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(env, now, (next, CallUrgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
+            **call = ApiCall::open(env, now, (next, CallUrgency::for_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         }
         QueryVerdict::Running
     }

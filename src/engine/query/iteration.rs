@@ -30,8 +30,10 @@ impl Query {
         if self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, QueryTurn { executor, ..QueryTurn::default() }, effects);
         }
+        let changed = self.changed_frame(env, id);
         let carried = &mut self.carried;
-        let next = compaction::cascade(env, &self.frame, &mut carried.conversation, &mut carried.tracking, effects);
+        let next =
+            compaction::cascade(env, changed.as_ref().unwrap_or(&self.frame), &mut carried.conversation, &mut carried.tracking, effects);
         self.go_on(env, now, next, (id, executor), effects)
     }
 
@@ -50,7 +52,7 @@ impl Query {
                 self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects)
             }
             CascadeDecision::Blocked { tokens, limit } => {
-                let text = format!("the prompt is too long: about {tokens} tokens, and {limit} is the limit at which nothing is sent");
+                let text = format!("the prompt is too long: about {tokens} tokens, the limit is {limit}");
                 let failure = AttemptFailure::new("prompt_too_long", &text);
                 self.end(env, now, executor, QueryEnding::failed(Terminal::BlockingLimit, id, failure), effects)
             }
@@ -62,7 +64,7 @@ impl Query {
         status::report(env, status::REQUESTING, effects);
         self.heed_host(env, id);
         let request = self.request(env);
-        let call = ApiCall::open(env, now, (id, CallUrgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
+        let call = ApiCall::open(env, now, (id, CallUrgency::for_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         self.state = QueryState::Calling { call: Box::new(call), turn: QueryTurn { executor, ..QueryTurn::default() } };
         QueryVerdict::Running
     }
@@ -90,7 +92,7 @@ impl Query {
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
-        let structure = structured_output::given(&turn, &content).filter(|_| structured_output::is_enforced(env));
+        let structure = structured_output::accepted_output(&turn, &content).filter(|_| structured_output::is_enforced(env));
         let results = content.clone();
         content.extend(turn.executor.attachments());
         self.totals.denials.extend(turn.executor.take_denials());
@@ -179,7 +181,9 @@ impl Query {
         match (then, failure) {
             (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Ask(id), Some(_)) => {
-                let next = compaction::after_failure(env, &self.frame, &self.carried.conversation, &self.carried.tracking);
+                let changed = self.changed_frame(env, id);
+                let frame = changed.as_ref().unwrap_or(&self.frame);
+                let next = compaction::after_failure(env, frame, &self.carried.conversation, &self.carried.tracking);
                 self.go_on(env, now, next, (after(last, id), executor), effects)
             }
             (AfterCompaction::Retry(ending), None) => {

@@ -1,4 +1,4 @@
-//! What consumers see of a tool's input (Q-8 B): a copy with derived fields, where the tool derives any.
+//! A tool's input for consumers (Q-8 B): a copy with derived fields, if the tool has any.
 //!
 //! The original is what goes back to the API, byte for byte: prompt caching depends on it.
 

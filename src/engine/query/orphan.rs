@@ -25,7 +25,7 @@ impl Query {
         let Some((orphan, answered)) =
             answered.and_then(|answered| Some((orphans.iter().find(|orphan| orphan.tool_use.id == answered.tool_use_id)?, answered)))
         else {
-            self.carried.conversation.answer_orphans(&[], Vec::new(), env.settings.session.orphan_reply.as_deref());
+            self.carried.conversation.answer_orphans(&[], Vec::new(), env.settings.session.orphan_reply.as_deref(), &env.settings.texts);
             return self.begin(env, now, begins, Executor::default(), effects);
         };
         let message = self.shown_again(orphan);
@@ -59,10 +59,10 @@ impl Query {
         self.begin(env, now, begins, executor.successor(), effects)
     }
 
-    /// Whatever came of it, nothing stays open.
+    /// After any outcome nothing stays open.
     pub(super) fn keep_orphan(&mut self, env: &Environment, executor: &Executor) {
         let reply = env.settings.session.orphan_reply.as_deref();
-        self.carried.conversation.answer_orphans(&executor.results(&env.settings), executor.attachments(), reply);
+        self.carried.conversation.answer_orphans(&executor.results(&env.settings), executor.attachments(), reply, &env.settings.texts);
     }
 
     /// The first request, or what is done instead of it.

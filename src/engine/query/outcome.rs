@@ -10,6 +10,7 @@ use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{AttemptFailure, RetryDecision};
 use crate::engine::settings::{Environment, RequestPlace};
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -23,7 +24,7 @@ pub(crate) struct QueryOutcome {
     pub(crate) terminal: Terminal,
     /// What went wrong; the result is an error if there is anything.
     pub(crate) errors: Vec<Arc<str>>,
-    /// What the next prompt goes on from.
+    /// What the next prompt continues from.
     pub(crate) carried: SessionMemory,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
@@ -31,7 +32,7 @@ pub(crate) struct QueryOutcome {
     pub(crate) totals: ResultTotals,
 }
 
-/// What goes on from prompt to prompt.
+/// What continues from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionMemory {
     /// The conversation.
@@ -66,10 +67,10 @@ impl QueryOutcome {
 
 impl QueryOutcome {
     /// A prompt that was aborted before the model was asked (S-4).
-    pub(crate) fn aborted(prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
+    pub(crate) fn aborted(env: &Environment, prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
         let ending = QueryEnding::aborted(Terminal::AbortedStreaming, kind);
-        let errors = ending.say(prompt, effects).into_iter().collect();
-        if let Some(text) = ending.kept_text() {
+        let errors = ending.emit(prompt, &env.settings.texts, effects).into_iter().collect();
+        if let Some(text) = ending.kept_text(&env.settings.texts) {
             carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
         }
         Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: ResultTotals::default() }
@@ -112,20 +113,20 @@ pub(crate) struct ResultTotals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
-    /// What was said last (S-8).
+    /// The last message (S-8).
     pub(crate) last: LastMessage,
-    /// What the structured-output tool was given (S-9).
+    /// The input of the structured-output tool (S-9).
     pub(crate) structured_output: Option<Json>,
     /// Tool uses that were not permitted (S-1).
     pub(crate) denials: Vec<PermissionDenial>,
 }
 
-/// What was said last in a prompt, the prompt itself left out (S-8).
+/// The last message of a prompt, without the prompt itself (S-8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LastMessage {
     /// Nothing: the model was not asked, or did not answer.
     #[default]
-    Nothing,
+    Absent,
     /// An answer of the model, by its last block.
     Answer(AnswerTail),
     /// Results of tools.
@@ -196,13 +197,13 @@ impl ResultTotals {
         add(&mut self.agents_by_model, model, usage, cost);
     }
 
-    /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
+    /// Counts a call that gave up or was aborted: it took time, and the token counts of the API hold.
     pub(super) fn count_lost(&mut self, env: &Environment, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
         self.count_attempt(env, &AttemptCost::from_call(call));
     }
 
-    /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
+    /// Counts an attempt that was given up in the middle of its answer: the token counts that the API had sent still hold.
     pub(super) fn count_attempt(&mut self, env: &Environment, attempt: &AttemptCost) {
         if attempt.usage != Usage::default() {
             self.add(&attempt.model, &attempt.usage, attempt.cost(env));
@@ -258,18 +259,18 @@ pub(super) struct QueryEnding {
 #[derive(Clone, Debug, PartialEq)]
 enum EndCause {
     /// The turn ended as it should.
-    Well,
+    Success,
     /// This is shown in an answer's place.
     Failed { id: RequestId, failure: AttemptFailure },
-    /// The user aborted, or whoever the agent works for.
+    /// The user aborted, or the owner of the agent did.
     Aborted(AbortKind),
-    /// A limit is reached: said in the result alone.
+    /// A limit is reached: only the result reports it.
     Limit(Arc<str>),
 }
 
 impl QueryEnding {
     pub(super) fn well(terminal: Terminal) -> Self {
-        Self { terminal, why: EndCause::Well }
+        Self { terminal, why: EndCause::Success }
     }
 
     pub(super) fn failed(terminal: Terminal, id: RequestId, failure: AttemptFailure) -> Self {
@@ -304,18 +305,18 @@ impl QueryEnding {
     }
 
     /// Emits what the user should see of it; returns what goes into the result's errors.
-    pub(super) fn say(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
+    pub(super) fn emit(&self, prompt: u32, texts: &ModelTexts, effects: &mut Effects) -> Option<Arc<str>> {
         match &self.why {
-            EndCause::Well => None,
+            EndCause::Success => None,
             EndCause::Limit(text) => Some(text.clone()),
             EndCause::Failed { id, failure } => {
                 let text: Arc<str> = failure.summary().into();
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));
                 Some(text)
             }
-            EndCause::Aborted(AbortKind::Unneeded) => Some("stopped: nobody waits for the result any more".into()),
+            EndCause::Aborted(AbortKind::Unneeded) => Some("stopped: the result is no longer needed".into()),
             EndCause::Aborted(_) => {
-                if let Some(text) = self.kept_text() {
+                if let Some(text) = self.kept_text(texts) {
                     effects.push(Effect::Emit(Emission::Interrupted { prompt, text: text.into() }));
                 }
                 Some("aborted by the user".into())
@@ -325,10 +326,10 @@ impl QueryEnding {
 
     /// The interruption message: the model sees it before the next prompt. A submitted message needs none, because it follows itself
     ///
-    pub(super) fn kept_text(&self) -> Option<&'static str> {
+    pub(super) fn kept_text<'t>(&self, texts: &'t ModelTexts) -> Option<&'t str> {
         match (&self.why, &self.terminal) {
-            (EndCause::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some("[The user interrupted while tools ran.]"),
-            (EndCause::Aborted(AbortKind::Cancel), _) => Some("[The user interrupted.]"),
+            (EndCause::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some(texts.template(TextName::InterruptedTools)),
+            (EndCause::Aborted(AbortKind::Cancel), _) => Some(texts.template(TextName::Interrupted)),
             _ => None,
         }
     }

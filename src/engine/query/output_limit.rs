@@ -1,4 +1,4 @@
-//! The output limit (Q-15): ask again with a raised cap, then ask the model to go on, then say that it did not work out.
+//! The output limit (Q-15): ask again with a raised cap, then ask the model to continue, then say that it did not work out.
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryTurn, QueryVerdict, RecoveryChain};
@@ -7,12 +7,9 @@ use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::retry::AttemptFailure;
 use crate::engine::settings::{Environment, Settings};
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
-
-/// What the model is told.
-const GO_ON: &str = "The answer reached the output limit. Go on exactly where it stopped, without apology and without saying again what \
-                     was said; break what is left into smaller pieces.";
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +22,7 @@ enum OutputLimitRecovery {
     GiveUp,
 }
 
-/// Q-15. The cap is raised once in a chain, and only where nobody has chosen another one than the default; the settings can name the
+/// Q-15. The cap is raised once in a chain, and only from the default; the settings can name the
 /// raised cap, and then it holds whatever the first one is.
 fn decide(chain: RecoveryChain, max_tokens: u64, settings: &Settings) -> OutputLimitRecovery {
     let raised = settings.session.raised_max_tokens;
@@ -57,7 +54,8 @@ impl Query {
             }
             OutputLimitRecovery::GoOn => {
                 self.keep_answer(&turn.blocks, turn.usage);
-                self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), GO_ON, effects);
+                let text = env.settings.texts.template(TextName::OutputLimit);
+                self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), text, effects);
                 self.chain.recoveries += 1;
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensRecovery, effects)
             }

@@ -9,6 +9,7 @@ use crate::engine::executor::Executor;
 use crate::engine::hook::{HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::engine::permission::PermissionWord;
 use crate::engine::settings::Environment;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -18,18 +19,18 @@ use crate::wire::json::Json;
 enum StopHookDecision {
     /// The prompt may end.
     Silent,
-    /// What the model is told, in order.
+    /// The texts for the model, in order.
     Objects(Vec<Arc<str>>),
     /// The prompt ends now, and why.
     Prevents(Arc<str>),
 }
 
 /// "prevent continuation" wins over an objection; an objection without a reason says at least that there is one.
-fn word(verdict: &HookVerdict) -> StopHookDecision {
+fn word(verdict: &HookVerdict, texts: &ModelTexts) -> StopHookDecision {
     match (&verdict.stop, verdict.decision) {
         (Some(why), _) => StopHookDecision::Prevents(why.clone()),
         (None, Some(PermissionWord::Deny)) if verdict.reasons.is_empty() => {
-            StopHookDecision::Objects(vec!["A stop hook objects, and does not say why.".into()])
+            StopHookDecision::Objects(vec![texts.template(TextName::StopHookObjection).into()])
         }
         (None, Some(PermissionWord::Deny)) => StopHookDecision::Objects(verdict.reasons.clone()),
         (None, _) => StopHookDecision::Silent,
@@ -85,8 +86,8 @@ impl Query {
             let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
             effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
-        let contexts = heard(env, verdict, effects);
-        match word(verdict) {
+        let contexts = emit_contexts(env, verdict, effects);
+        match word(verdict, &env.settings.texts) {
             StopHookDecision::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
             StopHookDecision::Prevents(why) => {
                 effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
@@ -111,7 +112,7 @@ impl Query {
         }
     }
 
-    /// Q-17, and the end, after which nobody is left to tell what the hooks know.
+    /// Q-17, and the end, after which the context of the hooks has no receiver.
     fn after_stop_hooks(
         &mut self,
         env: &Environment,
@@ -124,7 +125,7 @@ impl Query {
             let used = self.totals.output_tokens();
             if let Some(percent) = token_budget::percent_to_go_on(budget, used, self.nudges) {
                 self.nudges.count(used);
-                let (name, text) = (format!("{}.nudge", answer_name(id)), token_budget::nudge(percent, used, budget));
+                let (name, text) = (format!("{}.nudge", answer_name(id)), token_budget::nudge(&env.settings.texts, percent, used, budget));
                 self.say_hidden(&name, Transition::TokenBudgetContinuation.as_str(), &text, effects);
                 self.know(id, contexts);
                 return self.ask_again(env, now, id, executor, Transition::TokenBudgetContinuation, effects);
@@ -134,13 +135,13 @@ impl Query {
     }
 }
 
-/// Tells consumers what the hooks want the model to know; what the model is told, should the turn go on.
-fn heard(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
+/// Emits the context of the hooks. Returns the texts for the model, if the turn continues.
+fn emit_contexts(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
     let mut told = Vec::new();
     for (hook, text) in &verdict.contexts {
         effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
         let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
-        told.push(format!("Hook {name} says: {text}").into());
+        told.push(env.settings.texts.say(TextName::HookContext, &[("hook", name), ("text", text)]).into());
     }
     told
 }
@@ -153,7 +154,8 @@ mod tests {
     fn q_16_the_strictest_word_counts() {
         let of = |decision, reasons: &[&str], stop: Option<&str>| {
             let reasons = reasons.iter().map(|reason| Arc::from(*reason)).collect();
-            word(&HookVerdict { decision, reasons, stop: stop.map(Arc::from), ..HookVerdict::default() })
+            let verdict = HookVerdict { decision, reasons, stop: stop.map(Arc::from), ..HookVerdict::default() };
+            word(&verdict, &ModelTexts::default())
         };
         assert_eq!(of(None, &[], None), StopHookDecision::Silent);
         assert_eq!(of(Some(PermissionWord::Allow), &["fine"], None), StopHookDecision::Silent);

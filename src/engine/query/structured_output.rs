@@ -2,7 +2,7 @@
 //!
 //! It is enforced when the settings have a schema and a tool of this name is there; the tool is called like any other, and its input is what
 //! the result carries. Once it is there the prompt ends: the model was asked for nothing else. Asking for it is an objection to the end, so it
-//! goes on under the transition of stop hooks.
+//! continues under the transition of stop hooks.
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryTurn, QueryVerdict};
@@ -11,6 +11,7 @@ use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::Executor;
 use crate::engine::settings::Environment;
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolInput};
@@ -19,16 +20,13 @@ use crate::wire::json::Json;
 /// The tool's name.
 pub(super) const TOOL: &str = "StructuredOutput";
 
-/// What the model is told.
-const ASK: &str = "The answer is not complete: call the tool StructuredOutput, once, with the final answer in the form that it asks for.";
-
 /// Whether turns must end with a call of the tool.
 pub(super) fn is_enforced(env: &Environment) -> bool {
     env.settings.session.json_schema.is_some() && env.tool(TOOL).is_some()
 }
 
 /// The input of the first call of the tool that went well.
-pub(super) fn given(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
+pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
     let is_fine = |id: &str| {
         results.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, is_error: false } if **tool_use_id == *id))
     };
@@ -55,7 +53,8 @@ impl Query {
             return self.end(env, now, executor, QueryEnding::limit(Terminal::StructuredOutputRetries, &text), effects);
         }
         self.structure_asked += 1;
-        self.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", ASK, effects);
+        let text = env.settings.texts.template(TextName::StructuredOutput);
+        self.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", text, effects);
         self.ask_again(env, now, id, executor, Transition::StopHookBlocking, effects)
     }
 

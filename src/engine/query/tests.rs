@@ -1,6 +1,6 @@
 //! The query loop alone: what it does with answers, tools and hooks that a test hands to it, policy by policy.
 //!
-//! What a test gives is said in a few words (`text`, `use=A`, `think`), and so is what comes out: see [`Bench::answers`] and [`Bench::seen`].
+//! A test's inputs are short words (`text`, `use=A`, `think`), and so are its outputs: see [`Bench::answers`] and [`Bench::seen`].
 
 mod aborts;
 mod answers;
@@ -15,7 +15,7 @@ use crate::engine::contract::{AnswerEnd, Terminal, ToolOutcome, ToolRun};
 use crate::engine::conversation::ItemKind;
 use crate::engine::emission::Note;
 use crate::engine::hook::{HookDefinition, HookEvent, HookInput, HookOutcome, HookRun};
-use crate::engine::settings::{InterruptBehaviour, Settings, ToolDefinition};
+use crate::engine::settings::{ContextWindow, InterruptBehaviour, Settings, ToolDefinition};
 use crate::wire::block::{BlockKind, Role};
 use crate::wire::event::StreamEvent;
 use crate::wire::json::Json;
@@ -209,7 +209,7 @@ impl QueryHarness {
         &self.outcome().terminal
     }
 
-    /// What the next prompt goes on from, item by item.
+    /// What the next prompt continues from, item by item.
     fn kept(&self) -> String {
         let items = self.outcome().carried.conversation.items();
         picture(&items.iter().map(|item| item.message.clone()).collect::<Vec<_>>())
@@ -230,7 +230,7 @@ fn earlier() -> SessionMemory {
 
 /// Under these settings what was said before is summarised before the first request.
 fn nearly_full(settings: &mut Settings) {
-    settings.compaction.context_window = Some(30_000);
+    settings.compaction.context_window = ContextWindow::Tokens(30_000);
     (settings.compaction.keep_messages, settings.compaction.output_reserve, settings.compaction.margin) = (0, 20_000, 9_500);
     settings.compaction.hard_margin = 0;
 }

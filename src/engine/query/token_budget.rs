@@ -1,5 +1,6 @@
-//! The turn's token budget: as long as too little of it is used, the model is asked to go on. A pure function.
+//! The turn's token budget: as long as too little of it is used, the model is asked to continue. A pure function.
 
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 
 /// From how many percent of the budget on the turn may end.
@@ -22,7 +23,7 @@ pub(super) struct NudgeHistory {
     previous_tokens: u64,
 }
 
-/// With how many percent of the budget used the model is asked to go on; `None` when the turn may end.
+/// With how many percent of the budget used the model is asked to continue; `None` when the turn may end.
 pub(super) fn percent_to_go_on(budget: u64, used: u64, nudges: NudgeHistory) -> Option<u64> {
     let percent = used.saturating_mul(100) / budget.max(1);
     let last = used.saturating_sub(nudges.at_tokens);
@@ -39,9 +40,10 @@ impl NudgeHistory {
     }
 }
 
-/// What the model is told.
-pub(super) fn nudge(percent: u64, used: u64, budget: u64) -> String {
-    format!("{percent}% of the tokens for this turn are used ({used} of {budget}). Go on with the work; do not sum up.")
+/// The text for the model.
+pub(super) fn nudge(texts: &ModelTexts, percent: u64, used: u64, budget: u64) -> String {
+    let [percent, used, budget] = [percent, used, budget].map(|figure| figure.to_string());
+    texts.say(TextName::TokenBudget, &[("percent", &percent), ("used", &used), ("budget", &budget)])
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a turn's tools did, in a line, for whoever looks on (S-7: tool-use summaries).
+//! One line for consumers about the tools of a turn (S-7: tool-use summaries).
 //!
 //! ```text
 //!   next_turn ──> ToolSummary, request 2 ──an answer with text──> emitted
@@ -6,16 +6,17 @@
 //!        └──────> Calling, request 3, and so on: nothing here is waited for
 //! ```
 //!
-//! The request is an ordinary one with a number of its own, made before the request that it runs beside, so that who answers first changes no
+//! The request is an ordinary one with a number of its own, made before the request that it runs beside, so that the order of the answers changes no
 //! name. It is tried once: a line that comes late is worth less than none. For the same reason a line that is not there when the prompt ends
 //! is dropped: the user waits for the answer, and not for a caption of what led to it. It counts as any other in usage and cost, and not as time
-//! spent waiting for the model, because nobody waits.
+//! spent waiting for the model, because the prompt does not wait for it.
 
 use super::outcome::AttemptCost;
 use super::{Query, QueryVerdict};
 use crate::engine::contract::{AnswerEnd, Effect, Effects, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
 use crate::engine::settings::Environment;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
@@ -24,10 +25,6 @@ use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
 use crate::wire::usage::Usage;
 use crate::wire::whole_message::whole_message;
-
-/// What the model is told to do.
-const SYSTEM: &str = "You are shown the tool calls of one turn of an agent, with what came of them. Say in one line of at most ten words what they \
-     did, as a person would note it in a log: what was done and to what, in the past tense, without an introduction and without a full stop.";
 
 /// How long the line may get, in tokens.
 const TOKENS_MAX: u64 = 100;
@@ -65,7 +62,7 @@ impl Query {
         };
         let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
         let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
-        let request = Arc::new(request(&model, blocks, results));
+        let request = Arc::new(request(&model, blocks, results, &env.settings.texts));
         self.tool_summary =
             Some(Box::new(ToolSummary { id, model, tool_use_ids, asked: now, first_byte: None, status: None, body: "".into() }));
         effects.push(Effect::Request { id, request });
@@ -88,7 +85,7 @@ impl Query {
         Some(QueryVerdict::Running)
     }
 
-    /// Nobody wants the line any more.
+    /// The line is no longer wanted.
     pub(super) fn drop_tool_summary(&mut self, now: Time, effects: &mut Effects) {
         if let Some(summary) = self.tool_summary.take() {
             summary.report(now, "dropped", Usage::default(), effects);
@@ -103,7 +100,7 @@ impl Query {
             _ => None,
         };
         let Some(whole) = whole else {
-            summary.report(now, "not answered, and not asked again", Usage::default(), effects);
+            summary.report(now, "not answered, and not retried", Usage::default(), effects);
             return QueryVerdict::Running;
         };
         summary.report(now, "ok", whole.usage, effects);
@@ -126,7 +123,7 @@ impl ToolSummary {
     }
 }
 
-fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]) -> Request {
+fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block], texts: &ModelTexts) -> Request {
     let mut text = String::new();
     for tool_use in blocks.iter().filter_map(|message| message.block.as_tool_use()) {
         let answers = |block: &&Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == tool_use.id);
@@ -134,7 +131,7 @@ fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]
         text.push_str(&format!("{} {}\n-> {}\n\n", tool_use.name, shown(tool_use.input.as_str()), shown(result.unwrap_or_default())));
     }
     let mut request = Request::new(model, TOKENS_MAX).with_messages([Message::user(vec![Block::text(text.trim_end())])]);
-    request.system = Some(Json::from_value(SYSTEM));
+    request.system = Some(Json::from_value(texts.template(TextName::ToolSummaryPrompt)));
     request.stream = false;
     request
 }
@@ -181,7 +178,7 @@ mod tests {
         };
         let uses = |id: &str| Arc::new(said(&format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file":"{id}"}}}}"#)));
         let result = |id: &str| Block::tool_result(id, &Json::from_value(&format!("in {id}")), false);
-        let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")]);
+        let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")], &ModelTexts::default());
         let BlockKind::Text(text) = asked.messages[0].content[0].kind() else { panic!("no text") };
         assert_eq!(&**text, "Read {\"file\":\"a\"}\n-> \"in a\"\n\nRead {\"file\":\"b\"}\n-> \"in b\"");
         assert_eq!((&*asked.model, asked.stream, asked.tools), ("small", false, None));

@@ -26,7 +26,10 @@ pub(super) fn repeat(case: &FailedAttempt<'_>) -> RetryDecision {
 /// why the wait that the server asks for is not made, if it is too long a one.
 pub(super) fn too_long(case: &FailedAttempt<'_>) -> Option<String> {
     let most = case.settings.max_retry_after;
-    case.failure.retry_after.filter(|asked| *asked > most).map(|asked| format!("the server asks to wait {asked}, more than {most}"))
+    case.failure
+        .retry_after
+        .filter(|asked| *asked > most)
+        .map(|asked| format!("the server asks for a wait of {asked}, the limit is {most}"))
 }
 
 /// doubled each time, up to a cap, plus jitter; or as it is given (F-11).

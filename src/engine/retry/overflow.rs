@@ -3,7 +3,7 @@
 use super::{AttemptFailure, FailedAttempt, RetryDecision};
 use crate::wire::error::ContextFigures;
 
-/// What to do about an overflow; `None` when it is none.
+/// The reaction to an overflow; `None` for other failures.
 pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     let FailedAttempt { failure, call, history, settings, .. } = case;
     let room = room(failure)?;
@@ -11,7 +11,7 @@ pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     let lowered = room.saturating_sub(settings.overflow_margin).min(call.max_tokens);
     // The figures need not be about this request, where something on the way changes it. A cap that takes nothing away asks the same again.
     let is_hopeless = history.lowered || lowered < floor || lowered >= call.max_tokens;
-    Some(if is_hopeless { RetryDecision::TooLong } else { RetryDecision::LowerMaxTokens(lowered) })
+    Some(if is_hopeless { RetryDecision::PromptTooLong } else { RetryDecision::LowerMaxTokens(lowered) })
 }
 
 /// How many tokens the input leaves; zero when the API does not say.

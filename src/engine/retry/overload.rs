@@ -9,7 +9,7 @@ pub(crate) fn is_overload(failure: &AttemptFailure) -> bool {
     failure.status == Some(529) || &*failure.kind == "overloaded_error"
 }
 
-/// How many answers in a row said so: any other answer begins anew. An attempt that brought no answer says nothing about it.
+/// How many overload errors in a row: any other answer begins anew. An attempt that brought no answer says nothing about it.
 pub(crate) fn counted(before: u32, failure: &AttemptFailure, was_answered: bool) -> u32 {
     match is_overload(failure) {
         true => before.saturating_add(1),
@@ -22,7 +22,7 @@ pub(crate) fn counted(before: u32, failure: &AttemptFailure, was_answered: bool)
 pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     let FailedAttempt { call, history, settings, .. } = case;
     if call.urgency == CallUrgency::Background {
-        return Some(RetryDecision::GiveUp(Some(String::from("background work does not ask an overloaded API again"))));
+        return Some(RetryDecision::GiveUp(Some(String::from("background work is not retried when the API is overloaded"))));
     }
     if history.overloads < settings.overloads_to_fallback.max(1) {
         return None;
@@ -31,5 +31,5 @@ pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
         return Some(RetryDecision::Fallback);
     }
     let gives_up = !settings.unattended && settings.on_overload == OverloadPolicy::GiveUp;
-    gives_up.then(|| RetryDecision::GiveUp(Some(format!("the service is overloaded: {} answers in a row said so", history.overloads))))
+    gives_up.then(|| RetryDecision::GiveUp(Some(format!("the service is overloaded: {} overload errors in a row", history.overloads))))
 }

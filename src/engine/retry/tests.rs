@@ -60,7 +60,7 @@ fn r_3_the_server_s_word_decides_before_the_table_but_not_about_length() {
     assert!(retried(&decide_on(&word(400, true), CallHistory::default())));
     assert_eq!(decide_on(&word(529, false), CallHistory::default()), RetryDecision::GiveUp(None));
     let too_long = AttemptFailure { should_retry: Some(true), too_long: true, ..failure(Some(400), "x", "prompt is too long") };
-    assert_eq!(decide_on(&too_long, CallHistory::default()), RetryDecision::TooLong);
+    assert_eq!(decide_on(&too_long, CallHistory::default()), RetryDecision::PromptTooLong);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn r_6_too_long_and_too_large_go_up() {
     let image = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum";
     assert_eq!(
         decide_on(&failure(Some(413), "request_too_large", "Request exceeds the maximum size"), CallHistory::default()),
-        RetryDecision::TooLong
+        RetryDecision::PromptTooLong
     );
     assert_eq!(decide_on(&failure(Some(400), "x", image), CallHistory::default()), RetryDecision::Media);
     let other = "max_tokens: must be positive, maximum 5. See our documentation.";
@@ -140,7 +140,7 @@ fn with(settings: RetrySettings) -> impl Fn(&AttemptFailure, CallKind, CallHisto
 
 fn overflow(input_tokens: u64, max_tokens: u64, limit: u64) -> AttemptFailure {
     let message = format!("input length and `max_tokens` exceed context limit: {input_tokens} + {max_tokens} > {limit}, decrease it");
-    AttemptFailure::of_answer(400, &[], &format!(r#"{{"error":{{"type":"invalid_request_error","message":"{message}"}}}}"#))
+    AttemptFailure::from_answer(400, &[], &format!(r#"{{"error":{{"type":"invalid_request_error","message":"{message}"}}}}"#))
 }
 
 #[test]
@@ -149,14 +149,14 @@ fn r_7_an_overflow_leaves_the_margin_and_respects_the_floor() {
         // input, max_tokens, thinking budget: the decision at a limit of 200,000
         (190_000, 20_000, None, RetryDecision::LowerMaxTokens(9_000)),
         (196_000, 20_000, None, RetryDecision::LowerMaxTokens(3_000)),
-        (196_001, 20_000, None, RetryDecision::TooLong),
+        (196_001, 20_000, None, RetryDecision::PromptTooLong),
         (190_000, 20_000, Some(8_999), RetryDecision::LowerMaxTokens(9_000)),
-        (190_000, 20_000, Some(9_000), RetryDecision::TooLong),
-        (200_001, 20_000, None, RetryDecision::TooLong),
-        (188_000, 8_000, None, RetryDecision::TooLong), // there was room for it already: the same again would be refused again
-        (191_000, 8_000, None, RetryDecision::TooLong),
+        (190_000, 20_000, Some(9_000), RetryDecision::PromptTooLong),
+        (200_001, 20_000, None, RetryDecision::PromptTooLong),
+        (188_000, 8_000, None, RetryDecision::PromptTooLong), // there was room for it already: the same again would be refused again
+        (191_000, 8_000, None, RetryDecision::PromptTooLong),
         (191_001, 8_000, None, RetryDecision::LowerMaxTokens(7_999)),
-        (100, 4_000, None, RetryDecision::TooLong), // never raised, whatever the figures
+        (100, 4_000, None, RetryDecision::PromptTooLong), // never raised, whatever the figures
     ];
     for (input, max_tokens, thinking_budget, expected) in table {
         let call = CallKind { max_tokens, thinking_budget, ..CallKind::default() };
@@ -168,13 +168,13 @@ fn r_7_an_overflow_leaves_the_margin_and_respects_the_floor() {
 fn r_7_a_second_overflow_and_one_without_figures_count_as_too_long() {
     let call = CallKind { max_tokens: 20_000, ..CallKind::default() };
     let again = CallHistory { lowered: true, ..CallHistory::default() };
-    assert_eq!(with(RetrySettings::default())(&overflow(190_000, 20_000, 200_000), call, again), RetryDecision::TooLong);
+    assert_eq!(with(RetrySettings::default())(&overflow(190_000, 20_000, 200_000), call, again), RetryDecision::PromptTooLong);
     let vague = failure(Some(400), "invalid_request_error", "input length and `max_tokens` exceed context limit");
-    assert_eq!(of_call(&vague, call), RetryDecision::TooLong);
+    assert_eq!(of_call(&vague, call), RetryDecision::PromptTooLong);
     let word = AttemptFailure { should_retry: Some(false), ..overflow(190_000, 20_000, 200_000) };
     assert_eq!(of_call(&word, call), RetryDecision::LowerMaxTokens(9_000), "the server's word is not about length (R-3)");
     let settings = RetrySettings { overflow_margin: 10, overflow_floor: 9_991, ..RetrySettings::default() };
-    assert_eq!(with(settings)(&overflow(190_000, 20_000, 200_000), call, CallHistory::default()), RetryDecision::TooLong);
+    assert_eq!(with(settings)(&overflow(190_000, 20_000, 200_000), call, CallHistory::default()), RetryDecision::PromptTooLong);
 }
 
 #[test]

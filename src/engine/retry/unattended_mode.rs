@@ -1,4 +1,4 @@
-//! Unattended mode: nobody waits for the answer, so rate limits and overloads are waited out, however long they last.
+//! Unattended mode: no user waits for the answer, so rate limits and overloads of any length are waited out.
 
 use super::{FailedAttempt, delay, overload};
 use crate::engine::settings::RetrySettings;

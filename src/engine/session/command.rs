@@ -1,6 +1,6 @@
 //! Slash commands (S-3, S-5, C-9): what a prompt that begins with a slash means. A pure function.
 //!
-//! What the settings define comes first, so that a built-in command can be replaced. A command that nobody knows is answered locally: sent to
+//! Commands of the settings come first, so that a built-in command can be replaced. An unknown command is answered locally: sent to
 //! the model it would be a riddle. Text with a second slash in its first word is a path, and goes to the model.
 
 use crate::engine::settings::{CommandAction, Settings};
@@ -39,7 +39,7 @@ pub(crate) fn read<'s>(content: &Arc<[Block]>, settings: &'s Settings) -> (Promp
     (built_in(name, rest, settings), &[])
 }
 
-/// The command that a prompt is, and what follows it; `None` when it is none.
+/// The command of a prompt and its argument; `None` when the prompt is not a command.
 fn name_and_rest(content: &[Block]) -> Option<(&str, &str)> {
     let text = match content.first().map(Block::kind) {
         Some(BlockKind::Text(text)) if content.len() == 1 => text.trim(),
@@ -63,7 +63,7 @@ fn built_in(name: &str, rest: &str, settings: &Settings) -> PromptDemand {
 fn unknown(name: &str, settings: &Settings) -> String {
     let own = settings.session.commands.iter().map(|command| &*command.name);
     let known: Vec<String> = own.chain(["clear", "compact", "model"]).map(|name| format!("/{name}")).collect();
-    format!("There is no command /{name}; there are {}.", known.join(", "))
+    format!("There is no command /{name}. The commands are {}.", known.join(", "))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is looked up before a prompt's first request (S-4): skills and plugins, both at once.
+//! Lookups before a prompt's first request (S-4): skills and plugins, both at once.
 
 use super::command::PromptDemand;
 use crate::engine::contract::{Catalogue, Effect, Effects, Input};

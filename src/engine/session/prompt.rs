@@ -1,10 +1,11 @@
-//! What frames a conversation: the system prompt (S-2), contexts that are sent and never stored (S-2a), the tools.
+//! The frame of a conversation: the system prompt (S-2), contexts that are sent and never stored (S-2a), the tools.
 //!
 //! The frame is the same in every request of a prompt, so it is made once and shared as text.
 
 mod change;
 
 use crate::engine::settings::{Environment, NeighbourMerging, Settings, ThinkingSetting, ToolDefinition};
+use crate::engine::texts::TextName;
 use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
@@ -109,12 +110,10 @@ pub(crate) fn with_task_budget(extra: &Json, total: u64, left: u64) -> Json {
 
 /// The custom prompt stays as it is written when nothing is added to it; an empty one means none at all.
 fn system_prompt(settings: &Settings) -> Option<Json> {
+    let memory = settings.memory.then(|| settings.texts.template(TextName::MemoryPrompt));
     let added: Vec<&str> =
-        [settings.memory.then_some(Settings::MEMORY_PROMPT), settings.append_system_prompt.as_deref(), settings.system_context.as_deref()]
-            .into_iter()
-            .flatten()
-            .collect();
-    let base = settings.system_prompt.clone().unwrap_or_else(|| Json::from_value(Settings::DEFAULT_SYSTEM_PROMPT));
+        [memory, settings.append_system_prompt.as_deref(), settings.system_context.as_deref()].into_iter().flatten().collect();
+    let base = settings.system_prompt.clone().unwrap_or_else(|| Json::from_value(settings.texts.template(TextName::SystemPrompt)));
     let is_empty = matches!(base.as_str(), "\"\"" | "[]" | "null");
     if added.is_empty() {
         return (!is_empty).then_some(base);
@@ -162,13 +161,13 @@ mod tests {
             ..Settings::default()
         };
         let text: String = serde_json::from_str(&system(settings).unwrap()).unwrap();
-        let places: Vec<_> = ["custom", Settings::MEMORY_PROMPT, "appended", "context"].map(|part| text.find(part).unwrap()).to_vec();
+        let places: Vec<_> = ["custom", TextName::MemoryPrompt.ours(), "appended", "context"].map(|part| text.find(part).unwrap()).to_vec();
         assert!(places.is_sorted(), "{text}");
     }
 
     #[test]
     fn s_2_the_default_prompt_is_used_when_none_is_set_and_an_empty_one_is_none() {
-        assert_eq!(system(Settings::default()).unwrap(), Json::from_value(Settings::DEFAULT_SYSTEM_PROMPT).to_string());
+        assert_eq!(system(Settings::default()).unwrap(), Json::from_value(TextName::SystemPrompt.ours()).to_string());
         assert_eq!(system(Settings { system_prompt: Some(Json::from_value("")), ..Settings::default() }), None);
     }
 

@@ -1,15 +1,15 @@
 //! The result message of a prompt (S-8): a pure function over how the query ended.
 
-use crate::engine::budget::PriceTable;
 use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
 use crate::engine::query::{AnswerTail, LastMessage, ModelTotals, QueryOutcome};
+use crate::engine::settings::{ContextWindow, Environment};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
-pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcome: &QueryOutcome) -> ResultMessage {
+pub(crate) fn message(env: &Environment, prompt: u32, duration: Micros, outcome: &QueryOutcome) -> ResultMessage {
     let totals = &outcome.totals;
     let by_model = totals.all_by_model();
     let mut usage = Usage::default();
@@ -34,7 +34,7 @@ pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcom
         cost_by_model: by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
         permission_denials: totals.denials.clone(),
         structured_output: totals.structured_output.clone(),
-        warnings: by_model.iter().filter(|of| !prices.has(&of.model)).map(unpriced).collect(),
+        warnings: warnings(env, &by_model),
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcom
 fn went_well(last: LastMessage, stop_reason: Option<&str>, terminal: &Terminal) -> bool {
     match last {
         // A command that needs no answer.
-        LastMessage::Nothing => true,
+        LastMessage::Absent => true,
         LastMessage::Answer(AnswerTail::Other) => false,
         LastMessage::Answer(AnswerTail::Empty | AnswerTail::Words) => {
             !matches!(stop_reason, Some("max_tokens" | "model_context_window_exceeded" | "pause_turn" | "compaction" | "refusal"))
@@ -53,12 +53,25 @@ fn went_well(last: LastMessage, stop_reason: Option<&str>, terminal: &Terminal) 
 }
 
 fn broken_off(stop_reason: Option<&str>) -> Arc<str> {
-    format!("the prompt ended in the midst of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
+    format!("the prompt ended in the middle of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
+}
+
+/// What the tables do not know of the models that answered.
+fn warnings(env: &Environment, by_model: &[ModelTotals]) -> Vec<Arc<str>> {
+    let is_auto = env.settings.compaction.context_window == ContextWindow::Auto;
+    let without_window = by_model.iter().filter(|of| is_auto && env.windows.tokens(&of.model).is_none());
+    let without_price = by_model.iter().filter(|of| !env.prices.has(&of.model));
+    without_price.map(unpriced).chain(without_window.map(windowless)).collect()
+}
+
+/// C-4: nothing that depends on a window happens, and a word about it.
+fn windowless(of: &ModelTotals) -> Arc<str> {
+    format!("no context window is known for {}: its context was not watched", of.model).into()
 }
 
 /// S-10: a stated default, and a word about it.
 fn unpriced(of: &ModelTotals) -> Arc<str> {
-    format!("no price is known for {}: {} is reckoned at the prices of a mid-sized model", of.model, of.cost).into()
+    format!("no price is known for {}: {} is estimated from a mid-sized model", of.model, of.cost).into()
 }
 
 /// A limit that was reached has a kind of its own (S-7, S-9, S-10).
@@ -93,10 +106,10 @@ mod tests {
     #[test]
     fn s_8_what_was_said_last_decides() {
         use AnswerTail::{Empty, Other, Words};
-        use LastMessage::{Answer, Nothing, Results};
+        use LastMessage::{Absent, Answer, Results};
         let completed = || Terminal::Completed;
         let table = [
-            (Nothing, None, completed(), true),
+            (Absent, None, completed(), true),
             (Answer(Words), Some("end_turn"), completed(), true),
             (Answer(Words), Some("stop_sequence"), completed(), true),
             (Answer(Words), None, completed(), true),
@@ -115,16 +128,16 @@ mod tests {
         for (last, stop_reason, terminal, expected) in table {
             assert_eq!(went_well(last, stop_reason, &terminal), expected, "{last:?} {stop_reason:?} {terminal:?}");
             let totals = ResultTotals { last, stop_reason: stop_reason.map(Arc::from), ..ResultTotals::default() };
-            let result = message(&PriceTable::default(), 1, Micros(5), &QueryOutcome { terminal, totals, ..outcome(&[]) });
+            let result = message(&Environment::default(), 1, Micros(5), &QueryOutcome { terminal, totals, ..outcome(&[]) });
             assert_eq!((result.is_error, result.errors.is_empty()), (!expected, expected), "an error says what is wrong");
         }
     }
 
     #[test]
     fn s_8_an_error_makes_the_result_an_error_whatever_the_terminal() {
-        let good = message(&PriceTable::default(), 1, Micros(5), &outcome(&[]));
+        let good = message(&Environment::default(), 1, Micros(5), &outcome(&[]));
         assert_eq!((good.subtype, good.is_error, good.usage.output_tokens), (ResultSubtype::Success, false, Some(7)));
-        let bad = message(&PriceTable::default(), 1, Micros(5), &outcome(&["output limit"]));
+        let bad = message(&Environment::default(), 1, Micros(5), &outcome(&["output limit"]));
         assert_eq!((bad.subtype, bad.is_error), (ResultSubtype::ErrorDuringExecution, true));
         assert_eq!(bad.terminal, Terminal::Completed);
     }

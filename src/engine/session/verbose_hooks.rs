@@ -1,4 +1,4 @@
-//! What consumers are told beyond the usual where the settings say `verbose` (S-11): each hook as it starts and ends, and what each level of
+//! Emissions of a `verbose` session (S-11): each hook as it starts and ends, and the effect of each level of
 //! compaction did or why it did nothing. All of it follows from what goes in and out of the session, so nothing in there knows of it.
 
 use crate::engine::contract::{Effect, Effects, HookRun, Input};
@@ -22,7 +22,7 @@ impl VerboseHooks {
     }
 
     /// After a step: what follows from each effect since `before` stands right behind it.
-    pub(super) fn tell(&mut self, env: &Environment, before: usize, effects: &mut Effects) {
+    pub(super) fn emit_reports(&mut self, env: &Environment, before: usize, effects: &mut Effects) {
         if !env.settings.session.verbose {
             return;
         }

@@ -2,16 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// T-13, T-28: which error results of a shell tool abort its siblings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "SiblingAbortValue", into = "SiblingAbortValue")]
-pub enum SiblingAbort {
-    /// None.
-    Off,
-    /// Those of a command that failed: it could not start, took too long, or ended with another exit code than 0 (which is a setting).
-    Failed,
-    /// Those of a command that was never started, too: a refused permission, an input that does not fit.
-    Any,
+use crate::prelude::*;
+
+words! {
+    /// T-13, T-28: which error results of a shell tool abort its siblings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(from = "SiblingAbortValue", into = "SiblingAbortValue")]
+    pub enum SiblingAbort {
+        /// No error.
+        Off = "off",
+        /// Errors of a command that failed: it could not start, took too long, or ended with another exit code than 0 (which is a setting).
+        Failed = "failed",
+        /// Errors of a command that never started as well: a refused permission, an input that does not fit.
+        Any = "any",
+    }
 }
 
 /// As logs have it: `true`, `false` or a word.
@@ -54,37 +58,40 @@ impl From<SiblingAbort> for SiblingAbortValue {
     }
 }
 
-/// T-15a: when a queued tool use that is aborted gets its result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AbortResultOrder {
-    /// In the step that aborts it.
-    #[default]
-    AtOnce,
-    /// When it would have started, behind those that still execute.
-    InTurn,
+words! {
+    /// T-15a: when a queued tool use that is aborted gets its result.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AbortResultOrder default AtOnce {
+        /// In the step that aborts it.
+        AtOnce = "at_once",
+        /// When it would have started, behind those that still execute.
+        InTurn = "in_turn",
+    }
 }
 
-/// T-15a: what becomes of a queued *block* tool when a message was submitted that stopped the *cancel* tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QueuedBlockPolicy {
-    /// It is answered and never starts.
-    #[default]
-    Answered,
-    /// It starts when there is room, and the prompt ends after it.
-    Run,
+words! {
+    /// T-15a: what happens to a queued *block* tool when a submitted message stops the *cancel* tools.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum QueuedBlockPolicy default Answered {
+        /// It is answered and never starts.
+        Answered = "answered",
+        /// It starts when there is room, and the prompt ends after it.
+        Run = "run",
+    }
 }
 
-/// T-19: what becomes of tools that run when their answer is discarded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DiscardPolicy {
-    /// They are told to stop, and count as executing until they do.
-    #[default]
-    Stop,
-    /// Nobody is told, and they are in nobody's way: a hazard.
-    Ignore,
+words! {
+    /// T-19: what happens to running tools when their answer is discarded.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DiscardPolicy default Stop {
+        /// They are stopped, and count as executing until they end.
+        Stop = "stop",
+        /// They are neither stopped nor counted: the next attempt's tools start beside them, which is a hazard.
+        Ignore = "ignore",
+    }
 }
 
 #[cfg(test)]

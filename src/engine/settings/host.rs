@@ -1,7 +1,7 @@
-//! What the host of a session does from a certain request on (S-11): it changes what requests say beside the conversation, and puts in messages
-//! that neither the user nor the model wrote.
+//! Changes by the host of a session from a certain request on (S-11): to the members of requests beside the conversation, and messages that neither
+//! the user nor the model wrote.
 //!
-//! Real clients do both in the midst of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
+//! Real clients do both in the middle of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
 //! answer. A request has its place by its prompt and its number in it, as transcripts name it.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
 
-/// A request of a session, whatever its attempt.
+/// A request of a session, for all its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestPlace {
     /// The prompt, from 1.
@@ -46,35 +46,37 @@ pub struct HostMessage {
     pub at: RequestPlace,
     /// Where it goes.
     pub place: MessagePlace,
-    /// Who is said to speak, and what is said.
+    /// The message, with its role.
     pub message: Arc<Message>,
 }
 
-/// Where a message of the host's goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessagePlace {
-    /// Before what was said last: the prompt, or the results.
-    Before,
-    /// Into the message that was said last, behind what it holds.
-    Beside,
-    /// Behind what was said last.
-    #[default]
-    After,
-    /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was said
-    /// in it, the message is left out.
-    Instead,
+words! {
+    /// Where a message of the host's goes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MessagePlace default After {
+        /// Before the last message: the prompt, or the results.
+        Before = "before",
+        /// Into the last message, at its end.
+        Beside = "beside",
+        /// After the last message.
+        After = "after",
+        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing
+        /// was said in it, the message is left out.
+        Instead = "instead",
+    }
 }
 
-/// N-7: what becomes of messages of one role in a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NeighbourMerging {
-    /// They are one message, as the API reads them.
-    #[default]
-    Joined,
-    /// They stay apart, as some clients send them.
-    Apart,
-    /// They stay apart, and each result of a tool is a message of its own.
-    ApartWithResults,
+words! {
+    /// N-7: what becomes of messages of one role in a row.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum NeighbourMerging default Joined {
+        /// They are one message, as the API reads them.
+        Joined = "joined",
+        /// They stay apart, as some clients send them.
+        Apart = "apart",
+        /// They stay apart, and each result of a tool is a message of its own.
+        ApartWithResults = "apart_with_results",
+    }
 }

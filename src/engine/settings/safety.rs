@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How it is decided whether a use of a tool may run beside others.
+/// Which uses of a tool may run beside others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "SafetyValue", into = "SafetyValue")]
 pub enum ToolSafety {
-    /// Each use may.
+    /// Every use.
     Always,
-    /// No use may.
+    /// No use.
     Never,
-    /// A use may whose `command` is known to read only.
+    /// A use with a `command` that only reads.
     ByCommand,
-    /// The tool cannot say, so no use may.
+    /// The tool cannot say, so no use.
     #[default]
     Unknown,
 }

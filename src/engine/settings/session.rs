@@ -1,81 +1,86 @@
-//! What a session is given beside the model and its tools (S-1 to S-11).
+//! The settings of a session beside the model and its tools (S-1 to S-11).
 
 use serde::{Deserialize, Serialize};
 
+use super::table::settings;
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::settings::host::{HostMessage, RequestChange};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
-/// Settings of the session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SessionSettings {
-    /// The model that takes over when the first one is overloaded.
-    pub fallback_model: Option<Arc<str>>,
-    /// How many turns a prompt may have (S-10).
-    pub max_turns: Option<u32>,
-    /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above the
-    /// cap raises nothing.
-    pub raised_max_tokens: Option<u64>,
-    /// How often the model is asked to go on after the output limit.
-    pub max_output_recoveries: u32,
-    /// How many tokens of output a turn should have.
-    pub token_budget: Option<u64>,
-    /// What the session may cost (S-10).
-    pub max_budget: Option<NanoUsd>,
-    /// How many tokens the API is told that the task has (S-10).
-    pub task_budget: Option<u64>,
-    /// The day by which prices hold (S-10).
-    pub date: Date,
-    /// The form of the structured output; enforced if a tool `StructuredOutput` is there (S-9).
-    pub json_schema: Option<Json>,
-    /// How often the model is asked for its structured output (S-9).
-    pub max_structured_output_retries: u32,
-    /// Commands beside the built-in ones (S-3).
-    pub commands: Vec<SlashCommand>,
-    /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
-    pub slash_commands: bool,
-    /// Whether what the user says is said again to consumers (S-7).
-    pub replay_user_messages: bool,
-    /// Whether the state of the files is kept for each prompt (S-6).
-    pub file_history: bool,
-    /// The working directory.
-    pub cwd: Arc<str>,
-    /// The servers that tools come from, by name: for the init message (S-4).
-    pub mcp_servers: Vec<Arc<str>>,
-    /// The kinds of agent that there are, by name: for the init message.
-    pub agents: Vec<Arc<str>>,
-    /// Whether skills are looked up before the first request (S-4).
-    pub look_up_skills: bool,
-    /// Whether plugins are.
-    pub look_up_plugins: bool,
-    /// Whether and how the model thinks; `None` to leave it to the API.
-    pub thinking: Option<ThinkingSetting>,
-    /// What a person answered about a tool use of an earlier session that was not run (S-3).
-    pub orphaned_permission: Option<OrphanedPermission>,
-    /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
-    /// the prompt is in one turn with them: words that the model never said are for whoever asks for them.
-    pub orphan_reply: Option<Arc<str>>,
-    /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
-    pub elicitation_handler: bool,
-    /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
-    pub status_reports: bool,
-    /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
-    pub snip_replay: bool,
-    /// Whether consumers are told of each hook that runs and of what each level of compaction did and why (S-11).
-    pub verbose: bool,
-    /// The model that says in one line what a turn's tools did; `None` for no such line (S-7).
-    pub tool_use_summaries: Option<Arc<str>>,
-    /// Whether requests name the container that the API's own tools were given (S-11).
-    pub keep_container: bool,
-    /// What requests say otherwise from some request on, in the order of their places (S-11).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<RequestChange>,
-    /// What the host puts into the conversation, in the order of the places (S-11).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub host_messages: Vec<HostMessage>,
+settings! {
+    ($)
+    /// Settings of the session.
+    pub struct SessionSettings, keys session_keys {
+        /// The model that takes over when the first one is overloaded.
+        fallback_model: Option<Arc<str>> as Option<ModelName> = None;
+        /// How many turns a prompt may have (S-10).
+        max_turns: Option<u32> = None, unit("turns"), above_zero("a prompt has at least 1 turn");
+        /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above
+        /// the cap raises nothing.
+        raised_max_tokens: Option<u64> = None, unit("tokens");
+        /// How often the model is asked to continue after the output limit.
+        max_output_recoveries: u32 = 3;
+        /// How many tokens of output a turn should have.
+        token_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
+        /// The budget of the session (S-10).
+        max_budget: Option<NanoUsd> as Option<Readable<NanoUsd>> = None, key("max_budget_usd");
+        /// How many tokens the API is told that the task has (S-10).
+        task_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
+        /// The day by which prices hold (S-10).
+        date: Date as Readable<Date> = Date::default();
+        /// The form of the structured output; enforced if a tool `StructuredOutput` is there (S-9).
+        json_schema: Option<Json> as Option<JsonObjectText> = None, example("'{\"type\":\"object\"}'");
+        /// How often the model is asked for its structured output (S-9).
+        max_structured_output_retries: u32 = 5, above_zero("it is asked for at least once");
+        /// Commands beside the built-in ones (S-3).
+        commands: Vec<SlashCommand> as NoKey<Vec<SlashCommand>> = Vec::new();
+        /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
+        slash_commands: bool = true;
+        /// Whether the user's messages are repeated to consumers (S-7).
+        replay_user_messages: bool = false;
+        /// Whether the state of the files is kept for each prompt (S-6).
+        file_history: bool = false;
+        /// The working directory.
+        cwd: Arc<str> = "/w".into(), example("\"/w/project\""), checked(problem_with_folder);
+        /// The servers that tools come from, by name: for the init message (S-4).
+        mcp_servers: Vec<Arc<str>> = Vec::new();
+        /// The kinds of agent that there are, by name: for the init message.
+        agents: Vec<Arc<str>> = Vec::new();
+        /// Whether skills are looked up before the first request (S-4).
+        look_up_skills: bool = false;
+        /// Whether plugins are.
+        look_up_plugins: bool = false;
+        /// Whether and how the model thinks; `None` to leave it to the API.
+        thinking: Option<ThinkingSetting> as Flat<Option<ThinkingSetting>> = None;
+        /// What a person answered about a tool use of an earlier session that was not run (S-3).
+        orphaned_permission: Option<OrphanedPermission> as Option<Section<OrphanedPermission>> = None;
+        /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`,
+        /// and the prompt is in one turn with them: words that the model never wrote need a setting.
+        orphan_reply: Option<Arc<str>> = None, not_blank("a blank answer cannot be sent; leave it out");
+        /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
+        elicitation_handler: bool = false;
+        /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
+        status_reports: bool = false;
+        /// Whether results have the time of their call, and progress a name and a time (T-32).
+        #[serde(skip_serializing_if = "core::ops::Not::not")]
+        tool_details: bool = false;
+        /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
+        snip_replay: bool = true;
+        /// Whether consumers get a report of each hook and of each level of compaction (S-11).
+        verbose: bool = false;
+        /// The model that summarises a turn's tools in one line; `None` for no such line (S-7).
+        tool_use_summaries: Option<Arc<str>> = None, example("\"claude-haiku-4-5\""), not_blank("`tool_use_summaries` names the model that is asked; leave it out if none is");
+        /// Whether requests name the container that the API's own tools were given (S-11).
+        keep_container: bool = false;
+        /// Changes of requests from some request on, in the order of their places (S-11).
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<RequestChange> as NoKey<Vec<RequestChange>> = Vec::new();
+        /// Messages of the host for the conversation, in the order of the places (S-11).
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        host_messages: Vec<HostMessage> as NoKey<Vec<HostMessage>> = Vec::new();
+    }
 }
 
 /// S-11: the `thinking` of requests.
@@ -115,45 +120,8 @@ impl ThinkingSetting {
 pub struct OrphanedPermission {
     /// Which tool use of the starting messages it is about.
     pub tool_use_id: Arc<str>,
-    /// What was answered.
+    /// The answer.
     pub answer: PermissionAnswer,
-}
-
-impl Default for SessionSettings {
-    fn default() -> Self {
-        Self {
-            fallback_model: None,
-            max_turns: None,
-            raised_max_tokens: None,
-            max_output_recoveries: 3,
-            token_budget: None,
-            max_budget: None,
-            task_budget: None,
-            date: Date::default(),
-            json_schema: None,
-            max_structured_output_retries: 5,
-            commands: Vec::new(),
-            slash_commands: true,
-            replay_user_messages: false,
-            file_history: false,
-            cwd: "/w".into(),
-            mcp_servers: Vec::new(),
-            agents: Vec::new(),
-            look_up_skills: false,
-            look_up_plugins: false,
-            thinking: None,
-            orphaned_permission: None,
-            orphan_reply: None,
-            elicitation_handler: false,
-            status_reports: false,
-            snip_replay: true,
-            verbose: false,
-            tool_use_summaries: None,
-            keep_container: false,
-            changes: Vec::new(),
-            host_messages: Vec::new(),
-        }
-    }
 }
 
 /// A slash command.
@@ -161,14 +129,14 @@ impl Default for SessionSettings {
 pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: Arc<str>,
-    /// What it does.
+    /// Its effect.
     pub does: CommandAction,
     /// Rules for what may run from then on without being asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allows: Vec<Arc<str>>,
 }
 
-/// What a slash command does.
+/// The effect of a slash command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAction {

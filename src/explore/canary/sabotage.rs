@@ -1,4 +1,4 @@
-//! What each canary does to what passes.
+//! The sabotage of each canary.
 
 use core::sync::atomic::Ordering;
 
@@ -6,6 +6,7 @@ use super::{CanaryTrick, Saboteur};
 use crate::engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
 use crate::engine::emission::AssistantMessage;
 use crate::engine::settings::ToolSafety;
+use crate::engine::texts::TextName;
 use crate::prelude::*;
 use crate::wire::block::BlockKind;
 
@@ -164,7 +165,7 @@ impl<E> Saboteur<E> {
             CanaryTrick::DoubleTerminal => effects.push(terminal.clone()),
             CanaryTrick::InventInterruption => {
                 if let Effect::Finished { prompt, .. } = terminal {
-                    effects.push(Effect::Emit(Emission::Interrupted { prompt, text: "[The user interrupted.]".into() }));
+                    effects.push(Effect::Emit(Emission::Interrupted { prompt, text: TextName::Interrupted.ours().into() }));
                 }
             }
             CanaryTrick::CountAcrossCopies => {
@@ -184,7 +185,7 @@ impl<E> Saboteur<E> {
         self.last_request = None; // what is over is not cancelled
     }
 
-    /// An error that nobody should see.
+    /// An error that must not be emitted.
     fn error(&self) -> AssistantMessage {
         let id = self.last_request.as_ref().map_or(RequestId::first(1), |(id, _)| *id);
         let (uuid, error) = ("canary".into(), Some("max_output_tokens".into()));

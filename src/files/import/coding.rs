@@ -13,7 +13,7 @@ use crate::wire::raw_json::string;
 /// A body that grows beyond this is not a recorded answer.
 const BODY_BYTES_MAX: u64 = 256 << 20;
 
-/// Nobody wraps a body more often.
+/// More layers are not expected.
 const WRAPPED_MAX: usize = 8;
 
 /// A body as it reads.
@@ -48,14 +48,14 @@ pub(super) fn decode(headers: &mut Vec<HttpHeader>, mut body: Vec<u8>) -> Result
             body = inner;
         } else if let Some(encoding) = encodings.pop().or_else(|| magic(&body).map(String::from)) {
             let Some(inner) = decompressed(&encoding, &body) else { continue };
-            body = inner.map_err(|problem| format!("the body is not the {encoding} that its header says: {problem}"))?;
+            body = inner.map_err(|problem| format!("the header gives the encoding {encoding}, and the body does not fit it: {problem}"))?;
             lost.push(format!("compressed bytes ({encoding})"));
         } else {
             break;
         }
     }
     match was_encoded && !body.is_empty() && !is_plain(&body) && !eventstream::begins(&body) {
-        true => Err(String::from("the body is not compressed as its header says, and no text: the recorder has damaged it")),
+        true => Err(String::from("the body is neither text nor compressed as its header states: the recorder has damaged it")),
         false => Ok(DecodedBody { body, lost }),
     }
 }
@@ -156,7 +156,7 @@ fn read_all(reader: impl Read) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     reader.take(BODY_BYTES_MAX + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
     match body.len() as u64 > BODY_BYTES_MAX {
-        true => Err(format!("it grows beyond {} MiB", BODY_BYTES_MAX >> 20)),
+        true => Err(format!("unpacked it is larger than {} MiB", BODY_BYTES_MAX >> 20)),
         false => Ok(body),
     }
 }
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn k_5_a_body_that_cannot_be_read_is_an_error() {
         let error = |encoding: &str, body: &[u8]| decode(&mut headers(&[("content-encoding", encoding)]), body.to_vec()).unwrap_err();
-        assert!(error("gzip", &[0x1f, 0x8b, 1, 2]).contains("not the gzip"));
+        assert!(error("gzip", &[0x1f, 0x8b, 1, 2]).contains("the encoding gzip"));
         assert!(error("gzip", "\u{1f}\u{fffd}\u{8}".as_bytes()).contains("damaged"));
-        assert!(error("br", b"\x01\xff\xfe").contains("not the br"));
+        assert!(error("br", b"\x01\xff\xfe").contains("the encoding br"));
     }
 }

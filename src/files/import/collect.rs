@@ -20,7 +20,7 @@ use crate::wire::http::{self, HttpHeader};
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// So many different problems are told one by one.
+/// So many different problems are reported one by one.
 const PROBLEMS_MAX: usize = 20;
 
 /// One exchange as a format has it.
@@ -133,7 +133,7 @@ impl TapeCollector {
         *self.other_apis.entry(name).or_default() += 1;
     }
 
-    /// Something that is left out and need not be told one by one.
+    /// Something that is left out and only counted.
     pub(super) fn other(&mut self, what: &'static str) {
         *self.others.entry(what).or_default() += 1;
     }
@@ -159,7 +159,7 @@ impl TapeCollector {
         // A request that cannot be read is no reason to do without the answer. What cannot be searched for secrets stays out.
         let (request_body, request_lost) = match decode(&mut request_headers, std::mem::take(&mut found.request_body)) {
             Ok(decoded) => (decoded.body, decoded.lost),
-            Err(_) => (Vec::new(), vec![String::from("request bodies that are not compressed as their headers say")]),
+            Err(_) => (Vec::new(), vec![String::from("request bodies that are not compressed as their headers state")]),
         };
         let answer = decode(&mut response_headers, std::mem::take(&mut found.response_body));
         let body = answer.as_ref().map_or(&b""[..], |answer| &answer.body);
@@ -167,7 +167,7 @@ impl TapeCollector {
         let service = service(&found.method, (host.as_deref(), &path), &request_body, body);
         match service {
             ExchangeService::OtherApi(name) => self.other_api(name),
-            ExchangeService::Elsewhere => self.other("requests to other services"),
+            ExchangeService::Unrelated => self.other("requests to other services"),
             _ => {
                 let answer = answer?;
                 if let Some(problem) = found.problem.filter(|_| service != ExchangeService::Endpoint) {
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(collected.exchanges.len(), 1);
         assert!(collected.tape().exchanges[0].body.is_empty(), "what cannot be searched for secrets stays out");
         assert!(
-            collected.left_out[0].starts_with("2 exchanges, the first at exchange 1: the body is not the gzip"),
+            collected.left_out[0].starts_with("2 exchanges, the first at exchange 1: the header gives the encoding gzip"),
             "{:?}",
             collected.left_out
         );

@@ -1,4 +1,4 @@
-//! What a value of a file is, found from what it holds (K-5): names and endings of recordings follow no rule.
+//! The format of a file, found from its content (K-5): names and endings of recordings follow no rule.
 
 use super::node::DataNode;
 use super::service::answer_shape;
@@ -59,7 +59,7 @@ impl RecordingFormat {
     }
 
     /// The format of a file whose list of this name has nothing in it.
-    pub(super) fn of_list(name: &str) -> Self {
+    pub(super) fn from_list(name: &str) -> Self {
         match name {
             "interactions" => Self::Vcrpy,
             "http_interactions" => Self::RubyVcr,

@@ -30,7 +30,7 @@ pub(super) trait EntrySink {
     /// A member beside the list of exchanges.
     fn member(&mut self, name: &str, value: DataNode);
 
-    /// A line that is no JSON. `Break` when the rest is of no use without it.
+    /// A line that is not JSON. `Break` when the rest is of no use without it.
     fn broken(&mut self, place: String, problem: String) -> ControlFlow<()>;
 
     /// The file ends in the middle of its last line.

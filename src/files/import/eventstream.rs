@@ -42,7 +42,7 @@ pub(super) fn events(mut rest: &[u8]) -> Result<DecodedEvents, String> {
             is_cut = true;
             break;
         }
-        let (length, headers) = prelude(rest).ok_or("a frame of the event stream is not what its checksum says")?;
+        let (length, headers) = prelude(rest).ok_or("a frame of the event stream does not match its checksum")?;
         if rest.len() < length {
             is_cut = true;
             break;
@@ -50,7 +50,7 @@ pub(super) fn events(mut rest: &[u8]) -> Result<DecodedEvents, String> {
         let (frame, tail) = rest.split_at(length);
         let (inside, trailer) = frame.split_at(length - TRAILER);
         if crc(inside).to_be_bytes() != trailer {
-            return Err(String::from("a frame of the event stream is not what its checksum says"));
+            return Err(String::from("a frame of the event stream does not match its checksum"));
         }
         push(&mut body, &inside[PRELUDE..PRELUDE + headers], &inside[PRELUDE + headers..])?;
         rest = tail;
@@ -77,7 +77,7 @@ fn push(body: &mut Vec<u8>, headers: &[u8], payload: &[u8]) -> Result<(), String
     let object = RawObject::parse(payload).map_err(|_| "a frame of the event stream holds no JSON")?;
     let data = match object.string("bytes") {
         Some(bytes) => String::from_utf8(from_base64(&bytes).map_err(|problem| format!("a frame's `bytes` are not base64: {problem}"))?)
-            .map_err(|_| "a frame's `bytes` are no text")?,
+            .map_err(|_| "a frame's `bytes` are not text")?,
         None => error(text_header(headers, ":exception-type").unwrap_or_default(), &object.string("message").unwrap_or_default()),
     };
     let kind = RawObject::parse(&data).ok().and_then(|event| event.string("type").map(|kind| kind.into_owned())).unwrap_or_default();

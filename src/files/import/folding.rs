@@ -1,4 +1,5 @@
-//! Bodies of requests as an import holds them: each request of an agent's loop repeats what was said before it, and what it repeats is held once (K-5).
+//! Bodies of requests as an import holds them: each request of an agent's loop repeats the conversation before it, and the repeated part is held once
+//! (K-5).
 //!
 //! ```text
 //!   body 1   [ beginning ───────────────────────── end ]
@@ -151,7 +152,7 @@ mod tests {
         format!("{{\"messages\":[{}],\"tools\":\"{}\"}}", messages.join(","), "tide ".repeat(4_000)).into_bytes()
     }
 
-    fn held(bodies: &[FoldedBody]) -> usize {
+    fn bytes_held(bodies: &[FoldedBody]) -> usize {
         let mut pieces: Vec<(*const PackedBytes, usize)> =
             bodies.iter().flat_map(|body| &body.pieces).map(|piece| (Arc::as_ptr(piece), piece.length())).collect();
         pieces.sort_unstable();
@@ -169,7 +170,7 @@ mod tests {
             assert!(folded.unfolded() == *body && folded.length() == body.len());
         }
         let bytes: usize = all.iter().map(Vec::len).sum();
-        assert!(held(&folded) * 10 < bytes, "{} of {bytes} bytes", held(&folded));
+        assert!(bytes_held(&folded) * 10 < bytes, "{} of {bytes} bytes", bytes_held(&folded));
     }
 
     #[test]

@@ -104,7 +104,7 @@ mod tests {
         let bodies: Vec<&[u8]> = tape.exchanges.iter().map(|exchange| &*exchange.body).collect();
         assert_eq!(bodies, [&b""[..], body.as_bytes(), body.as_bytes()]);
         assert!(tape.exchanges.iter().all(|exchange| exchange.answer.status == 200 && exchange.headers.len() == 1));
-        let lost = "request bodies that are not compressed as their headers say";
+        let lost = "request bodies that are not compressed as their headers state";
         assert!(imported.header.lost.iter().any(|known| known == lost), "{:?}", imported.header.lost);
     }
 }

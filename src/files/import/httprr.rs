@@ -27,14 +27,14 @@ pub(super) fn read(
         }
         match messages(&mut reader, &line) {
             Ok((request, response)) => {
-                if sink(format!("exchange {number}"), found(&request, response)).is_break() {
+                if sink(format!("exchange {number}"), exchange(&request, response)).is_break() {
                     break;
                 }
             }
             Err(problem) if number == 1 => return Err(format!("exchange 1: {problem}")),
             // What was read before is whole; nothing tells where the next one begins.
             Err(problem) => {
-                let _: ControlFlow<()> = sink(format!("exchange {number}"), Err(format!("{problem}; nothing behind it was read")));
+                let _: ControlFlow<()> = sink(format!("exchange {number}"), Err(format!("{problem}; nothing after it was read")));
                 break;
             }
         }
@@ -42,7 +42,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Request and response of these sizes. The line is not named: where a size is wrong it is a part of a message, with whatever secrets that has.
+/// Request and response of these sizes. The line is not named: where a size is wrong it is a part of a message, which may hold secrets.
 fn messages(reader: &mut dyn BufRead, sizes: &str) -> Result<(Vec<u8>, Vec<u8>), String> {
     let sizes: Vec<u64> = sizes.split_whitespace().map_while(|size| size.parse().ok()).collect();
     let &[request, response] = sizes.as_slice() else {
@@ -64,7 +64,7 @@ fn message(reader: &mut dyn BufRead, size: u64) -> Option<Vec<u8>> {
     (message.len() as u64 == size).then_some(message)
 }
 
-fn found(request: &[u8], response: Vec<u8>) -> Result<FoundExchange, String> {
+fn exchange(request: &[u8], response: Vec<u8>) -> Result<FoundExchange, String> {
     let (asks, request_body) = parts(request)?;
     let (answers, response_body) = parts(&response)?;
     let mut line = asks.first.split(' ');
@@ -97,7 +97,7 @@ fn parts(message: &[u8]) -> Result<(HttprrHead, &[u8]), String> {
     let find = |end: &[u8]| memchr::memmem::find(message, end).map(|at| (at, at + end.len()));
     // Git may have changed the line ends; a body may hold a blank line of either kind.
     let end = [find(b"\r\n\r\n"), find(b"\n\n")].into_iter().flatten().min().ok_or("a message without a blank line after its headers")?;
-    let text = std::str::from_utf8(&message[..end.0]).map_err(|_| "headers that are no text")?;
+    let text = std::str::from_utf8(&message[..end.0]).map_err(|_| "headers that are not text")?;
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim().to_owned();
     let header = |line: &str| line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));

@@ -31,7 +31,7 @@ pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Res
     }
 }
 
-/// Values one after another, most often a line each. A line that is no JSON does not cost the others.
+/// Values one after another, most often a line each. A line that is not JSON does not cost the others.
 fn values(feed: &mut JsonFeed<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     for number in 1.. {
         if !feed.skip_space() {

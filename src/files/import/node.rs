@@ -1,4 +1,4 @@
-//! What YAML and JSON recordings have in common: a tree of values, order kept, scalars as they were written.
+//! The common form of YAML and JSON recordings: a tree of values, order kept, scalars as they were written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

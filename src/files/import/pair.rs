@@ -2,7 +2,7 @@
 //!
 //! vcrpy, go-vcr, Ruby's VCR and its namesakes, httpmock, opencode's recorder, inline snapshots of the Anthropic SDK and what people
 //! write by themselves differ in the names of members and in how a body is written, and never so that one could be taken for another. So
-//! each form of a member is known here once, whoever writes it.
+//! each form of a member is known here once, for all recorders.
 
 use super::collect::{FoundExchange, TapeCollector};
 use super::detect::RecordingFormat;

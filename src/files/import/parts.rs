@@ -1,4 +1,4 @@
-//! What the readers of exchanges share: methods, statuses, headers and bodies in the forms that recorders use.
+//! Common parts of the readers of exchanges: methods, statuses, headers and bodies in the forms of the recorders.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -99,7 +99,7 @@ fn coded(body: Option<&DataNode>, encoding: Option<&str>, lost: &str, collector:
     match (encoding, body.and_then(DataNode::text)) {
         (Some("base64"), Some(packed)) => from_base64(packed).map_err(|problem| format!("the body is not base64: {problem}")),
         (Some(other), _) if !["base64", "text", "utf-8", "utf8", "json"].contains(&other) => {
-            Err(format!("the body's encoding is not known: {other}"))
+            Err(format!("the body has an unknown encoding: {other}"))
         }
         _ => Ok(plain(body, lost, collector)),
     }

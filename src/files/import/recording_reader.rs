@@ -74,7 +74,7 @@ impl RecordingReader {
             FileSyntax::Httprr => {
                 self.first = Some(ValueKind::Recording(RecordingFormat::Httprr));
                 let mut sink = |place: String, found: Result<FoundExchange, String>| {
-                    self.found(&place, found);
+                    self.collect(&place, found);
                     ControlFlow::Continue(())
                 };
                 httprr::read(source.reader, &mut sink).map_err(ReadStop::Shape)
@@ -125,10 +125,10 @@ impl RecordingReader {
             }
             format => pair::exchange(node, format, &mut self.collector),
         };
-        self.found(place, found);
+        self.collect(place, found);
     }
 
-    fn found(&mut self, place: &str, found: Result<FoundExchange, String>) {
+    fn collect(&mut self, place: &str, found: Result<FoundExchange, String>) {
         match found {
             Ok(found) => self.collector.push(place, found),
             Err(problem) => self.collector.skip(place, problem),
@@ -159,7 +159,7 @@ impl RecordingReader {
 impl EntrySink for RecordingReader {
     fn list(&mut self, name: &str) {
         if !name.is_empty() {
-            self.list = Some(RecordingFormat::of_list(name));
+            self.list = Some(RecordingFormat::from_list(name));
         }
     }
 
@@ -193,7 +193,7 @@ impl EntrySink for RecordingReader {
             }
             ValueKind::Tape | ValueKind::Foreign(_) | ValueKind::NotYet(_) | ValueKind::Unknown => {
                 self.unknown += 1;
-                self.collector.skip(&entry.place, String::from("it is no exchange of a form that is known"));
+                self.collector.skip(&entry.place, String::from("it is not an exchange of a known form"));
             }
         }
         ControlFlow::Continue(())
@@ -241,7 +241,7 @@ impl FormatProbe {
 impl EntrySink for FormatProbe {
     fn list(&mut self, name: &str) {
         if !name.is_empty() {
-            self.0 = Some(RecordingFormat::of_list(name).name());
+            self.0 = Some(RecordingFormat::from_list(name).name());
         }
     }
 

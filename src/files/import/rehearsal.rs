@@ -7,13 +7,13 @@ use super::{ImportedRecording, PackedExchange};
 use crate::engine::agent_loop::AgentLoop;
 use crate::prelude::*;
 use crate::scenario::derive::DerivedScenario;
+use crate::scenario::language::scenario_text;
 use crate::scenario::parse;
-use crate::scenario::write::toml;
 use crate::sim::Run;
 use crate::world::setup::RunSetup;
 
-/// A run holds all that is different in the requests of a thread, and its answers, several times over. In a recording of more bytes than this that has
-/// to be little against the whole: an import takes no more memory than its file has bytes.
+/// A run holds all that is different in the requests of a thread, and its answers, several times over. In a recording of more bytes than this that
+/// has to be little against the whole: an import takes no more memory than its file has bytes.
 const BYTES_MAX: usize = 16 << 20;
 
 /// How many times over, with room to spare.
@@ -22,13 +22,13 @@ const TIMES_HELD: usize = 16;
 /// How many of the problems are named.
 const NAMED: usize = 2;
 
-/// Rules about what requests say. Where a replay sends what was recorded, whoever breaks them is the recorded client, and the scenario says so.
+/// Rules about what requests say. A replay sends what was recorded, so the recorded client breaks them, and a note in the scenario reports it.
 const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
 
 /// What a replay of the scenario will not do, a sentence; `None` when it goes well.
 pub(super) fn problem(derived: &mut DerivedScenario, recording: &ImportedRecording) -> Option<String> {
     if !is_light(recording, &derived.thread) {
-        return Some(String::from("The recording is too large to be replayed while it is imported: whether a replay fails is not known."));
+        return Some(String::from("The recording is too large for a trial replay during the import, so a replay may fail."));
     }
     let failures = match replay(derived, recording) {
         Ok(replay) if replay.failures.is_empty() => return None,
@@ -73,7 +73,7 @@ fn breaks_as_recorded(derived: &mut DerivedScenario, recording: &ImportedRecordi
 
 /// Reads the scenario as it is written, and runs it; what came of it, or why it does not run.
 fn replay(derived: &DerivedScenario, recording: &ImportedRecording) -> Result<RehearsalOutcome, String> {
-    let text = toml(&derived.scenario, &derived.notes);
+    let text = scenario_text(&derived.scenario, &derived.notes);
     let parsed = parse::scenario("the imported scenario", &text, &[]).map_err(|faults| faults.to_string())?;
     let setup = RunSetup::with_recording(parsed.scenario, Some(recording)).map_err(|error| error.to_string())?;
     setup.check_results().map_err(|error| error.to_string())?;

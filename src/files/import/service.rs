@@ -18,7 +18,7 @@ pub(super) enum ExchangeService {
     /// An API of models that is not the Messages API.
     OtherApi(&'static str),
     /// Anything else: telemetry, sign-in.
-    Elsewhere,
+    Unrelated,
 }
 
 /// The ends of paths that belong to another API.
@@ -49,7 +49,7 @@ const HOSTS: [(&str, &str); 8] = [
     ("ai21.com", "AI21"),
 ];
 
-/// Finds out whose exchange it is, by method, host, path and, where these do not tell, by what was asked and answered.
+/// Finds out whose exchange it is, by method, host, path and, if these do not show it, by request and answer.
 pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request: &[u8], answer: &[u8]) -> ExchangeService {
     let bare = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let host = host.unwrap_or_default();
@@ -76,7 +76,7 @@ pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request:
         (None, None) if bare.contains("/v1/") => ExchangeService::Endpoint,
         (None, None) => match body_shape(answer) {
             Some(Some(name)) => ExchangeService::OtherApi(name),
-            _ => ExchangeService::Elsewhere,
+            _ => ExchangeService::Unrelated,
         },
     }
 }
@@ -120,7 +120,7 @@ fn bedrock(path: &str, request: &[u8]) -> Option<ExchangeService> {
     })
 }
 
-/// Whether a request, or where there is none an answer, is one of the Messages API.
+/// Whether a request (or an answer without request) belongs to the Messages API.
 fn asks_messages(request: &[u8], answer: &[u8]) -> bool {
     let request = std::str::from_utf8(request).ok().and_then(|text| RawObject::parse(text).ok());
     let asks = request.is_none_or(|request| request.get("messages").is_some());
@@ -212,7 +212,7 @@ mod tests {
             ("/gateway/model/anthropic.claude-x/invoke-with-response-stream", cloud("Bedrock", "anthropic.claude-x", true)),
             ("/v1/messages/count_tokens", ExchangeService::Endpoint),
             ("/v1/models", ExchangeService::Endpoint),
-            ("/telemetry", ExchangeService::Elsewhere),
+            ("/telemetry", ExchangeService::Unrelated),
         ];
         for (path, expected) in table {
             assert_eq!(service("POST", (Some("x.example"), path), ASKS.as_bytes(), b"{}"), expected, "{path}");
@@ -220,7 +220,7 @@ mod tests {
         for (method, path, expected) in [
             ("HEAD", "/", ExchangeService::Endpoint),
             ("OPTIONS", "/proxy/messages", ExchangeService::Endpoint),
-            ("GET", "/", ExchangeService::Elsewhere),
+            ("GET", "/", ExchangeService::Unrelated),
             ("", "", ExchangeService::Gateway),
         ] {
             assert_eq!(service(method, (Some("x.example"), path), b"", b""), expected, "{method} {path}");

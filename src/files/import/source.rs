@@ -1,4 +1,4 @@
-//! What a file is before it is a recording: compressed, marked, of one syntax or another (K-5).
+//! The outer form of a file: compression, byte-order mark, syntax (K-5).
 //!
 //! Nothing here takes a file into memory: a beginning is looked at, the rest is read as it is asked for.
 
@@ -10,7 +10,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// A compressed file that grows beyond this is no recording.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// Nobody packs a recording more often.
+/// More layers are not expected.
 const PACKED_MAX: usize = 3;
 
 /// A file that was opened.
@@ -46,7 +46,7 @@ pub(super) enum SourceError {
 /// Something that people have and that is no recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ForeignFile {
-    /// What it is.
+    /// Its kind.
     pub(super) what: &'static str,
     /// What to do.
     pub(super) next: &'static str,
@@ -58,11 +58,11 @@ const UTF_16: ForeignFile = ForeignFile {
 };
 const ZIP: ForeignFile = ForeignFile { what: "a zip archive", next: "unpack it and import the files in it" };
 const DATABASE: ForeignFile = ForeignFile {
-    what: "a database of SQLite, as opencode and crush keep their sessions in: messages, not wire traffic",
+    what: "an SQLite database, as opencode and crush keep their sessions: messages, not wire traffic",
     next: "record the agent at work with `reenact record`",
 };
 const FLOWS: ForeignFile =
-    ForeignFile { what: "a file of mitmproxy's flows", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
+    ForeignFile { what: "a flow file of mitmproxy", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
 
 impl<'a> RecordingSource<'a> {
     pub(super) fn open(reader: impl Read + 'a) -> Result<Self, SourceError> {
@@ -79,7 +79,7 @@ impl<'a> RecordingSource<'a> {
                 return Self::plain(head, reader);
             };
         }
-        Err(SourceError::Io(io::Error::other("it is packed too often")))
+        Err(SourceError::Io(io::Error::other("it is compressed in too many layers")))
     }
 
     fn plain(mut head: Vec<u8>, rest: Box<dyn Read + 'a>) -> Result<Self, SourceError> {

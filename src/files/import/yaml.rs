@@ -174,7 +174,7 @@ impl NodeBuilder<'_> {
     }
 
     fn alias(&mut self, anchor: usize) -> Step {
-        let node = self.anchors.get(&anchor).ok_or("an alias of something that is not there yet")?;
+        let node = self.anchors.get(&anchor).ok_or("an alias of a value that comes later")?;
         self.nodes += count(node);
         if self.nodes > NODES_MAX {
             return Err(String::from("aliases repeat too much"));

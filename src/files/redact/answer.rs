@@ -8,10 +8,10 @@ use super::{Redactor, SecretHit};
 use crate::engine::time::Micros;
 use crate::wire::http::{HttpHeader, is_event_stream};
 
-/// A line of a stream that grows beyond this is no event; the rest is read as one text.
+/// A line of a stream that grows beyond this is not an event; the rest is read as one text.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// The longest beginning of an event that tells it from other text.
+/// The longest beginning of an event that distinguishes it from other text.
 const EVENT_FIELD_BYTES: usize = b"event:".len();
 
 /// A piece of a body with its time.
@@ -29,7 +29,7 @@ pub struct AnswerRedactor {
     held: VecDeque<(u64, HeldChunk)>,
     received: u64,
     hits: Vec<SecretHit>,
-    /// The rules and offsets of hits that nobody has asked for yet, and how many of `hits` are among them.
+    /// The rules and offsets of hits that were not reported yet, and how many of `hits` are among them.
     found: Vec<(usize, u64)>,
     noted: usize,
     form: AnswerForm,
@@ -85,7 +85,7 @@ impl AnswerRedactor {
         self.release(decided, sink);
     }
 
-    /// The answer has ended, in whatever way.
+    /// The answer has ended, well or not.
     pub fn finish(&mut self, redactor: &mut Redactor, sink: &mut impl FnMut(HeldChunk)) {
         if matches!(self.form, AnswerForm::Unknown(_)) {
             self.begin(redactor);
@@ -115,7 +115,7 @@ impl AnswerRedactor {
         let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
         self.form = match is_events {
             true => AnswerForm::Events(Box::default()),
-            false => AnswerForm::Whole(Box::new(HeldRegion::of_body(beginning.first().copied()))),
+            false => AnswerForm::Whole(Box::new(HeldRegion::from_body(beginning.first().copied()))),
         };
         self.read(0, &beginning, redactor);
     }

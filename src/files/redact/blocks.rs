@@ -160,32 +160,32 @@ impl BlockReader {
                 if extra > EXTRA_BYTES {
                     let outside =
                         |hit: &SecretHit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
-                    hits.extend(whole(&data, redactor).into_iter().filter(outside));
+                    hits.extend(scan_event(&data, redactor).into_iter().filter(outside));
                 }
             }
             BlockEvent::Stop(index) => {
                 if let Some(mut region) = self.open.remove(&index) {
                     hits.extend(region.decide_all(redactor));
                 }
-                hits.extend(whole(&data, redactor));
+                hits.extend(scan_event(&data, redactor));
             }
-            BlockEvent::Other => hits.extend(whole(&data, redactor)),
+            BlockEvent::Other => hits.extend(scan_event(&data, redactor)),
         }
     }
 }
 
 /// Looks at the data of one event by itself.
-fn whole(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
+fn scan_event(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
     let first = data.text().first().copied();
-    let mut region = HeldRegion::of_body(first);
+    let mut region = HeldRegion::from_body(first);
     for (origin, _, bytes) in data.pieces(0..data.text().len()) {
         region.feed_source(origin, bytes);
     }
     region.decide_all(redactor)
 }
 
-/// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt in
-/// any other way is no worse off.
+/// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt
+/// in any other way is no worse off.
 fn usual_fragment(data: &[u8]) -> Option<(u64, BlockContentKind, Range<usize>)> {
     let rest = data.strip_prefix(br#"{"type":"content_block_delta","index":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -233,7 +233,7 @@ fn read(data: &[u8]) -> BlockEvent {
     }
 }
 
-/// An event that was cut: its fragment goes on to the end.
+/// An event that was cut: its fragment continues to the end.
 fn cut(text: &str) -> BlockEvent {
     let table = [
         (r#""partial_json":""#, BlockContentKind::Json),

@@ -46,7 +46,7 @@ const KEYS: &[&str] = &[
     "x-session-token",
 ];
 
-/// Ids that are no secrets, and tell accounts apart all the same.
+/// Ids that are not secrets, but identify accounts.
 const IDS: &[&str] = &["request-id", "x-request-id", "x-amzn-request-id"];
 
 /// Parts of the names of parameters that hold secrets.

@@ -1,4 +1,4 @@
-//! What stands in place of a secret: as long as it, the same for the same secret, and never taken for a secret itself (K-2).
+//! The placeholder of a secret: of the same length, the same for the same secret, and never recognised as a secret itself (K-2).
 //!
 //! Secrets are numbered in the order in which they are seen. A placeholder that were a hash of its secret would let anyone who has a guess find out
 //! whether it is right.

@@ -42,7 +42,7 @@ impl HeldRegion {
     }
 
     /// For a body, as its first byte has it.
-    pub(super) fn of_body(first: Option<u8>) -> Self {
+    pub(super) fn from_body(first: Option<u8>) -> Self {
         match first {
             Some(b'{' | b'[' | b'"' | b' ' | b'\t' | b'\r' | b'\n') => Self::json(),
             _ => Self::plain(),

@@ -1,6 +1,6 @@
-//! What counts as a secret (K-2): a table of patterns over plain text, extensible by a file.
+//! The patterns of secrets (K-2): a table over plain text, extensible by a file.
 //!
-//! Patterns see text whose JSON escapes are resolved; a quote that was escaped is the byte 0x01 there, so that a pattern can tell the end of a string
+//! Patterns see text whose JSON escapes are resolved; a quote that was escaped is the byte 0x01 there, so that a pattern sees the end of a string
 //! from a quote in it. The first group that takes part is the secret; without groups it is the whole match. Classes are written so that a secret
 //! never reaches over a quote.
 

@@ -1,6 +1,6 @@
 //! Looking for secrets in tapes that are finished (K-2): what the recorder would have replaced, wherever it stands in the file.
 //!
-//! A body is put together as the tape's lines have it, and what is found in it is told by the place in the file where it begins. An open answer is held
+//! A body is put together as the tape's lines have it, and a hit is reported with the place in the file where it begins. An open answer is held
 //! in memory while it is read.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +14,7 @@ use crate::engine::time::Micros;
 use crate::scenario::tape::line::{BodyPiece, LineKind, SpanId, TapeLine, WINDOW};
 use crate::wire::raw_json::{RawObject, elements};
 
-/// Stands for the place of what was told before, where it was new.
+/// Stands for the place of a hit that was reported before.
 const ELSEWHERE: u64 = u64::MAX / 2;
 
 /// A secret in a file.
@@ -32,7 +32,7 @@ pub struct SecretFinding {
 pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> Vec<SecretFinding> {
     let mut scanner = SecretScanner::new(rules);
     if !contents.starts_with(b"{\"reenact_tape\"") {
-        let mut region = HeldRegion::of_body(contents.first().copied());
+        let mut region = HeldRegion::from_body(contents.first().copied());
         region.feed_source(0, contents);
         scanner.decide(region);
     } else {
@@ -101,7 +101,7 @@ impl SecretScanner {
                     (None, None) => (),
                 }
                 answer.redactor.feed(&mut self.redactor, HeldChunk { at: Micros(0), bytes }, &mut |_| ());
-                self.told(id);
+                self.report_answer(id);
             }
             LineKind::End { id, .. } => self.end(id),
             LineKind::Header { .. } => {
@@ -194,17 +194,17 @@ impl SecretScanner {
             self.recent.pop_front();
         }
         self.recent.push_back((id, list));
-        let mut region = HeldRegion::of_body(source.text().first().copied());
+        let mut region = HeldRegion::from_body(source.text().first().copied());
         region.feed_source(0, source.text());
         let hits = region.decide_all(&mut self.redactor);
-        self.tell(&hits.iter().map(|hit| (hit.rule, hit.span().start)).collect::<Vec<_>>(), &source);
+        self.report_hits(&hits.iter().map(|hit| (hit.rule, hit.span().start)).collect::<Vec<_>>(), &source);
     }
 
     fn end(&mut self, id: u32) {
         if let Some(answer) = self.answers.get_mut(&id) {
             answer.redactor.finish(&mut self.redactor, &mut |_| ());
         }
-        self.told(id);
+        self.report_answer(id);
         self.answers.remove(&id);
     }
 
@@ -214,15 +214,15 @@ impl SecretScanner {
     }
 
     /// Takes over what was found in an answer.
-    fn told(&mut self, id: u32) {
+    fn report_answer(&mut self, id: u32) {
         if let Some(mut answer) = self.answers.remove(&id) {
             let hits = answer.redactor.take_found();
-            self.tell(&hits, &answer.source);
+            self.report_hits(&hits, &answer.source);
             self.answers.insert(id, answer);
         }
     }
 
-    fn tell(&mut self, hits: &[(usize, u64)], source: &MappedText) {
+    fn report_hits(&mut self, hits: &[(usize, u64)], source: &MappedText) {
         for (rule, offset) in hits {
             let local = source.local(*offset);
             let place = source.origins(local..local + 1).first().map(|place| place.start);

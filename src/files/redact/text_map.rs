@@ -6,7 +6,7 @@
 //! text    "text":"the key is sk-ant-api03-…"
 //! ```
 //!
-//! Offsets of the text go on counting when its beginning is dropped; so do those of the source, which is a stream.
+//! Offsets of the text continue counting when its beginning is dropped; so do those of the source, which is a stream.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -167,7 +167,7 @@ impl MappedSegment {
 
 /// Resolves the escapes of JSON strings, a piece at a time.
 ///
-/// It follows quotes and backslashes alone, so that text which is cut, or is no JSON, is read as far as it goes.
+/// It follows quotes and backslashes alone, so that text which is cut, or is not JSON, is read as far as it goes.
 #[derive(Clone, Debug)]
 pub(super) struct Flattener {
     state: FlattenerState,

@@ -1,4 +1,4 @@
-//! What a walk through folders leaves out: hidden entries, what builds and package managers make, and what git ignores.
+//! The entries that a walk through folders leaves out: hidden ones, products of builds and package managers, and files that git ignores.
 //!
 //! The crate `ignore` does this for ripgrep; it would bring eight crates into every test suite that uses this library. Of the format of
 //! `.gitignore` all is here that names files: comments, `!`, `/` at either end, `*`, `?`, `**` and `[a-z]`; a user's global file is not read.

@@ -1,7 +1,7 @@
 //! A snapshot's metadata: ordered entries of YAML, each kept as the text it was read from.
 //!
 //! Only plain values are written here (a word, a number, a quoted text), in the manner of insta, so that a file does not change when the
-//! one or the other program writes it. Whatever else stands in a file (lists, block texts) is passed through.
+//! one or the other program writes it. Other contents of a file (lists, block texts) are passed through.
 
 use super::ParseSnapshotError;
 use saphyr::{LoadableYamlNode, Yaml};
@@ -68,7 +68,7 @@ impl SnapshotMetadata {
         self
     }
 
-    /// Takes apart the lines between the `---` lines: an entry begins with a key at the margin and goes on to the next.
+    /// Takes apart the lines between the `---` lines: an entry begins with a key at the margin and continues to the next.
     pub(super) fn from_lines(lines: &[&str]) -> Result<SnapshotMetadata, ParseSnapshotError> {
         let mut entries: Vec<MetadataEntry> = Vec::new();
         for (index, line) in lines.iter().enumerate() {

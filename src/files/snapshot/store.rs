@@ -30,7 +30,7 @@ pub enum SnapshotError {
     Read {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
     /// The file cannot be written or removed.
@@ -38,7 +38,7 @@ pub enum SnapshotError {
     Write {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
     /// The file is no snapshot.

@@ -1,4 +1,4 @@
-//! What surrounds a driven client: folders that were made for it, and variables that tell it where the server is.
+//! The environment of a driven client: its folders, and variables with the address of the server.
 
 use std::fs;
 use std::io;
@@ -77,7 +77,7 @@ impl RunFolders {
         self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The variables that the client is started with; `PATH` and the like come from whoever drives.
+    /// The variables that the client is started with; `PATH` and the like come from the calling process.
     pub(super) fn variables(&self, drive: &ClientHarness, base: &str) -> Vec<(String, String)> {
         let shown = |path: &Path| path.display().to_string();
         let tmp = shown(&self.root.join("tmp"));
@@ -119,8 +119,8 @@ impl Drop for RunFolders {
     }
 }
 
-/// The variables of whoever drives that a client is never without.
-#[expect(clippy::disallowed_methods, reason = "programs are looked for where whoever drives looks for them")]
+/// The variables of the calling process that every client gets.
+#[expect(clippy::disallowed_methods, reason = "programs are found on the search path of the calling process")]
 pub(super) fn inherited() -> Vec<(String, String)> {
     ["PATH", "SYSTEMROOT", "LD_LIBRARY_PATH"].into_iter().filter_map(|name| Some((name.to_string(), std::env::var(name).ok()?))).collect()
 }

@@ -1,4 +1,4 @@
-//! One run of a client: started in a group of its own, read until it is over, and whatever it leaves behind found and killed.
+//! One run of a client: started in a group of its own, read until it ends; processes that it leaves behind are found and killed.
 
 use core::fmt;
 use core::pin::pin;
@@ -144,7 +144,7 @@ pub(super) async fn run(
         let left_behind = group.left_behind(&folders.mark()).await;
         whole.is_over = true;
         if !is_read {
-            // Whoever held the pipes was killed; a process that hides from us must not hold us up.
+            // The holders of the pipes were killed; a hidden process must not hold us up.
             let _ = timeout(GOING, reading).await;
         }
         (ended, left_behind)
@@ -167,7 +167,7 @@ impl ProcessGroup {
     pub(super) fn signal(&self, signal: ClientSignal) {
         if let Some(client) = pid(self.id) {
             // A client that is gone needs no signal.
-            let _ = rustix::process::kill_process(client, of_system(signal));
+            let _ = rustix::process::kill_process(client, system_signal(signal));
         }
     }
 
@@ -212,7 +212,7 @@ impl ProcessGroup {
     }
 }
 
-/// Whoever gives up a run before it is over leaves no process of it behind.
+/// A run that is dropped early leaves no process behind.
 struct WholeRun {
     group: ProcessGroup,
     mark: String,
@@ -233,7 +233,7 @@ fn pid(id: u32) -> Option<rustix::process::Pid> {
 }
 
 #[cfg(unix)]
-fn of_system(signal: ClientSignal) -> rustix::process::Signal {
+fn system_signal(signal: ClientSignal) -> rustix::process::Signal {
     match signal {
         ClientSignal::Interrupt => rustix::process::Signal::INT,
         ClientSignal::Terminate => rustix::process::Signal::TERM,

@@ -85,7 +85,7 @@ fn problems(usual: &ClientRun, run: &Result<ClientRun, String>) -> Vec<String> {
     };
     let mut problems = driven.failures.clone();
     if !driven.has_acted {
-        problems.push(String::from("the boundary was not reached: the client does not ask the same each time"));
+        problems.push(String::from("the boundary was not reached: the client's requests differ from run to run"));
     }
     // Who is killed prints nothing more, and owes nothing.
     let (wanted, got) = (usual.output.results(), driven.output.results());
@@ -137,8 +137,8 @@ impl fmt::Display for ClientSweepReport {
         let failed = self.rows.iter().filter(|row| !row.problems.is_empty()).count();
         match self.rows.len() {
             0 => f.write_str("no boundary, so nothing was tried: FAILED"),
-            1 => write!(f, "1 boundary, {failed} with something wrong"),
-            count => write!(f, "{count} boundaries, {failed} with something wrong"),
+            1 => write!(f, "1 boundary, {failed} failed"),
+            count => write!(f, "{count} boundaries, {failed} failed"),
         }
     }
 }

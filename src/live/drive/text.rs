@@ -23,7 +23,7 @@ const SHOWN_MAX: usize = 160;
 pub(super) fn render(setup: &RunSetup, driven: &ClientRun, client: Option<KnownClient>, normaliser: &mut Normaliser) -> String {
     let mut out = String::new();
     let title = setup.scenario.title.as_deref().unwrap_or("(untitled)");
-    let client = KnownClient::ALL.iter().find(|(_, known)| Some(*known) == client).map_or("a client", |(word, _)| word);
+    let client = client.map_or("a client", KnownClient::as_str);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{title}\ndriven: {client}\n");
     let mut events: Vec<&Event> = driven.verdict.transcript.events.iter().collect();

@@ -64,15 +64,15 @@ struct ExchangeEventSender {
     sender: Sender<ExchangeEvent>,
 }
 
-/// Whoever listened is gone: nobody wants to know how it ends.
+/// The listener is gone, so the end has no receiver.
 struct ListenerLoss;
 
 impl ExchangeEventSender {
-    async fn tell(&self, input: Input) -> Result<(), ListenerLoss> {
-        self.say(ExchangeEventKind::Input(input)).await
+    async fn send_input(&self, input: Input) -> Result<(), ListenerLoss> {
+        self.send_event(ExchangeEventKind::Input(input)).await
     }
 
-    async fn say(&self, what: ExchangeEventKind) -> Result<(), ListenerLoss> {
+    async fn send_event(&self, what: ExchangeEventKind) -> Result<(), ListenerLoss> {
         self.sender.send(ExchangeEvent { agent: self.agent.clone(), id: self.id, what }).await.map_err(|_| ListenerLoss)
     }
 }
@@ -88,7 +88,7 @@ pub(super) async fn exchange<N: Network>(wanted: RequestToSend<N>, sender: Sende
     };
     if let Ok(how) = how {
         // Nobody listens when the run is over.
-        let _ = teller.tell(Input::End { id, how }).await;
+        let _ = teller.send_input(Input::End { id, how }).await;
     }
 }
 
@@ -174,10 +174,10 @@ async fn read(response: hyper::Response<Incoming>, teller: &ExchangeEventSender)
     let headers: Arc<[HttpHeader]> = head.headers.iter().map(header).collect();
     let is_stream = is_event_stream(&headers) == Some(true);
     if find(&headers, END_HEADER).is_some() {
-        teller.say(ExchangeEventKind::Exhausted).await?;
+        teller.send_event(ExchangeEventKind::Exhausted).await?;
         return Err(ListenerLoss);
     }
-    teller.tell(Input::Head { id, status: head.status.as_u16(), headers }).await?;
+    teller.send_input(Input::Head { id, status: head.status.as_u16(), headers }).await?;
     let (mut framer, mut whole) = (SseFramer::new(), Vec::new());
     loop {
         let frame = match timeout(teller.scale.duration(SILENCE_MAX), body.frame()).await {
@@ -194,14 +194,14 @@ async fn read(response: hyper::Response<Incoming>, teller: &ExchangeEventSender)
         let mut events = Vec::new();
         let fed = framer.feed(data, &mut |frame: crate::wire::sse::SseFrame<'_>| events.push(StreamEvent::decode(frame.event, frame.data)));
         for event in events {
-            teller.tell(Input::Stream { id, event: Arc::new(event) }).await?;
+            teller.send_input(Input::Stream { id, event: Arc::new(event) }).await?;
         }
         if let Err(problem) = fed {
             return Ok(AnswerEnd::Framing(problem.to_string().into()));
         }
     }
     if !is_stream {
-        teller.tell(Input::Body { id, body: String::from_utf8_lossy(&whole).into() }).await?;
+        teller.send_input(Input::Body { id, body: String::from_utf8_lossy(&whole).into() }).await?;
     }
     Ok(AnswerEnd::Complete)
 }

@@ -33,7 +33,7 @@ pub enum UpstreamError {
     Url {
         /// What was given.
         url: String,
-        /// What the parser says.
+        /// The error of the parser.
         problem: String,
     },
     /// It is neither `http` nor `https`.
@@ -109,7 +109,7 @@ fn connector(url: &str, ca: Option<&Path>) -> Result<TlsConnector, UpstreamError
                 roots.add(certificate).map_err(|error| problem(error.to_string()))?;
             }
             if roots.is_empty() {
-                return Err(problem("it holds none".into()));
+                return Err(problem("it has no certificate".into()));
             }
         }
         None => {

@@ -19,8 +19,8 @@ use crate::scenario::tape::ResponseEnd;
 /// What a chunk costs beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
 
-/// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer would
-/// be needed for every small packet.
+/// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer
+/// would be needed for every small packet.
 const COPIED_BYTES_MAX: usize = 2 << 10;
 
 /// An exchange as the proxy follows it. When it is dropped without an end, the client went away, or the recorder stops.
@@ -51,7 +51,8 @@ impl ProxiedExchange {
                 && link.shared.ends_unwritten.fetch_add(1, Ordering::Relaxed) == 0
             {
                 (link.notice)(
-                    "the disk is slow: answers end for the client before they are on the tape, and would be lost if the recorder were killed now; --durable waits",
+                    "the disk is slow: answers end for the client before they are on the tape. \
+                     A recorder that is killed now loses them; with --durable each answer waits",
                 );
             }
         })
@@ -387,10 +388,10 @@ mod tests {
     #[test]
     fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
         let shared = Arc::new(RecorderState::new());
-        let (events, keeper) = mpsc::channel();
+        let (events, writer_events) = mpsc::channel();
         let link = TapeWriterLink {
             events,
-            keeper: std::thread::current(),
+            writer_thread: std::thread::current(),
             shared: Arc::clone(&shared),
             started: now(),
             next_id: Arc::default(),
@@ -401,7 +402,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let written = exchange.end(ResponseEnd::Complete);
-            let Ok(TapeWriterEvent::End { written: done, .. }) = keeper.recv() else { panic!("the keeper is told") };
+            let Ok(TapeWriterEvent::End { written: done, .. }) = writer_events.recv() else { panic!("the tape writer gets the end") };
             done.send(()).unwrap();
             written.await;
             assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 0, "it was written in time");

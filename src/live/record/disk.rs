@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{RecordOptions, RecorderState};
 
-/// Lines to append at once, and who waits for them.
+/// Lines to append at once, and the answers that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct LineBatch {
     pub(super) lines: String,
@@ -70,7 +70,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 fn message(path: &Path, error: &io::Error) -> String {
     format!(
-        "recording has stopped: {}: cannot be written ({error}); the client's traffic goes on, and what was complete before is on the tape",
+        "recording has stopped: {}: cannot be written ({error}). The client's traffic continues. \
+         Exchanges that were complete before are on the tape; check the free space and record again",
         path.display()
     )
 }

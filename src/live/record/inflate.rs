@@ -1,6 +1,6 @@
 //! Compressed bodies are stored as they read, piece by piece as they come (K-1).
 //!
-//! What compressors flush comes out with the piece that brought it. Of zstd the decoder gives only what lies further back than the window of the
+//! Flushed bytes come out with the piece that brought them. Of zstd the decoder gives only what lies further back than the window of the
 //! compressor, so of a small body everything comes with its last piece.
 
 use std::io::{self, Write as _};

@@ -68,7 +68,7 @@ pub(super) async fn serve(
             }
             Some(ended) = connections.join_next() => {
                 if ended.is_err_and(|error| error.is_panic()) {
-                    (options.notice)("a connection broke down: this is a defect of the program; recording goes on");
+                    (options.notice)("a connection's task panicked: this is a defect of the program; recording continues");
                 }
             }
             accepted = MachineNetwork::accept(&listener) => match accepted {

@@ -1,4 +1,4 @@
-//! What a recording holds, in numbers and in words.
+//! The summary of a recording, in numbers and in words.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl TapeSummary {
         }
         let mut text = format!("recorded {}", parts.join(", "));
         if self.exchanges == 0 && self.is_whole() {
-            text.push_str(": nobody connected; is the client told where to (ANTHROPIC_BASE_URL)?");
+            text.push_str(": no client connected (set ANTHROPIC_BASE_URL for the client)");
         }
         if let Some(secrets) = counts_text(&self.redacted) {
             text.push_str(&format!("\n{secrets}"));
@@ -75,7 +75,10 @@ impl TapeSummary {
         }
     }
 
-    pub(super) fn of_a_panic(who: &str) -> Self {
-        Self { problem: Some(format!("{who} broke down, and recording stopped then: this is a defect of the program")), ..Self::default() }
+    pub(super) fn from_panic(who: &str) -> Self {
+        Self {
+            problem: Some(format!("{who} panicked, and recording stopped then: this is a defect of the program; please report it")),
+            ..Self::default()
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! From what happens to lines of a tape: bodies are decoded, secrets replaced, lines encoded, and handed to the disk in batches.
 //!
-//! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is then
-//! one batch. Each look takes a processor from somebody, perhaps from the client.
+//! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is
+//! then one batch. Each look takes processor time, perhaps from the client.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::files::redact::{AnswerRedactor, HeldChunk, Redactor};
 use crate::scenario::tape::line::{NewRequest, TapeEncoder};
 use crate::scenario::tape::{ClientFolder, Provenance, ResponseEnd, TapeHeader};
 use crate::scenario::thread::{self, MAIN, OTHER, ThreadLineage, asks_for_message};
+use crate::wire::answer::AnswerReader;
 use crate::wire::http::{HttpHeader, is_event_stream};
-use crate::wire::reply::ReplyReader;
 use crate::wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};
 
 /// How often it looks for pieces of answers that stream.
@@ -32,7 +32,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Room is given back when there is this much of it: each time costs a lock.
 const ROOM_TOLD_BYTES: usize = 256 << 10;
 
-/// A request that is larger is no request of this API, which takes 32 MB.
+/// A request that is larger is not a request of this API, which takes 32 MB.
 const REQUEST_BYTES_MAX: usize = 128 << 20;
 
 /// Keeps the books of one tape.
@@ -76,7 +76,7 @@ struct UnfinishedResponse {
     inflate: BodyInflater,
     redactor: AnswerRedactor,
     /// What the answer brings, where the API holds it.
-    reply: Option<ReplyReader>,
+    reply: Option<AnswerReader>,
 }
 
 /// The first line of the tape.
@@ -95,22 +95,23 @@ pub(super) fn header(options: &RecordOptions, redactor: &mut Redactor) -> TapeHe
     }
 }
 
-/// The folders of a client that is started here: it has those of whoever starts it. A secret in a path is replaced as it is in bodies, so that the
+/// The folders of a client that is started here: it has those of its starter. A secret in a path is replaced as it is in bodies, so that the
 /// path is found there.
 #[expect(
     clippy::disallowed_methods,
-    reason = "they are told apart from what a client says, so that it may say another folder's name when it is driven"
+    reason = "their names must be recognised in requests, so that `drive` can replace them with those of another folder"
 )]
 fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, String)> {
     let home = std::env::var_os("HOME").map(|home| (ClientFolder::Home, home.into()));
     let work = std::env::current_dir().ok().map(|work| (ClientFolder::Work, work));
     let all = home.into_iter().chain([(ClientFolder::Tmp, std::env::temp_dir())]).chain(work);
-    let known = all.filter_map(|(folder, path)| match told_apart(&path) {
+    let known = all.filter_map(|(folder, path)| match folder_prefix(&path) {
         Some(path) => Some((folder, redactor.text(&path))),
         None => {
             let shown = redactor.text(&path.display().to_string());
             notice(&format!(
-                "the client's folder {} is `{shown}`, which cannot be told apart in its requests when the tape is driven",
+                "the client's folder {} is `{shown}`, which other text in its requests may also contain, so that `drive` \
+                 does not replace it; record in a folder with a longer name",
                 folder.as_str()
             ));
             None
@@ -120,7 +121,7 @@ fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, Stri
 }
 
 /// A path as it stands before what is in it; `None` for the root, which stands before everything, and for what depends on where one is.
-fn told_apart(path: &Path) -> Option<String> {
+fn folder_prefix(path: &Path) -> Option<String> {
     let shown = path.display().to_string();
     let trimmed = shown.trim_end_matches(std::path::is_separator);
     (path.is_absolute() && !trimmed.is_empty()).then(|| trimmed.to_owned())
@@ -190,14 +191,14 @@ impl TapeWriter {
                     }
                 }
             }
-            TapeWriterEvent::RequestEnd { id } => self.asked(id),
-            TapeWriterEvent::Head { id, .. } => self.of_answer(id, event),
+            TapeWriterEvent::RequestEnd { id } => self.on_request_complete(id),
+            TapeWriterEvent::Head { id, .. } => self.on_answer_event(id, event),
             TapeWriterEvent::Chunk { id, ref bytes, .. } => {
                 self.room += room_for(bytes.len()) as usize;
-                self.of_answer(id, event);
+                self.on_answer_event(id, event);
             }
             TapeWriterEvent::End { id, at, how, written } => {
-                self.asked(id);
+                self.on_request_complete(id);
                 self.end(id, at, how);
                 self.batch.written.push(written);
             }
@@ -211,7 +212,7 @@ impl TapeWriter {
     }
 
     /// A line of an answer waits for the line of its request.
-    fn of_answer(&mut self, id: u32, event: TapeWriterEvent) {
+    fn on_answer_event(&mut self, id: u32, event: TapeWriterEvent) {
         match self.exchanges.get_mut(&id) {
             Some(UnfinishedExchange::Asking(asking)) => asking.early.push(event),
             Some(UnfinishedExchange::Asked(..)) => self.answer(event),
@@ -220,7 +221,7 @@ impl TapeWriter {
     }
 
     /// The request is whole, or as whole as it will be.
-    fn asked(&mut self, id: u32) {
+    fn on_request_complete(&mut self, id: u32) {
         let Some(exchange @ UnfinishedExchange::Asking(_)) = self.exchanges.get_mut(&id) else { return };
         let UnfinishedExchange::Asking(asking) = std::mem::replace(exchange, UnfinishedExchange::Asked(None, None)) else { return };
         let body = match decoded(&asking.headers, asking.body) {
@@ -248,10 +249,10 @@ impl TapeWriter {
         asking.early.into_iter().for_each(|event| self.answer(event));
     }
 
-    /// The thread of conversation that a request belongs to, and the exchange that it goes on from.
+    /// The thread of conversation that a request belongs to, and the exchange that it continues from.
     fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>) {
         let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
-        let whole = text.map(|text| self.held.whole(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
+        let whole = text.map(|text| self.held.complete_request(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
         let Some((whole, said)) = whole.and_then(|whole| thread::ConversationDigest::from_body(&whole.body).map(|said| (whole, said)))
         else {
             return (if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER }.into(), None);
@@ -288,7 +289,7 @@ impl TapeWriter {
         let line = self.encoder.decoded_head(id, Some(at), status, &kept, decoded);
         self.write(&line);
         if let Some(UnfinishedExchange::Asked(held, answer)) = self.exchanges.get_mut(&id) {
-            let reply = held.is_some().then(|| ReplyReader::new(is_event_stream(headers) == Some(true)));
+            let reply = held.is_some().then(|| AnswerReader::new(is_event_stream(headers) == Some(true)));
             *answer = Some(Box::new(UnfinishedResponse { status, inflate, redactor: AnswerRedactor::from_headers(headers), reply }));
         }
     }
@@ -304,7 +305,7 @@ impl TapeWriter {
                 Ok(bytes) if bytes.is_empty() => return,
                 Ok(bytes) => bytes,
                 Err(error) => {
-                    let problem = format!("its answer is not the {} that its header says ({error})", answer.inflate.names);
+                    let problem = format!("its answer does not fit the encoding {} of its header ({error})", answer.inflate.names);
                     return self.lose(id, &problem);
                 }
             },
@@ -312,8 +313,8 @@ impl TapeWriter {
         let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
         let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
         redactor.feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
-        // A client may go on as soon as it has the message, before the body has ended.
-        if reply.as_ref().is_some_and(ReplyReader::is_whole) {
+        // A client may continue as soon as it has the message, before the body has ended.
+        if reply.as_ref().is_some_and(AnswerReader::is_whole) {
             self.hold(id);
         }
     }
@@ -321,7 +322,7 @@ impl TapeWriter {
     /// Holds the conversation of an exchange whose answer is a whole message, once.
     fn hold(&mut self, id: u32) {
         let Some(UnfinishedExchange::Asked(held, Some(answer))) = self.exchanges.get_mut(&id) else { return };
-        let replied = answer.reply.take().filter(|_| answer.status == 200).and_then(ReplyReader::finish);
+        let replied = answer.reply.take().filter(|_| answer.status == 200).and_then(AnswerReader::finish);
         if let (Some(conversation), Some(replied)) = (held.take(), replied) {
             self.held.hold(*conversation, &replied);
         }
@@ -374,8 +375,8 @@ impl TapeWriter {
     }
 }
 
-/// Writes a chunk's line. What goes on the tape is what later requests are understood by.
-fn write_chunk(encoder: &mut TapeEncoder, lines: &mut String, id: u32, reply: Option<&mut ReplyReader>, chunk: &HeldChunk) {
+/// Writes a chunk's line. What continues the tape is what later requests are understood by.
+fn write_chunk(encoder: &mut TapeEncoder, lines: &mut String, id: u32, reply: Option<&mut AnswerReader>, chunk: &HeldChunk) {
     if let Some(reply) = reply {
         reply.feed(&chunk.bytes);
     }
@@ -389,7 +390,7 @@ fn decoded(headers: &[HttpHeader], body: Vec<u8>) -> Result<Vec<u8>, String> {
     if inflate.is_plain() {
         return Ok(body);
     }
-    inflate.feed(&body).map_err(|error| format!("its request is not the {} that its header says ({error})", inflate.names))
+    inflate.feed(&body).map_err(|error| format!("its request does not fit the encoding {} of its header ({error})", inflate.names))
 }
 
 #[cfg(all(test, unix))]
@@ -398,7 +399,7 @@ mod tests {
 
     #[test]
     fn k_10_a_folder_is_told_apart_by_its_path_without_a_slash_behind_it() {
-        let shown = |path: &str| told_apart(Path::new(path));
+        let shown = |path: &str| folder_prefix(Path::new(path));
         assert_eq!(["/tmp/x", "/tmp/x/", "/tmp/x//"].map(shown), [(); 3].map(|()| Some(String::from("/tmp/x"))));
         assert_eq!(["/", "//", "", "x", "./x"].map(shown), [(); 5].map(|()| None));
     }

@@ -1,8 +1,8 @@
 //! The connection to the real API: HTTP/1.1 or HTTP/2, TLS where the address says so.
 //!
-//! Each connection of the client has one of its own upstream, kept from request to request as the client keeps its. It is driven by the answer that is
-//! passed on through it (`UpstreamLane::drive`) and not by a task beside: what one packet brought is passed on at once and together, without a switch
-//! between tasks for each event.
+//! Each connection of the client has one of its own upstream, kept from request to request as the client keeps its. It is driven by the answer that
+//! is passed on through it (`UpstreamLane::drive`) and not by a task beside: what one packet brought is passed on at once and together, without a
+//! switch between tasks for each event.
 
 use std::future::poll_fn;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) struct RecorderUpstream {
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// Why there is no answer.
+/// Why there is not an answer.
 #[derive(Debug)]
 pub(super) struct UpstreamFailure {
     /// A sentence.

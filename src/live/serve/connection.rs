@@ -78,7 +78,7 @@ pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: Conne
         (Ok(ConnectionCut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
         (Err(_), Err(error)) => {
             if error.is_parse() || error.is_parse_too_large() {
-                let problem = format!("what came was no HTTP request: {error}");
+                let problem = format!("the connection sent something other than an HTTP request: {error}");
                 let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
             }
             drop(stream.shutdown().await);
@@ -100,7 +100,7 @@ async fn answer(
         Err(error) if error.is::<LengthLimitError>() => {
             let problem = format!("{method} {path} was answered with 413: it is larger than {} MiB", REQUEST_BYTES_MAX >> 20);
             let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
-            return Ok(given(413, &[], too_large()));
+            return Ok(json_response(413, &[], too_large()));
         }
         Err(_) => return Err(ConnectionCut::Close), // the client left within its request
     };
@@ -118,7 +118,7 @@ async fn answer(
     let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
     let playing = match replied.await {
         Ok(ServerResponse::Play(playing)) if !gone => playing,
-        Ok(ServerResponse::Give { status, headers, body }) => return Ok(given(status, &headers, body)),
+        Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
     let ResponsePlayback { serial, number, agent, id, schedule } = playing;
@@ -133,7 +133,7 @@ async fn answer(
     Ok(response(schedule.head.as_ref(), PlayedBody::new(player, cuts).boxed_unsync()))
 }
 
-fn given(status: u16, headers: &[(&'static str, String)], body: String) -> Response<AnyBody> {
+fn json_response(status: u16, headers: &[(&'static str, String)], body: String) -> Response<AnyBody> {
     let mut headers: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     headers.push((String::from("content-type"), String::from("application/json")));
     response(Some(&ScheduledHead { status, headers }), Full::from(body).map_err(|never| match never {}).boxed_unsync())

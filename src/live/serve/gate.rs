@@ -1,11 +1,11 @@
-//! Gates: whoever drives a client is asked before each byte boundary, may act on the client meanwhile, and says how it goes on (K-9).
+//! Gates: before each byte boundary the driver of a client is asked. It may act on the client, and then decides how the answer continues (K-9).
 //!
 //! ```text
 //!   head ──┬── piece 1 ──┬── piece 2 ──┬── … ──┬── end
 //!        gate          gate          gate    gate
 //! ```
 //!
-//! A gate that nobody answers opens.
+//! A gate without an answer opens.
 
 use core::fmt;
 
@@ -46,7 +46,7 @@ pub struct HeldAnswer {
     pub id: RequestId,
     /// The name of the event that comes next, where it has one: `content_block_start`.
     pub event: Option<Arc<str>>,
-    /// Opens the gate; when it is dropped, the answer goes on.
+    /// Opens the gate; when it is dropped, the answer continues.
     pub go: oneshot::Sender<HoldRelease>,
     pub(super) server: ServerHandle,
 }
@@ -67,7 +67,7 @@ impl HeldAnswer {
     }
 }
 
-/// How a held answer goes on.
+/// How a held answer continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HoldRelease {
     /// As if nothing had been.
@@ -90,7 +90,7 @@ impl AnswerGates {
         (Self(sender), receiver)
     }
 
-    /// Holds an answer until it may go on.
+    /// Holds an answer until it may continue.
     pub(super) async fn hold(
         &self,
         boundary: AnswerBoundary,
@@ -121,7 +121,7 @@ impl core::str::FromStr for AnswerBoundary {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no boundary: write ANSWER:head, ANSWER:EVENT or ANSWER:end, e.g. `2:5`");
+        let wrong = || format!("`{text}` is not a boundary: write ANSWER:head, ANSWER:EVENT or ANSWER:end, e.g. `2:5`");
         let (answer, before) = text.split_once(':').ok_or_else(wrong)?;
         let before = match before {
             "head" => AnswerPart::Head,

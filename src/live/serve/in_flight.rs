@@ -1,4 +1,4 @@
-//! An answer that is on its way, as the owner knows it: what a client has been sent, as an engine would be told.
+//! An answer that is on its way, as the owner knows it: the parts that the client got, as inputs of an engine.
 
 use super::TranscriptExtent;
 use super::verdict::ServedEnd;

@@ -1,7 +1,7 @@
-//! What is wrong with what a client asked, as far as its requests show it.
+//! The problems of a client's requests.
 //!
-//! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent (O-10)
-//! was seen when it was answered. Others need to see what comes out of an engine.
+//! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent
+//! (O-10) was seen when it was answered. Others need to see what comes out of an engine.
 
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use crate::engine::contract::{Agent, Input, RequestId};
@@ -30,10 +30,10 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     }
     if setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
         let advice = match setup.scenario.network {
-            None => "is the client told where the server is (ANTHROPIC_BASE_URL)?",
+            None => "set ANTHROPIC_BASE_URL of the client to the server",
             Some(_) => {
-                "does [network] let any through (`loss`, `latency`)? Under `serve` and `drive`: is the client told where the server is \
-                 (ANTHROPIC_BASE_URL)?"
+                "check `loss` and `latency` in [network]; under `serve` and `drive` set ANTHROPIC_BASE_URL of the client to the \
+                 server"
             }
         };
         failures.push(format!("no request for a message came: {advice}"));
@@ -41,18 +41,18 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     let unjudged = unjudged(&setup.scenario.expect);
     if !unjudged.is_empty() {
         let keys = unjudged.join(", ");
-        verdict.remarks.push(format!("not judged of a client, of which requests alone are seen: {keys} in [expect]"));
+        verdict.remarks.push(format!("not judged, because only the requests of a client are seen: {keys} in [expect]"));
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
-    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, DelayTolerance::of_clock(Micros::ZERO)));
+    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, DelayTolerance::from_clock(Micros::ZERO)));
     if setup.scenario.matching.strict {
         failures.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     } else {
         verdict.remarks.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     }
     let open = verdict.asked.iter().filter(|asked| asked.how == ServedEnd::OpenAtEnd);
-    verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving was over: {asked}")));
+    verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving ended: {asked}")));
     verdict.failures.append(&mut failures);
 }
 
@@ -92,7 +92,7 @@ pub(in crate::live) fn words(violation: &Violation) -> String {
     format!("{}: {}", violation.oracle, violation.text)
 }
 
-/// R-2: who is told when to come back does not come sooner.
+/// R-2: after `retry-after` no attempt comes sooner.
 pub(in crate::live) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
     let mut failures = Vec::new();
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
@@ -111,7 +111,7 @@ pub(in crate::live) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
                 if event.at + DelayTolerance::EARLY < *until && !is_other_model {
                     let early = Micros(until.0 - event.at.0);
                     let (asked, before) = (event.agent.key(*id), event.agent.key(*before));
-                    failures.push(format!("request {asked} came {early} before the time that the answer to {before} asks to wait until"));
+                    failures.push(format!("request {asked} came {early} too early: the answer to {before} asks for a longer wait"));
                 }
             }
             _ => (),

@@ -1,4 +1,4 @@
-//! The one task that owns what changes: who is connected, and a session for each client that says it is one of its own.
+//! The one task that owns all state: the connections, and a session for each client with a path of its own.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) enum OwnerMessage {
     Sent { serial: AnswerSerial, part: DeliveryPart, at: Instant },
     /// The client closed the connection before its answer was over.
     Left { serial: AnswerSerial, at: Instant },
-    /// Whoever drives the client had the answer cut.
+    /// The driver of the client had the answer cut.
     CutAtGate { serial: AnswerSerial, at: Instant, cut: ConnectionCut },
     /// The client was acted on.
     Disturbed { serial: AnswerSerial },
@@ -74,7 +74,7 @@ pub(super) async fn serve<N: Network>(
     owner.into_verdicts(now)
 }
 
-/// The same, while what is known is somebody else's.
+/// The same, while another server holds the memory.
 pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N::Listener, stop: impl Future<Output = ()>) {
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut connections = JoinSet::new();
@@ -95,7 +95,7 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
                     connections.spawn(connection::serve::<N>(stream, context));
                 }
                 Err(error) => {
-                    owner.problem(format!("a connection could not be accepted: {error}; are there enough open files (`ulimit -n`)?"));
+                    owner.problem(format!("a connection could not be accepted: {error}; check the limit of open files (`ulimit -n`)"));
                     sleep(ACCEPT_PAUSE).await;
                 }
             },

@@ -98,7 +98,7 @@ impl AnswerPlayer {
         }
         match schedule.end {
             ConnectionEnding::Complete => {
-                self.over();
+                self.end_answer();
                 None
             }
             ConnectionEnding::Truncated => Some(self.cut(ConnectionCut::Close)),
@@ -129,25 +129,25 @@ impl AnswerPlayer {
             HoldRelease::Reset => ConnectionCut::Reset,
         };
         self.is_over = true;
-        self.say(|serial, at| OwnerMessage::CutAtGate { serial, at, cut });
+        self.report_to_owner(|serial, at| OwnerMessage::CutAtGate { serial, at, cut });
         Err(cut)
     }
 
     fn cut(&mut self, cut: ConnectionCut) -> ConnectionCut {
-        self.over();
+        self.end_answer();
         cut
     }
 
-    fn over(&mut self) {
+    fn end_answer(&mut self) {
         self.is_over = true;
         self.sent(DeliveryPart::End);
     }
 
     fn sent(&self, part: DeliveryPart) {
-        self.say(|serial, at| OwnerMessage::Sent { serial, part, at });
+        self.report_to_owner(|serial, at| OwnerMessage::Sent { serial, part, at });
     }
 
-    fn say(&self, message: impl FnOnce(AnswerSerial, Instant) -> OwnerMessage) {
+    fn report_to_owner(&self, message: impl FnOnce(AnswerSerial, Instant) -> OwnerMessage) {
         // Who does not listen any more wants to know nothing.
         let _ = self.tell.send(message(self.serial, Instant::now()));
     }
@@ -161,7 +161,7 @@ impl Drop for AnswerPlayer {
         if self.schedule.is_whole && self.next == self.schedule.packets.len() {
             return self.sent(DeliveryPart::End); // its length was told: nobody asks for the end
         }
-        self.say(|serial, at| OwnerMessage::Left { serial, at });
+        self.report_to_owner(|serial, at| OwnerMessage::Left { serial, at });
     }
 }
 

@@ -1,4 +1,4 @@
-//! What of a plan goes over the wire, and when: a pure function.
+//! The bytes of a response plan with their times: a pure function.
 //!
 //! A plan speaks of what a client comes to see; a connection that was accepted can do most of that, and for the rest says so.
 
@@ -108,11 +108,13 @@ pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, option
 /// What a connection that was accepted cannot do, and what its client sees in its place.
 pub(super) fn cannot_carry(id: RequestId, end: Option<&AnswerEnd>) -> Option<String> {
     let (wanted, sees) = match end? {
-        AnswerEnd::ConnectRefused => ("a refused connection", "one that breaks before any byte"),
-        AnswerEnd::Dns => ("a host without a name", "a connection that breaks before any byte"),
-        AnswerEnd::Tls => ("a secure connection that cannot be made", "one that breaks before any byte"),
-        AnswerEnd::ConnectTimeout => ("a connection that is not made in time", "one on which no answer comes"),
-        AnswerEnd::BrokenPipe => ("a connection that breaks while the request is sent", "one that breaks when it was sent"),
+        AnswerEnd::ConnectRefused => ("a refused connection", "a connection that breaks before any byte"),
+        AnswerEnd::Dns => ("an unknown host name", "a connection that breaks before any byte"),
+        AnswerEnd::Tls => ("a failed TLS handshake", "a connection that breaks before any byte"),
+        AnswerEnd::ConnectTimeout => ("a connection that is not made in time", "a connection on which no answer comes"),
+        AnswerEnd::BrokenPipe => {
+            ("a connection that breaks while the request is sent", "a connection that breaks when the request is complete")
+        }
         _ => return None,
     };
     Some(format!("request {id}: the scenario wants {wanted}; over HTTP the client sees {sees}"))

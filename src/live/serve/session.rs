@@ -1,4 +1,4 @@
-//! What one client asks, what it is answered, and what will be in its verdict.
+//! The session of one client: its requests, their answers, and its verdict.
 
 use tokio::time::Instant;
 
@@ -19,7 +19,7 @@ use crate::transcript::record::TranscriptRecorder;
 use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
 use crate::world::delivery::DeliveryPart;
-use crate::world::endpoint::{ApiEndpoint, EndpointReply, IncomingRequest, MessageReply};
+use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse};
 use crate::world::model::ModelResponse;
 use crate::world::plan::ResponsePlan;
 use crate::world::server::AnswerOwner;
@@ -72,7 +72,7 @@ impl ClientSession {
         (self.clock, self.last_at) = (clock, clock.began);
         let now = self.time(Instant::now());
         for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].over(now, ServedEnd::ServerGone);
+            self.asked[open.asked].on_end(now, ServedEnd::ServerGone);
             self.endpoint.on_closed(&open.agent, open.id);
             self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
         }
@@ -101,8 +101,8 @@ impl ClientSession {
         let now = self.time(arrived.at);
         let incoming = IncomingRequest { method: &arrived.method, path: &arrived.path, named: arrived.named.clone(), body: &arrived.body };
         match self.endpoint.ask(&self.setup, now, &incoming) {
-            EndpointReply::Message(reply) => self.answer_message(session, now, arrived, *reply),
-            EndpointReply::Other { status, body, problem } => {
+            EndpointResponse::Message(reply) => self.answer_message(session, now, arrived, *reply),
+            EndpointResponse::Other { status, body, problem } => {
                 self.asked.push(ServedExchange::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
                 if let Some(problem) = problem {
                     self.problem(format!("{} {} was answered with {status}: {problem}", arrived.method, arrived.path));
@@ -112,8 +112,8 @@ impl ClientSession {
         }
     }
 
-    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageReply) -> ServerResponse {
-        let MessageReply { agent, id, request, answered } = reply;
+    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageResponse) -> ServerResponse {
+        let MessageResponse { agent, id, request, answered } = reply;
         let ModelResponse { plan, note, refused } = answered;
         let effect = Effect::Request { id, request: request.clone() };
         self.recorder.effect(now, &agent, &effect);
@@ -125,7 +125,7 @@ impl ClientSession {
         asked.retry_count = arrived.retry_count.clone();
         asked.answer = answer_name(&note);
         let mut said = PendingNotes::default();
-        let exhausted = notes::tell(&mut said, now, &agent, note);
+        let exhausted = notes::note_world(&mut said, now, &agent, note);
         said.0.into_iter().for_each(|what| self.note(now, &agent, what));
         self.answers += 1;
         let plan = if self.options.gates.is_some() { plan.map(ResponsePlan::by_event) } else { plan };
@@ -157,7 +157,7 @@ impl ClientSession {
         let asked = &mut self.asked[open.asked];
         asked.pieces = open.pieces;
         if part == DeliveryPart::End {
-            asked.over(now, open.how());
+            asked.on_end(now, open.how());
             self.remove_open(position);
         }
     }
@@ -165,10 +165,10 @@ impl ClientSession {
     pub(super) fn on_left(&mut self, serial: u64, at: Instant) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);
-        let how = if open.is_all_said() { ServedEnd::LeftAtEnd } else { ServedEnd::Left };
-        self.asked[open.asked].over(now, how);
+        let how = if open.is_all_said() { ServedEnd::LeftAtEnd } else { ServedEnd::ClientLeft };
+        self.asked[open.asked].on_end(now, how);
         // Who has all of it, or was left hanging on purpose, does what the scenario says.
-        if how == ServedEnd::Left && !open.hangs() {
+        if how == ServedEnd::ClientLeft && !open.hangs() {
             self.endpoint.on_closed(&open.agent, open.id);
         }
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
@@ -181,7 +181,7 @@ impl ClientSession {
     pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: ConnectionCut) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);
-        self.asked[open.asked].over(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
+        self.asked[open.asked].on_end(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
         self.endpoint.on_closed(&open.agent, open.id);
         self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
     }
@@ -201,7 +201,7 @@ impl ClientSession {
         open
     }
 
-    /// Tells the transcript and whoever else wants to know.
+    /// Notes it for the transcript and the other watchers.
     fn note(&mut self, now: Time, agent: &Agent, what: EventKind) {
         self.recorder.note(now, agent, &what);
         if let Some(notes) = &self.options.notes {
@@ -212,7 +212,7 @@ impl ClientSession {
 
     pub(super) fn into_verdict(mut self, now: Time) -> ServeVerdict {
         for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].over(now, ServedEnd::OpenAtEnd);
+            self.asked[open.asked].on_end(now, ServedEnd::OpenAtEnd);
         }
         let unused = self.endpoint.unused_answers(&self.setup, AnswerOwner::Own);
         let others = self.endpoint.unused_answers(&self.setup, AnswerOwner::Others);

@@ -1,4 +1,4 @@
-//! What is left when serving is over: what was asked, what was answered, and what is wrong with it (K-6).
+//! The verdict when serving is over: the requests, the answers, and the problems (K-6).
 
 use core::fmt;
 
@@ -19,7 +19,7 @@ pub struct ServeVerdict {
     pub end: RunEnd,
     /// What was asked, in order.
     pub asked: Vec<ServedExchange>,
-    /// The answers that nobody asked for (M-3).
+    /// The unused answers (M-3).
     pub unused: Vec<Arc<str>>,
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub passed: PassedStatements,
@@ -40,7 +40,7 @@ pub struct ServedExchange {
     pub connection: u64,
     /// Method and path.
     pub line: String,
-    /// Whose it was taken for; `None` when it is no request for a message.
+    /// Whose it was taken for; `None` when it is not a request for a message.
     pub message: Option<ServedMessage>,
     /// The `x-stainless-retry-count` that it came with.
     pub retry_count: Option<Arc<str>>,
@@ -81,12 +81,12 @@ pub enum ServedEnd {
     /// The connection broke, or was closed inside the body, because the scenario says so.
     Reset,
     /// The client closed the connection.
-    Left,
+    ClientLeft,
     /// The client closed the connection when it had everything but the end.
     LeftAtEnd,
-    /// Whoever drives the client had it closed.
+    /// The driver of the client had it closed.
     ClosedAtGate,
-    /// Whoever drives the client had it broken.
+    /// The driver of the client had it broken.
     ResetAtGate,
     /// It was open when serving was over.
     OpenAtEnd,
@@ -103,7 +103,7 @@ impl ServedEnd {
             Self::Open => "open",
             Self::Complete => "complete",
             Self::Reset => "cut",
-            Self::Left => "the client left",
+            Self::ClientLeft => "the client left",
             Self::LeftAtEnd => "the client left before the end",
             Self::ClosedAtGate => "closed at a gate",
             Self::ResetAtGate => "broken at a gate",
@@ -126,7 +126,7 @@ impl ServedExchange {
         Self { status: Some(status), over_at: Some(at), how: ServedEnd::Complete, problem, ..asked }
     }
 
-    pub(super) fn over(&mut self, at: Time, how: ServedEnd) {
+    pub(super) fn on_end(&mut self, at: Time, how: ServedEnd) {
         (self.over_at, self.how) = (Some(at), how);
     }
 

@@ -1,4 +1,4 @@
-//! What is left open at the end (O-27).
+//! Leftovers at the end of a run (O-27).
 
 use super::*;
 use crate::engine::contract::{Note, StreamEvent, TimerId};

@@ -1,6 +1,6 @@
 //! Statements of the shipped scenarios, each misspelt or misplaced by itself: the run fails and names the line (F-10).
 //!
-//! What is changed is put over the file as `--set` would, so that it stays where it is.
+//! A change is put over the file as `--set` does, so that the file stays where it is.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use crate::explore::PanicGuard;
 use crate::files::scenario::{find, load_all};
 use crate::runner::{PanicCatcher, in_parallel, threads_available};
 use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
+use crate::scenario::language::scenario_text;
 use crate::scenario::statement::{PathStep, Statement, StatementEntry, StatementPath as Place, statements, tool_uses};
 use crate::scenario::types::{Scenario, TurnBlock};
-use crate::scenario::write::toml;
 use crate::sim::Run;
 use crate::sim::report::RunReport;
 
@@ -78,7 +78,7 @@ fn is_a_message(interrupt: &ScriptedInterrupt) -> bool {
 }
 
 fn waits_for_ever(scenario: &Scenario) -> bool {
-    toml(scenario, &[]).contains("never_answers = true")
+    scenario_text(scenario, &[]).contains("never_answers = true")
 }
 
 fn changes_of(file: &Path) -> Vec<Misspelling> {
@@ -86,7 +86,7 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
     let loaded = &runs[0];
     let scenario = &loaded.setup.scenario;
     let change = |path: &Place, key: &str, value: String| {
-        let place = loaded.places.fault(path, String::new(), None)?;
+        let place = loaded.places.diagnostic(path, String::new(), None)?;
         let line = format!("{}:{}:", place.source, place.line);
         Some(Misspelling { file: file.into(), key: format!("{}.{key}", dotted(path)?), value, line })
     };
@@ -102,7 +102,7 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
     of_statements.chain(of_tool_uses).filter(own).collect()
 }
 
-/// All runs of a file with these settings, and what is said of its statements; `None` where it cannot be run or is not asked.
+/// All runs of a file with these settings, and the failures of its statements; `None` where it cannot run or is not checked.
 pub(super) fn run_and_judge(file: &Path, settings: &[(String, String)]) -> Option<(Vec<RunReport<AgentLoop>>, Vec<String>)> {
     let runs = load_all(file, settings).ok()?;
     // An engine that panics at what it is given is another test's affair.

@@ -12,7 +12,7 @@ use crate::files::scenario::find;
 use crate::runner::{in_parallel, threads_available};
 use crate::transcript::event::EventKind;
 
-/// What is said, and the line of it that a failure names. Lists take the place of the scenario's own.
+/// A statement, and its line that a failure names. Lists take the place of the scenario's own.
 const PLANTED: [(&str, &str); 18] = [
     ("[[fault]]\nat = { request = 999 }\nstatus = 529\n", "[[fault]]"),
     ("[[hook]]\nname = \"planted\"\nevent = \"pre_tool_use\"\nmatcher = \"Planted\"\n", "[[hook]]"),

@@ -1,4 +1,4 @@
-//! Statements that never come to pass, and those that may not: each is said with its place and what happened instead (F-10).
+//! Statements that never come to pass, and those that cannot: each is reported with its place and the events of the run (F-10).
 
 mod contradictions;
 
@@ -24,7 +24,7 @@ fn failures_of(folder: &Path, name: &str) -> Vec<String> {
     run_file(folder.join(name), AgentLoop::default()).unwrap_or_else(|error| panic!("{error}")).failures
 }
 
-/// What is said of a scenario that stands alone.
+/// The failures of a scenario that stands alone.
 fn said(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.toml"), text).unwrap();
@@ -56,7 +56,7 @@ const NEVER: [(&str, [&str; 3]); 19] = [
     ),
     (
         "[permissions]\n\n[[permission]]\nfor = \"Bash\"\n",
-        ["x.toml:13:1: ", "nobody was asked what this [[permission]] for `Bash`", "people were asked about: Read(/w/a)"],
+        ["x.toml:13:1: ", "this [[permission]] for `Bash` was never asked", "permission was asked for: Read(/w/a)"],
     ),
     (
         "[[interrupt]]\nkind = \"cancel\"\nat = \"20h\"\n",
@@ -79,12 +79,15 @@ const NEVER: [(&str, [&str; 3]); 19] = [
         "[[collapse]]\nfrom = \"p1\"\nto = \"p2.r1.a1\"\nsummary = \"All.\"\nwhen = { result = 1 }\n",
         ["x.toml:13:1: ", "`p2.r1.a1` of this [[collapse]] names no message", "did you mean `p1.r1.a1`?"],
     ),
-    ("[session]\nskills = [\"pdf\"]\n", ["x.toml:12:1: ", "nobody looked up skills", "`look_up_skills = true`"]),
-    ("[files]\nnever_answers = true\n", ["x.toml:11:2: ", "nothing was stored", "`result_limit`"]),
-    ("[auth]\nrefresh = \"fails\"\n", ["x.toml:11:2: ", "nobody asked for new credentials", "401"]),
+    ("[session]\nskills = [\"pdf\"]\n", ["x.toml:12:1: ", "skills were never looked up", "`look_up_skills = true`"]),
+    ("[files]\nnever_answers = true\n", ["x.toml:11:2: ", "no result was stored", "`result_limit`"]),
+    ("[auth]\nrefresh = \"fails\"\n", ["x.toml:11:2: ", "no new credentials were requested", "401"]),
     ("[[prompt.turn]]\ntext = \"Too much.\"\n", ["x.toml:11:1: ", "turn 3 of prompt 1 was never asked for", "requests: 1, 2"]),
-    ("[expect]\nnot_sent = [\"singed in\"]\n", ["x.toml:12:13: ", "\"singed in\" of `not_sent` occurs neither", "is it misspelt?"]),
-    ("[expect]\ntext_absent = [\"[The user interuppted\"]\n", ["x.toml:12:16: ", "of `text_absent` occurs neither", "is it misspelt?"]),
+    ("[expect]\nnot_sent = [\"singed in\"]\n", ["x.toml:12:13: ", "\"singed in\" of `not_sent` occurs neither", "correct the spelling"]),
+    (
+        "[expect]\ntext_absent = [\"[The user interuppted\"]\n",
+        ["x.toml:12:16: ", "of `text_absent` occurs neither", "correct the spelling"],
+    ),
 ];
 
 #[test]
@@ -120,7 +123,7 @@ fn f_10_what_the_host_does_has_a_request_to_do_it_at() {
     assert_eq!(said(&reading("", &(change(1) + &message(1)))), [] as [&str; 0]);
     let instead = |role: &str| message(1) + &format!("role = \"{role}\"\nplace = \"instead\"\n");
     let failures = said(&reading("", &instead("assistant")));
-    assert!(failures[0].contains("took the place of none") && failures.len() == 1, "{failures:#?}");
+    assert!(failures[0].contains("replaced no message") && failures.len() == 1, "{failures:#?}");
     assert_eq!(said(&reading("", &instead("user"))), [] as [&str; 0]);
 }
 
@@ -139,7 +142,7 @@ fn f_10_a_tool_use_is_what_it_is_meant_to_be() {
             "invalid = true",
         ),
         ("name = \"Read\", input = { file_path = 3 }", "`file_path`: expected", "invalid = true"),
-        ("name = \"Read\", input = \"{oh\"", "it is no JSON object", "invalid = true"),
+        ("name = \"Read\", input = \"{oh\"", "it is not a JSON object", "invalid = true"),
     ];
     for (tool, word, mark) in wrong {
         let failures = with(tool);
@@ -148,7 +151,7 @@ fn f_10_a_tool_use_is_what_it_is_meant_to_be() {
         assert_eq!(with(&format!("{tool}, {mark}")), [] as [&str; 0], "{mark}");
     }
     for (tool, word) in [
-        ("name = \"Read\", input = { file_path = \"/w/a\" }, unknown = true", "there is a tool `Read`"),
+        ("name = \"Read\", input = { file_path = \"/w/a\" }, unknown = true", "tool `Read` exists"),
         ("name = \"Read\", input = { file_path = \"/w/a\" }, invalid = true", "this input fits the schema of `Read`"),
     ] {
         let failures = with(tool);
@@ -186,7 +189,7 @@ fn f_10_what_a_check_finds_is_asked_for() {
              tool = [{{ name = \"Read\", input = {{ file_path = \"/w/a\" }}{of_use} }}]\n[[prompt.turn]]\ntext = \"Done.\"\n"
         ))
     };
-    let words = "what the check of tool use `toolu_p1t1n1` finds was never asked for";
+    let words = "the check of tool use `toolu_p1t1n1` was never used";
     let failures = with("", ", check_permission = \"deny\"");
     assert!(failures.len() == 1 && failures[0].contains(words) && failures[0].contains("x.toml:7:"), "{failures:#?}");
     assert!(failures[0].contains("`checks = true`") && failures[0].contains("`check_may = true`"), "{}", failures[0]);
@@ -203,9 +206,9 @@ fn f_10_lookups_and_stored_results_come_to_pass() {
     let engine = "[engine]\nlook_up_skills = true\n";
     assert_eq!(said(&reading(engine, "[session]\nskills = [\"pdf\"]\n")), [] as [&str; 0]);
     let failures = said(&reading(engine, "[session]\nskills = [\"pdf\"]\nplugins_latency = \"5ms\"\n"));
-    assert!(failures.len() == 1 && failures[0].contains("nobody looked up plugins"), "{failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("plugins were never looked up"), "{failures:#?}");
     let failures = said(&reading("", "[session]\nnever_answers = true\n"));
-    assert!(failures.len() == 1 && failures[0].contains("nobody looked up what there is"), "{failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("skills and plugins were never looked up"), "{failures:#?}");
     let pipeline = "[engine.pipeline]\nresult_limit = 3\n";
     assert_eq!(said(&reading(pipeline, "[files]\nstore = \"/w/s\"\n")), [] as [&str; 0]);
 }
@@ -215,7 +218,7 @@ fn f_10_marks_name_messages_that_are_there_when_they_count() {
     let dead = |names: &str, when: &str| said(&reading("", &format!("[[dead]]\nnames = [{names}]\nwhen = {{ {when} }}\n")));
     assert_eq!(dead("\"p1.r1.a1\", \"p1.r1.a1.results\"", "result = 1"), [] as [&str; 0]);
     let failures = dead("\"p1.r1.a1\", \"p1.r2.a1\"", "result = 1");
-    assert!(failures.len() == 1 && failures[0].contains("`p1.r2.a1` of this [[dead]] was not there when it counted"), "{failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("`p1.r2.a1` of this [[dead]] did not exist yet at its moment"), "{failures:#?}");
     let collapse = "[[collapse]]\nfrom = \"p1.r1.a1\"\nto = \"p1.r1.a1.results\"\nsummary = \"Read.\"\nwhen = { result = 1 }\n";
     assert_eq!(said(&reading("", collapse)), [] as [&str; 0]);
 }
@@ -223,7 +226,7 @@ fn f_10_marks_name_messages_that_are_there_when_they_count() {
 #[test]
 fn f_10_definitions_that_are_nearly_those_of_others_are_misspelt() {
     let failures = said(&reading("[[tool]]\nname = \"Raed\"\nlatency = \"9s\"", ""));
-    assert!(failures.len() == 1 && failures[0].contains("no use is made of tool `Raed`; did you mean `Read`?"), "{failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("tool `Raed` is never used; did you mean `Read`?"), "{failures:#?}");
     assert_eq!(said(&reading("[[tool]]\nname = \"search_tickets\"", "")), [] as [&str; 0], "a tool need not be used");
     let schema = "input_schema = '{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}}'";
     let observable = |from: &str| {
@@ -240,7 +243,7 @@ fn f_10_probable_faults_ranges_and_combinations() {
     assert_eq!(probable("request = 2, attempt = 1, probability = 0.01"), [] as [&str; 0], "luck is excused");
     for (place, what, instead) in [
         ("request = 9, probability = 0.5", "no request came to its place", "requests: 1, 2"),
-        ("thread = \"nobody\", probability = 0.99", "no request came to its place", "threads that there were: main"),
+        ("thread = \"nobody\", probability = 0.99", "no request came to its place", "threads of the run: main"),
         ("request = 2, probability = 0.0", "has a probability of 0", "may = true"),
     ] {
         let failures = probable(place);
@@ -249,7 +252,7 @@ fn f_10_probable_faults_ranges_and_combinations() {
     let certain =
         "[[fault]]\nat = { attempt = 1 }\nstatus = 529\n[[fault]]\nat = { attempt = 1, probability = 0.5 }\nconnect = \"reset\"\n";
     let failures = said(&reading("", certain));
-    assert!(failures.len() == 1 && failures[0].contains("(connect reset) could hit nothing"), "{failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("(connect reset) could not hit"), "{failures:#?}");
     assert_eq!(said(&reading("", "[[fault]]\nat = { request = \"2..=9\", attempt = 1 }\nconnect = \"reset\"\n")), [] as [&str; 0]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.toml");

@@ -1,4 +1,4 @@
-//! What answers say of their session: all that is known when a recording holds nothing else, and whether it goes on after them (K-4).
+//! A session read from answers alone, when a recording holds nothing else, and whether it continues after them (K-4).
 
 use super::NOT_RECORDED;
 use super::settings::{safe, undescribed};
@@ -12,17 +12,17 @@ use crate::wire::json::Json;
 use crate::wire::raw_json::{RawObject, elements};
 use crate::wire::sse::SseFramer;
 
-/// A prompt that says that there is none, the model that answered, and the tools that it used.
+/// A stand-in for the prompt, the model that answered, and the tools that it used.
 pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scenario: &mut Scenario, notes: &mut Vec<String>) {
     notes.push(String::from("The prompt, the settings and the results of tools are made up."));
     scenario.settings = Settings { system_prompt: Some(Json::from_value("")), cache_breakpoints: false, ..Settings::default() };
     let (mut models, mut prompts, mut goes_on) = (Vec::new(), 0, false);
     for exchange in exchanges {
-        // Whoever is answered for good says something else next.
+        // After a final answer the next message is a new one.
         prompts += usize::from(!goes_on);
         goes_on = asks_for_more(&exchange.answer);
         scenario.settings.stream = exchange.answer.is_event_stream();
-        each_object(&exchange.answer, &mut |text| of_object(text, &mut models, &mut scenario.tools));
+        each_object(&exchange.answer, &mut |text| collect_from_object(text, &mut models, &mut scenario.tools));
     }
     scenario.prompts = vec![ScriptedPrompt { content: vec![Block::text(NOT_RECORDED)], ..ScriptedPrompt::default() }; prompts.max(1)];
     let session = &mut scenario.settings.session;
@@ -33,12 +33,12 @@ pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scena
     }
 }
 
-/// Whether the session went on after this answer: it asks for tools, or was paused. A stop for tools that it does not name asks for nothing.
+/// Whether the session continued after this answer: it asks for tools, or was paused. A stop for tools that it does not name asks for nothing.
 pub(super) fn asks_for_more(answer: &RecordedResponse) -> bool {
     let (mut reason, mut tools) = (None, Vec::new());
     each_object(answer, &mut |text| {
         let Ok(object) = RawObject::parse(text) else { return };
-        of_object(text, &mut Vec::new(), &mut tools);
+        collect_from_object(text, &mut Vec::new(), &mut tools);
         reason = match object.string("type").as_deref() {
             Some("message_start") => object.object("message").and_then(|message| Some(message.string("stop_reason")?.into_owned())),
             Some("message_delta") => object.object("delta").and_then(|delta| Some(delta.string("stop_reason")?.into_owned())),
@@ -52,7 +52,7 @@ pub(super) fn asks_for_more(answer: &RecordedResponse) -> bool {
     }
 }
 
-/// What is to be said of an answer that is no whole one; nothing of an error.
+/// The note about an answer that is not complete; nothing for an error.
 pub(super) fn failure(id: u32, answer: &RecordedResponse) -> Option<String> {
     let bytes: usize = answer.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
     let cut = match bytes {
@@ -88,8 +88,8 @@ fn error_type(answer: &RecordedResponse) -> Option<String> {
     kind
 }
 
-/// Whether the thread ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there is.
-/// So many attempts failed in a row, this one counted.
+/// Whether the thread ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there
+/// is. So many attempts failed in a row, this one counted.
 pub(super) fn invites_retry(failures: u32, last: &Exchange, settings: &RetrySettings) -> bool {
     failures > 0 && (last.answer.status == 0 || may_be_repeated(&last.answer, failures, settings))
 }
@@ -98,7 +98,7 @@ pub(super) fn invites_retry(failures: u32, last: &Exchange, settings: &RetrySett
 pub(super) fn each_object(answer: &RecordedResponse, sink: &mut impl FnMut(&str)) {
     let body = answer.body();
     if answer.is_event_stream() {
-        // A stream with an event that is too large is no answer; what came before it counts.
+        // A stream with an event that is too large is not an answer; what came before it counts.
         let _ = SseFramer::new().feed(&body, &mut |frame| sink(frame.data));
     } else if let Ok(text) = core::str::from_utf8(&body) {
         sink(text);
@@ -106,17 +106,17 @@ pub(super) fn each_object(answer: &RecordedResponse, sink: &mut impl FnMut(&str)
 }
 
 /// Looks at one event, or at one whole answer.
-fn of_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
+fn collect_from_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
     let Ok(object) = RawObject::parse(text) else { return };
     match object.string("type").as_deref() {
-        Some("message_start") => object.object("message").iter().for_each(|message| of_message(message, models, tools)),
+        Some("message_start") => object.object("message").iter().for_each(|message| collect_from_message(message, models, tools)),
         Some("content_block_start") => tool_used(object.object("content_block"), tools),
-        Some("message") => of_message(&object, models, tools),
+        Some("message") => collect_from_message(&object, models, tools),
         _ => (),
     }
 }
 
-fn of_message(message: &RawObject<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
+fn collect_from_message(message: &RawObject<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
     models.extend(message.string("model").map(Arc::from));
     let content = message.get("content").and_then(|content| elements(content).ok());
     content.into_iter().flatten().for_each(|block| tool_used(RawObject::parse(block).ok(), tools));

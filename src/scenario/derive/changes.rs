@@ -1,4 +1,4 @@
-//! What requests say otherwise from some request on (K-4): `[[change]]` of the scenario.
+//! Members of requests that change from some request on (K-4): `[[change]]` of the scenario.
 
 use alloc::collections::BTreeMap;
 

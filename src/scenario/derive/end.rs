@@ -1,4 +1,4 @@
-//! How a thread ends, what a replay of it does then, and where the recording goes on (K-4).
+//! How a thread ends, what a replay of it does then, and where the recording continues (K-4).
 
 use super::answers::{asks_for_more, invites_retry};
 use super::{UnderstoodExchange, is_conversation, suffix};
@@ -9,7 +9,7 @@ use crate::scenario::thread::{ConversationDigest, ConversationLikeness};
 use crate::scenario::types::Scenario;
 use crate::wire::raw_json::RawObject;
 
-/// So many later threads are looked at for one that goes on from this.
+/// So many later threads are looked at for one that continues from this.
 const THREADS_MAX: usize = 8;
 
 /// The end of a thread.
@@ -55,7 +55,7 @@ impl ThreadEnd<'_> {
         self.place + 1..self.recording.count()
     }
 
-    /// Where the recording goes on from what was asked last, and why that is another thread.
+    /// Where the recording continues from what was asked last, and why that is another thread.
     fn continuation(&self) -> Option<String> {
         let asked = self.asked.filter(|asked| asked.exchange.id == self.last.id)?;
         let last = conversation(self.recording, self.place)?;
@@ -70,7 +70,7 @@ impl ThreadEnd<'_> {
         self.later().filter(|index| is_new(index)).take(THREADS_MAX).find_map(|index| {
             let now = conversation(self.recording, index)?;
             let shared = last.shared(&now);
-            (shared >= beginning && last.likeness(&now) != ConversationLikeness::Nothing)
+            (shared >= beginning && last.likeness(&now) != ConversationLikeness::Different)
                 .then(|| self.goes_on(index, (&last, &now), shared))
         })
     }
@@ -90,7 +90,7 @@ impl ThreadEnd<'_> {
             () => String::from("the same words again"),
         };
         let stem = self.tape_file.strip_suffix(".tape.jsonl").unwrap_or(self.tape_file);
-        format!("Exchange {} goes on in {stem}{}.toml: {how}.", outline.id, suffix(&outline.thread))
+        format!("Exchange {} continues in {stem}{}.toml: {how}.", outline.id, suffix(&outline.thread))
     }
 }
 

@@ -1,7 +1,9 @@
-//! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in [`changes`](super::changes).
+//! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in
+//! [`changes`](super::changes).
 
 use super::UnderstoodExchange;
-use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
+use crate::engine::settings::{ContextWindow, NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{Scenario, ScriptedTool};
@@ -11,7 +13,7 @@ use crate::wire::json::{Json, push_string};
 use crate::wire::raw_json::{RawObject, elements};
 use crate::wire::request::Request;
 
-/// Reads settings from the first request, and how the client went on from answers from the others.
+/// Reads settings from the first request, and how the client continued from answers from the others.
 pub(super) fn read(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     let request = &asked[0].request;
     let cached = asked.iter().any(|asked| has_breakpoint(&asked.request));
@@ -30,6 +32,10 @@ pub(super) fn read(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     // A client that asked nothing more after too long a prompt does not compact then (C-5).
     let ends_too_long = asked.last().is_some_and(|last| matches!(last.exchange.answer.status, 400 | 413));
     scenario.settings.compaction.reactive = !ends_too_long;
+    // When and whether a client compacts is its own affair: where its context came so far, the tape knows what it did (C-4).
+    if asked.iter().any(is_in_the_second_half) {
+        scenario.settings.compaction.context_window = ContextWindow::None;
+    }
     scenario.tools = tools(asked, cached);
     at_limits(asked, &mut scenario.settings);
     after_failures(asked, &mut scenario.settings);
@@ -44,6 +50,13 @@ fn system(request: &Request, cached: bool) -> Json {
         Some(system) if matches!(system.as_str(), "\"\"") => Json::trusted(r#"[{"type":"text","text":""}]"#),
         Some(system) => shorthand(list_without_breakpoints(system, cached)),
     }
+}
+
+/// Whether the context has at least half of the tokens that the model takes.
+fn is_in_the_second_half(asked: &UnderstoodExchange<'_>) -> bool {
+    let tokens = asked.answered.as_ref().and_then(|answered| answered.usage.context_tokens());
+    let window = WindowTable::shipped().tokens(&asked.request.model);
+    tokens.zip(window).is_some_and(|(tokens, window)| tokens >= window / 2)
 }
 
 /// What the client did at the output limit (Q-15), and with paused answers (Q-23).

@@ -1,4 +1,4 @@
-//! What the user said, what tools gave and what the host put in, from what each request adds to the one before it (K-4).
+//! The user's messages, the tools' results and the host's messages, from the additions of each request (K-4).
 
 use super::settings::{plain, shorthand};
 use super::{RecordedAnswer, UnderstoodExchange};
@@ -63,8 +63,9 @@ impl DerivedSteps<'_> {
         let added = added(before, now);
         if let Some(parent) = now.exchange.parent.filter(|parent| *parent != before.exchange.id) {
             let (id, before) = (now.exchange.id, before.exchange.id);
-            self.notes
-                .push(format!("Exchange {id} goes on from exchange {parent} and not from {before}; the scenario goes on from the last."));
+            self.notes.push(format!(
+                "Exchange {id} continues from exchange {parent} and not from {before}; the scenario continues from the last."
+            ));
         }
         let (echo, rest) = added.split_at(echoed(before, &added));
         let Some(answered) = &before.answered else {
@@ -85,11 +86,11 @@ impl DerivedSteps<'_> {
             true => RequestPlace { prompt: self.at.prompt + 1, request: 1 },
             false => RequestPlace { request: self.at.request + 1, ..self.at },
         };
-        // The messages stand in the order in which they are heeded: the answer is there before what goes on from it.
+        // The messages stand in the order in which they are inserted: an answer comes before its continuation.
         for (nth, content) in sent.iter().enumerate() {
             // The engine keeps no refusal, so there is nothing to take the place of.
             let place = if nth == 0 && !is_refused(answered) { MessagePlace::Instead } else { MessagePlace::Before };
-            self.say(at, Role::Assistant, place, content);
+            self.add_host_message(at, Role::Assistant, place, content);
         }
         match (ids.is_empty(), rest.is_empty()) {
             (false, _) => self.results(&ids, rest, latency(before, now).as_ref(), now.exchange.id),
@@ -119,7 +120,7 @@ impl DerivedSteps<'_> {
         echo.iter().map(|added| added.content.clone()).collect()
     }
 
-    /// The results of an answer's tools, and what the host said beside them.
+    /// The results of an answer's tools, and the host's messages beside them.
     fn results(&mut self, ids: &[&str], rest: &[AddedMessage], latency: Option<&Latency>, id: u32) {
         self.at.request += 1;
         let is_result = |block: &&Block| result_of(block).is_some_and(|id| ids.contains(&id));
@@ -171,7 +172,7 @@ impl DerivedSteps<'_> {
         }
     }
 
-    /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to go on.
+    /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to continue.
     fn new_prompt(&mut self, rest: &[AddedMessage]) {
         self.at = RequestPlace { prompt: self.at.prompt + 1, request: 1 };
         let first = rest.iter().position(|added| added.role == Role::User);
@@ -195,10 +196,10 @@ impl DerivedSteps<'_> {
     }
 
     fn host(&mut self, role: Role, place: MessagePlace, content: &[Block]) {
-        self.say(self.at, role, place, content);
+        self.add_host_message(self.at, role, place, content);
     }
 
-    fn say(&mut self, at: RequestPlace, role: Role, place: MessagePlace, content: &[Block]) {
+    fn add_host_message(&mut self, at: RequestPlace, role: Role, place: MessagePlace, content: &[Block]) {
         if !content.is_empty() {
             let message = Arc::new(Message { role, content: self.plain(content) });
             self.scenario.settings.session.host_messages.push(HostMessage { at, place, message });
@@ -244,7 +245,7 @@ fn echoed(before: &UnderstoodExchange<'_>, added: &[AddedMessage]) -> usize {
     added.iter().take_while(is_answer).count()
 }
 
-/// The first answer with a tool use that has no result before the next answer; the end where there is none.
+/// The first answer with a tool use that has no result before the next answer; otherwise the end.
 fn first_open(messages: &[Arc<Message>]) -> usize {
     let is_open = |(index, message): (usize, &Arc<Message>)| {
         let next = messages[index + 1..].iter().take_while(|next| next.role != Role::Assistant);

@@ -1,7 +1,7 @@
-//! What a recorded session says of its scenario (K-4).
+//! The scenario of a recorded session (K-4).
 
 use super::*;
-use crate::engine::settings::{HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
+use crate::engine::settings::{ContextWindow, HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
 use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
@@ -244,6 +244,21 @@ fn k_4_what_the_client_did_at_the_output_limit_is_a_setting() {
 }
 
 #[test]
+fn k_4_a_context_near_the_window_was_left_to_the_client() {
+    let window = |model: &str, tokens: u64| {
+        let mut tape = tape(&[body(&[HI]).replace("\"m\"", &format!("\"{model}\""))]);
+        let usage = format!(r#"{{"input_tokens":{tokens},"output_tokens":10}}"#);
+        let answer = format!(r#"{{"type":"message","content":[],"stop_reason":"end_turn","usage":{usage}}}"#);
+        tape.exchanges[0].answer.chunks = [BodyChunk { at: None, bytes: answer.into_bytes().into() }].into();
+        scenarios(&tape, "x.tape.jsonl").remove(0).scenario.settings.compaction.context_window
+    };
+    assert_eq!(window("claude-sonnet-4-5", 99_000), ContextWindow::Auto);
+    assert_eq!(window("claude-sonnet-4-5", 99_990), ContextWindow::None, "the engine would compact where the client did not");
+    assert_eq!(window("claude-opus-5-5", 170_000), ContextWindow::Auto);
+    assert_eq!(window("m", 999_000), ContextWindow::Auto, "an unknown model has no window");
+}
+
+#[test]
 fn k_4_each_thread_has_its_scenario_and_other_endpoints_have_none() {
     let mut tape = tape(&[body(&[HI]), body(&[MORE]), body(&[HI])]);
     tape.exchanges[2].path = "/v1/messages/count_tokens".into();
@@ -286,7 +301,7 @@ fn k_4_what_goes_on_from_a_message_that_was_not_recorded_is_said() {
     let thread = r#""thread":{"type":"continue","previous_message_id":"msg_0"}"#;
     let derived = only(&[format!("{{{SETTINGS},{thread},\"messages\":[{RESULTS}]}}")]);
     assert!(
-        derived.notes.iter().any(|note| note == "Exchange 1 goes on from a message that the recording does not hold."),
+        derived.notes.iter().any(|note| note == "Exchange 1 continues from a message that is not in the recording."),
         "{:?}",
         derived.notes
     );

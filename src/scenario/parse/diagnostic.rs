@@ -39,7 +39,7 @@ const SHOWN_BEFORE: usize = 60;
 const SHOWN_AFTER: usize = 60;
 
 impl Diagnostic {
-    /// A fault at the bytes `start..end` of `text`; places outside of it count as its end.
+    /// A diagnostic at the bytes `start..end` of `text`; places outside of it count as its end.
     pub(super) fn at(source: &str, text: &str, start: usize, end: usize, message: String, help: Option<String>) -> Self {
         let start = boundary(text, start);
         let end = boundary(text, end.max(start));
@@ -110,15 +110,15 @@ const DIAGNOSTICS_SHOWN: usize = 10;
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last_help = None;
-        for fault in self.0.iter().take(DIAGNOSTICS_SHOWN) {
+        for diagnostic in self.0.iter().take(DIAGNOSTICS_SHOWN) {
             // What stands just above need not be read again.
-            let is_known = fault.help.is_some() && last_help == fault.help.as_ref();
-            let again = Diagnostic { help: fault.help.as_ref().map(|_| String::from("as above")), ..fault.clone() };
-            writeln!(f, "{}\n", if is_known { &again } else { fault })?;
-            last_help = fault.help.as_ref();
+            let is_known = diagnostic.help.is_some() && last_help == diagnostic.help.as_ref();
+            let again = Diagnostic { help: diagnostic.help.as_ref().map(|_| String::from("as above")), ..diagnostic.clone() };
+            writeln!(f, "{}\n", if is_known { &again } else { diagnostic })?;
+            last_help = diagnostic.help.as_ref();
         }
         match self.0.len() {
-            1 => f.write_str("1 fault; mend it and run again"),
+            1 => f.write_str("1 error; correct it and run again"),
             count if count > DIAGNOSTICS_SHOWN => {
                 write!(f, "{count} errors, the first {DIAGNOSTICS_SHOWN} are shown; correct them and run again")
             }
@@ -137,9 +137,9 @@ mod tests {
     fn f_7_columns_count_characters() {
         let text = "a = 1\r\nä = \"äöü\" # ß\r\n";
         let start = text.find("\"ä").unwrap();
-        let fault = Diagnostic::at("x.toml", text, start, start + "\"äöü\"".len(), "no".into(), None);
-        assert_eq!((fault.line, fault.column, fault.width), (2, 5, 5));
-        assert_eq!(fault.to_string(), "x.toml:2:5: no\n    2 | ä = \"äöü\" # ß\n      |     ^^^^^");
+        let diagnostic = Diagnostic::at("x.toml", text, start, start + "\"äöü\"".len(), "no".into(), None);
+        assert_eq!((diagnostic.line, diagnostic.column, diagnostic.width), (2, 5, 5));
+        assert_eq!(diagnostic.to_string(), "x.toml:2:5: no\n    2 | ä = \"äöü\" # ß\n      |     ^^^^^");
     }
 
     #[test]
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn f_7_many_faults_are_a_page_and_a_count() {
         let text = "a\n".repeat(500);
-        let fault = |line: usize| Diagnostic::at("x", &text, 2 * line, 2 * line + 1, "unknown".into(), Some("known here: `b`".into()));
-        let shown = Diagnostics((0..500).map(fault).collect()).to_string();
+        let diagnostic = |line: usize| Diagnostic::at("x", &text, 2 * line, 2 * line + 1, "unknown".into(), Some("known here: `b`".into()));
+        let shown = Diagnostics((0..500).map(diagnostic).collect()).to_string();
         assert!(shown.lines().count() < 60, "{shown}");
         assert_eq!(shown.matches("known here: `b`").count(), 1, "{shown}");
         assert!(shown.ends_with("500 errors, the first 10 are shown; correct them and run again"), "{shown}");
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn f_7_places_outside_of_the_text_are_its_end() {
-        let fault = Diagnostic::at("x", "ab", 9, 12, "no".into(), None);
-        assert_eq!((fault.line, fault.column, fault.width), (1, 3, 1));
-        let fault = Diagnostic::at("x", "", 0, 0, "no".into(), None);
-        assert_eq!(fault.to_string(), "x:1:1: no\n    1 | \n      | ^");
+        let diagnostic = Diagnostic::at("x", "ab", 9, 12, "no".into(), None);
+        assert_eq!((diagnostic.line, diagnostic.column, diagnostic.width), (1, 3, 1));
+        let diagnostic = Diagnostic::at("x", "", 0, 0, "no".into(), None);
+        assert_eq!(diagnostic.to_string(), "x:1:1: no\n    1 | \n      | ^");
     }
 }

@@ -59,9 +59,9 @@ pub(super) fn read(file: &SourceText, find_base: &mut FindBase<'_>, report: &mut
 
 fn read_one(file: &SourceText, report: &mut DiagnosticReport) -> TreeTable {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
-    let mended = recovery::mend(text);
-    let source = report.add_file(&file.name, text, &mended);
-    tree::from_file(&mended, text, source)
+    let recovered = recovery::recover(text);
+    let source = report.add_file(&file.name, text, &recovered);
+    tree::from_file(&recovered, text, source)
 }
 
 /// Puts the members of `upper` into `base`; tables on both sides are merged in the same way.

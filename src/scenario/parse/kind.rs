@@ -1,7 +1,7 @@
 //! Whether a TOML file is a scenario, as far as its keys tell: a folder may hold others.
 
 use super::nearest::nearest;
-use super::recovery::mend;
+use super::recovery::recover;
 use super::tree;
 
 /// Keys that a scenario has and other TOML files do not.
@@ -9,7 +9,7 @@ const OWN: [&str; 7] = ["prompt", "tape", "extends", "matrix", "fault", "interru
 
 /// Whether a text is meant as a scenario. One that has none of a scenario's own keys is none, unless a misspelt `prompt` tells it.
 pub fn is_scenario(text: &str) -> bool {
-    let table = tree::from_file(&mend(text), text, 0);
+    let table = tree::from_file(&recover(text), text, 0);
     let is_own = |key: &str| OWN.contains(&key) || nearest(key, ["prompt"]).is_some();
     table.members.iter().any(|member| is_own(&member.key))
 }

@@ -23,7 +23,7 @@ pub(super) fn apply(root: &mut TreeTable, overrides: &[(String, String)], report
         if let Some(empty) = steps.iter().find(|step| step.name.is_empty()) {
             report.value(empty.place, "an empty key; write e.g. --set engine.model=x".into(), None);
         } else if key == "extends" {
-            report.value(steps[0].place, "what a scenario extends is said in its file alone".into(), None);
+            report.value(steps[0].place, "`extends` can only stand in the scenario's own file".into(), None);
         } else {
             put_into_table(root, &steps, value, report);
         }

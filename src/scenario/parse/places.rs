@@ -26,7 +26,7 @@ impl TablePlaces {
     }
 
     /// Something to say about what a path leads to, or about the last of its steps that is there; `None` when none is.
-    pub fn fault(&self, path: &[PathStep], message: String, help: Option<String>) -> Option<Diagnostic> {
+    pub fn diagnostic(&self, path: &[PathStep], message: String, help: Option<String>) -> Option<Diagnostic> {
         let place = self.find(path)?;
         let (name, text) = self.sources.get(place.source)?;
         Some(Diagnostic::at(name, text, place.start, place.end, message, help))

@@ -3,7 +3,7 @@
 //! The TOML parser recovers by itself, but not always as a person would: after `model "x"` it reads nothing more, and an open
 //! bracket swallows the sections that follow. So a statement with an error is replaced by the same key with a stand-in
 //! value (or, when even its key cannot be made out, by nothing), and the file is read again until only its meaning is left to judge.
-//! The lines stay where they are, and so does every key, so places in the mended text are places in the file.
+//! The lines stay where they are, and so does every key, so places in the recovered text are places in the file.
 
 pub(super) mod syntax;
 
@@ -34,8 +34,8 @@ const ERRORS_MAX: usize = 40;
 /// The one complaint after which the parser has read everything all the same.
 const DUPLICATE: &str = "duplicate key";
 
-/// Mends `original` statement by statement.
-pub(super) fn mend(original: &str) -> RecoveredText {
+/// Repairs `original` statement by statement.
+pub(super) fn recover(original: &str) -> RecoveredText {
     let mut draft = RecoveryDraft {
         lines: original.split('\n').map(Cow::Borrowed).collect(),
         starts: starts(original.split('\n')),
@@ -60,25 +60,25 @@ pub(super) fn mend(original: &str) -> RecoveredText {
     RecoveredText { text, errors: draft.errors, stand_ins: draft.stand_ins, lost: draft.lost }
 }
 
-/// A place in the mended text as a place in the original: lines are the same, and so is what stands before a stand-in.
+/// A place in the recovered text as a place in the original: lines are the same, and so is what stands before a stand-in.
 pub(super) struct RecoveredPlaces {
-    mended: Vec<usize>,
+    recovered: Vec<usize>,
     original: Vec<usize>,
 }
 
 impl RecoveredPlaces {
-    pub(super) fn new(mended: &str, original: &str) -> Self {
-        Self { mended: starts(mended.split('\n')), original: starts(original.split('\n')) }
+    pub(super) fn new(recovered: &str, original: &str) -> Self {
+        Self { recovered: starts(recovered.split('\n')), original: starts(original.split('\n')) }
     }
 
     pub(super) fn original(&self, offset: usize) -> usize {
-        let line = line_of(&self.mended, offset);
-        self.original.get(line).copied().unwrap_or(0) + (offset - self.mended[line])
+        let line = line_of(&self.recovered, offset);
+        self.original.get(line).copied().unwrap_or(0) + (offset - self.recovered[line])
     }
 
-    /// The line, from 0, of a place in the mended text.
+    /// The line, from 0, of a place in the recovered text.
     pub(super) fn line(&self, offset: usize) -> usize {
-        line_of(&self.mended, offset)
+        line_of(&self.recovered, offset)
     }
 }
 
@@ -244,44 +244,44 @@ fn stand_in(line: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn mended(text: &str) -> (String, Vec<(usize, String)>) {
-        let mended = mend(text);
-        assert!(is_clean(&mended.text), "{}", mended.text);
-        assert_eq!(mended.text.matches('\n').count(), text.matches('\n').count());
-        (mended.text, mended.errors.into_iter().map(|(place, message)| (place.start, message)).collect())
+    fn recovered(text: &str) -> (String, Vec<(usize, String)>) {
+        let recovered = recover(text);
+        assert!(is_clean(&recovered.text), "{}", recovered.text);
+        assert_eq!(recovered.text.matches('\n').count(), text.matches('\n').count());
+        (recovered.text, recovered.errors.into_iter().map(|(place, message)| (place.start, message)).collect())
     }
 
     fn places(text: &str) -> Vec<usize> {
-        mended(text).1.into_iter().map(|(start, _)| start).collect()
+        recovered(text).1.into_iter().map(|(start, _)| start).collect()
     }
 
     #[test]
     fn f_7_text_without_errors_stays_as_it_is() {
         let text = "a = 1\r\n[b]\nc = [\n1,\n]\n";
-        assert_eq!(mended(text), (text.into(), vec![]));
+        assert_eq!(recovered(text), (text.into(), vec![]));
     }
 
     #[test]
     fn f_7_a_key_without_a_value_hides_nothing_after_it() {
-        assert_eq!(mended("model \"x\"\nseed = 3\n[engine]\nmodle = 2\n").0, "model = 0\nseed = 3\n[engine]\nmodle = 2\n");
-        assert_eq!(mended("seed =\n[engine]\n").0, "seed = 0\n[engine]\n");
-        assert_eq!(mended("!?\nseed = 1\n").0, "\nseed = 1\n");
+        assert_eq!(recovered("model \"x\"\nseed = 3\n[engine]\nmodle = 2\n").0, "model = 0\nseed = 3\n[engine]\nmodle = 2\n");
+        assert_eq!(recovered("seed =\n[engine]\n").0, "seed = 0\n[engine]\n");
+        assert_eq!(recovered("!?\nseed = 1\n").0, "\nseed = 1\n");
     }
 
     #[test]
     fn f_7_an_open_bracket_ends_where_the_next_statement_begins() {
         let text = "tool = [\n  { name = 1,\nseed = 3\n[engine]\nmodle = 2\n";
-        assert_eq!(mended(text).0, "tool = 0\n\nseed = 3\n[engine]\nmodle = 2\n");
-        assert_eq!(mended("text = \"\"\"abc\nseed = 3\n").0, "text = 0\nseed = 3\n");
-        let (text, errors) = mended("a = [1, 2\n[engine]\n");
+        assert_eq!(recovered(text).0, "tool = 0\n\nseed = 3\n[engine]\nmodle = 2\n");
+        assert_eq!(recovered("text = \"\"\"abc\nseed = 3\n").0, "text = 0\nseed = 3\n");
+        let (text, errors) = recovered("a = [1, 2\n[engine]\n");
         assert_eq!((text.as_str(), errors[0].0), ("a = 0\n[engine]\n", 9), "{errors:?}");
     }
 
     #[test]
     fn f_7_a_section_keeps_its_keys() {
-        assert_eq!(mended("[engine\nmodel = 1\n[[prompt]\na = 2\n").0, "[engine]\nmodel = 1\n[[prompt]]\na = 2\n");
-        assert_eq!(mended("[a!]\nmodel = 1\n[b]\nc = 2\n").0, "[a]\nmodel = 1\n[b]\nc = 2\n");
-        assert_eq!(mended("a = 1\n[a.b]\nmodel = 1\n[b]\nc = 2\n").0, "a = 1\n\n\n[b]\nc = 2\n", "nor does another section get them");
+        assert_eq!(recovered("[engine\nmodel = 1\n[[prompt]\na = 2\n").0, "[engine]\nmodel = 1\n[[prompt]]\na = 2\n");
+        assert_eq!(recovered("[a!]\nmodel = 1\n[b]\nc = 2\n").0, "[a]\nmodel = 1\n[b]\nc = 2\n");
+        assert_eq!(recovered("a = 1\n[a.b]\nmodel = 1\n[b]\nc = 2\n").0, "a = 1\n\n\n[b]\nc = 2\n", "nor does another section get them");
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn f_7_an_error_inside_a_long_value_takes_the_value_alone() {
         let text = "turn = [\n  { a = 1 },\n  { b },\n  { c = 3 },\n]\nseed = 1\n";
-        assert_eq!(mended(text).0, "turn = 0\n\n\n\n\nseed = 1\n");
+        assert_eq!(recovered(text).0, "turn = 0\n\n\n\n\nseed = 1\n");
         assert_eq!(places(text).len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Collects what is wrong while a scenario is read: nothing stops at the first fault (F-7).
+//! Collects what is wrong while a scenario is read: nothing stops at the first diagnostic (F-7).
 
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::nearest::nearest;
@@ -6,24 +6,12 @@ use super::recovery::{RecoveredText, syntax};
 use super::tree::{TextPlace, TreeValue};
 use crate::prelude::*;
 
-/// The sources, and the faults found so far.
-pub(super) struct DiagnosticReport {
+/// The sources, and the diagnostics so far.
+pub(crate) struct DiagnosticReport {
     sources: Vec<ReportSource>,
     /// A file that is extended and was not found: whatever is missing may be in it.
     base_is_lost: bool,
-    faults: Vec<(TextPlace, String, Option<String>)>,
-    seen: Option<ReaderTrace>,
-}
-
-/// What the reader asked for, noted for the schema (F-8).
-#[derive(Clone, Debug, Default)]
-pub(super) struct ReaderTrace {
-    /// Tables that were read, by their place: what they are called, and the keys that were asked for.
-    pub(super) tables: Vec<(TextPlace, &'static str, Vec<&'static str>)>,
-    /// Keys without which a table is a fault, by the table's place.
-    pub(super) required: Vec<(TextPlace, &'static str)>,
-    /// Words that are known at a place where another one stood.
-    pub(super) words: Vec<(TextPlace, Vec<String>)>,
+    diagnostics: Vec<(TextPlace, String, Option<String>)>,
 }
 
 /// A text that places are in.
@@ -38,31 +26,15 @@ struct ReportSource {
 
 impl DiagnosticReport {
     /// A report on nothing yet; the first file that is added is source 0.
-    pub(super) fn new() -> Self {
-        Self { sources: Vec::new(), base_is_lost: false, faults: Vec::new(), seen: None }
-    }
-
-    /// A report on a scenario without text, which also notes what it is asked for.
-    pub(super) fn noting() -> Self {
-        let source = ReportSource { name: String::new(), text: String::new(), lost: Vec::new(), is_file: true };
-        Self { sources: vec![source], seen: Some(ReaderTrace::default()), ..Self::new() }
-    }
-
-    /// What was noted, and the faults as they were found.
-    pub(super) fn into_notes(self) -> (ReaderTrace, Vec<(TextPlace, String, Option<String>)>) {
-        (self.seen.unwrap_or_default(), self.faults)
-    }
-
-    /// Where notes are taken.
-    pub(super) fn seen(&mut self) -> Option<&mut ReaderTrace> {
-        self.seen.as_mut()
+    pub(crate) fn new() -> Self {
+        Self { sources: Vec::new(), base_is_lost: false, diagnostics: Vec::new() }
     }
 
     /// Adds a file with its syntax errors, and gives its number.
-    pub(super) fn add_file(&mut self, name: &str, text: &str, mended: &RecoveredText) -> usize {
+    pub(super) fn add_file(&mut self, name: &str, text: &str, recovered: &RecoveredText) -> usize {
         let source = self.sources.len();
-        self.sources.push(ReportSource { name: name.into(), text: text.into(), lost: mended.lost.clone(), is_file: true });
-        for (span, message) in &mended.errors {
+        self.sources.push(ReportSource { name: name.into(), text: text.into(), lost: recovered.lost.clone(), is_file: true });
+        for (span, message) in &recovered.errors {
             let (message, help) = syntax::explained(text, span, message);
             self.value(TextPlace { source, start: span.start, end: span.end }, message, help);
         }
@@ -70,49 +42,46 @@ impl DiagnosticReport {
     }
 
     /// A file cannot be extended, for the reason that stands in `message`.
-    pub(super) fn lost_base(&mut self, place: TextPlace, message: String) {
+    pub(crate) fn lost_base(&mut self, place: TextPlace, message: String) {
         self.base_is_lost = true;
         self.value(place, message, None);
     }
 
     /// Adds an override as a source and gives its number.
-    pub(super) fn add_override(&mut self, name: &str, text: String) -> usize {
+    pub(crate) fn add_override(&mut self, name: &str, text: String) -> usize {
         self.sources.push(ReportSource { name: name.into(), text, lost: Vec::new(), is_file: false });
         self.sources.len() - 1
     }
 
     /// The names and texts of all sources, by their numbers.
-    pub(super) fn sources(&self) -> Arc<[(String, String)]> {
+    pub(crate) fn sources(&self) -> Arc<[(String, String)]> {
         self.sources.iter().map(|source| (source.name.clone(), source.text.clone())).collect()
     }
 
     /// The name of the file that a place is in; none for an override.
-    pub(super) fn file_name(&self, place: TextPlace) -> Option<&str> {
+    pub(crate) fn file_name(&self, place: TextPlace) -> Option<&str> {
         self.sources.get(place.source).filter(|source| source.is_file).map(|source| source.name.as_str())
     }
 
     /// Something is wrong at a place.
-    pub(super) fn value(&mut self, place: TextPlace, message: String, help: Option<String>) {
-        self.faults.push((place, message, help));
+    pub(crate) fn value(&mut self, place: TextPlace, message: String, help: Option<String>) {
+        self.diagnostics.push((place, message, help));
     }
 
     /// A value is not of the kind that it should be.
-    pub(super) fn mismatch(&mut self, value: &TreeValue, wanted: &str) {
+    pub(crate) fn mismatch(&mut self, value: &TreeValue, wanted: &str) {
         self.value(value.place, format!("expected {wanted}, found {}", value.found()), None);
     }
 
     /// A table lacks something. Not said when part of the table could not be read, for then it may well be there.
-    pub(super) fn missing(&mut self, table: TextPlace, message: String, help: Option<String>) {
+    pub(crate) fn missing(&mut self, table: TextPlace, message: String, help: Option<String>) {
         if !self.has_lost_part(table) {
             self.value(table, message, help);
         }
     }
 
     /// A word that is none of those known here.
-    pub(super) fn unknown(&mut self, place: TextPlace, what: &str, word: &str, within: &str, known: &[&str]) {
-        if let Some(seen) = &mut self.seen {
-            seen.words.push((place, known.iter().map(|word| (*word).into()).collect()));
-        }
+    pub(crate) fn unknown(&mut self, place: TextPlace, what: &str, word: &str, within: &str, known: &[&str]) {
         let near = nearest(word, known.iter().copied());
         let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
@@ -137,27 +106,27 @@ impl DiagnosticReport {
     }
 
     /// Where in its source a value's text begins, if it stands there without escapes.
-    pub(super) fn find(&self, place: TextPlace, text: &str) -> Option<usize> {
+    pub(crate) fn find(&self, place: TextPlace, text: &str) -> Option<usize> {
         let written = self.sources.get(place.source)?.text.get(place.start..place.end)?;
         written.find(text).map(|at| place.start + at)
     }
 
-    /// A fault with nothing said yet, for what is only found out later (a file that is not there).
-    pub(super) fn fault_at(&self, place: TextPlace) -> Diagnostic {
-        self.fault((place, String::new(), None))
+    /// A diagnostic without a message, for what is only found out later (a file that is not there).
+    pub(crate) fn diagnostic_at(&self, place: TextPlace) -> Diagnostic {
+        self.diagnostic((place, String::new(), None))
     }
 
-    fn fault(&self, (place, message, help): (TextPlace, String, Option<String>)) -> Diagnostic {
+    fn diagnostic(&self, (place, message, help): (TextPlace, String, Option<String>)) -> Diagnostic {
         let source = &self.sources[place.source.min(self.sources.len() - 1)];
         Diagnostic::at(&source.name, &source.text, place.start, place.end, message, help)
     }
 
-    /// All faults in the order of their places, or `Ok` when there are none.
-    pub(super) fn verdict(&self) -> Result<(), Diagnostics> {
-        let mut found = self.faults.clone();
+    /// All diagnostics in the order of their places, or `Ok` without any.
+    pub(crate) fn verdict(&self) -> Result<(), Diagnostics> {
+        let mut found = self.diagnostics.clone();
         found.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         found.dedup();
-        let faults: Vec<Diagnostic> = found.into_iter().map(|found| self.fault(found)).collect();
-        if faults.is_empty() { Ok(()) } else { Err(Diagnostics(faults)) }
+        let diagnostics: Vec<Diagnostic> = found.into_iter().map(|found| self.diagnostic(found)).collect();
+        if diagnostics.is_empty() { Ok(()) } else { Err(Diagnostics(diagnostics)) }
     }
 }

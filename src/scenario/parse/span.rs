@@ -5,13 +5,13 @@ use crate::prelude::*;
 use crate::scenario::latency::Latency;
 
 /// What a duration looks like, for messages.
-pub(super) const DURATION_HELP: &str = "a duration is a number with a unit: us, ms, s, m or h, e.g. \"12ms\", \"1.5s\", \"1m30s\"";
+pub(crate) const DURATION_HELP: &str = "a duration is a number with a unit: us, ms, s, m or h, e.g. \"12ms\", \"1.5s\", \"1m30s\"";
 
 /// What a range looks like, for messages.
-pub(super) const RANGE_HELP: &str = "write one duration such as \"1s\", or a range: \"500ms..750ms\"";
+pub(crate) const RANGE_HELP: &str = "write one duration such as \"1s\", or a range: \"500ms..750ms\"";
 
 /// What a latency looks like, for messages.
-pub(super) const LATENCY_HELP: &str = "a latency is a duration such as \"12ms\", a range \"10ms..50ms\" or \"log 50ms..30s\", \
+pub(crate) const LATENCY_HELP: &str = "a latency is a duration such as \"12ms\", a range \"10ms..50ms\" or \"log 50ms..30s\", \
      { p50 = \"5s\", p99 = \"46s\" }, \"recorded\", \"recorded x0.5\", or an array of durations";
 
 /// Units with their length in microseconds; longer names first where one begins another.
@@ -21,7 +21,7 @@ const UNITS: [(&str, u128); 6] = [("us", 1), ("µs", 1), ("ms", 1_000), ("s", 1_
 ///
 /// # Errors
 /// What is wrong, without the place.
-pub(super) fn duration(text: &str) -> Result<Micros, String> {
+pub(crate) fn duration(text: &str) -> Result<Micros, String> {
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err("an empty duration".into());
@@ -65,7 +65,7 @@ fn times(number: &str, length: u128) -> Option<u128> {
 ///
 /// # Errors
 /// What is wrong, without the place.
-pub(super) fn latency(text: &str) -> Result<Latency, String> {
+pub(crate) fn latency(text: &str) -> Result<Latency, String> {
     let trimmed = text.trim();
     if let Some(rest) = trimmed.strip_prefix("recorded") {
         return recorded(rest.trim()).ok_or_else(|| format!("`{text}`: expected nothing or a factor such as x0.5 after `recorded`"));

@@ -1,10 +1,11 @@
 //! What a whole file becomes, and what is said when it is wrong. Small bad files with their messages are in `tests/scenario_errors`.
 
 use super::*;
+use crate::engine::random::Seed;
 use crate::engine::settings::{EmissionOrder, Settings, ToolSafety};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedProgress, ScriptedTurn, TurnBlock};
 use crate::wire::block::Block;
 use crate::wire::json::Json;
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ mod faults;
 mod interrupts;
 
 fn read(text: &str) -> Scenario {
-    scenario("x.toml", text, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario
+    scenario("x.toml", text, &[]).unwrap_or_else(|diagnostics| panic!("{diagnostics}")).scenario
 }
 
 fn overridden(text: &str, overrides: &[(&str, &str)]) -> Result<ParsedScenario, Diagnostics> {
@@ -22,14 +23,14 @@ fn overridden(text: &str, overrides: &[(&str, &str)]) -> Result<ParsedScenario, 
     scenario("x.toml", text, &overrides)
 }
 
-/// Each fault's line, column and message.
-fn faults(text: &str) -> Vec<(usize, usize, String)> {
-    let Err(Diagnostics(faults)) = scenario("x.toml", text, &[]) else { return Vec::new() };
-    faults.into_iter().map(|fault| (fault.line, fault.column, fault.message)).collect()
+/// Each diagnostic's line, column and message.
+fn diagnostics(text: &str) -> Vec<(usize, usize, String)> {
+    let Err(Diagnostics(diagnostics)) = scenario("x.toml", text, &[]) else { return Vec::new() };
+    diagnostics.into_iter().map(|diagnostic| (diagnostic.line, diagnostic.column, diagnostic.message)).collect()
 }
 
 fn messages(text: &str) -> Vec<String> {
-    faults(text).into_iter().map(|(_, _, message)| message).collect()
+    diagnostics(text).into_iter().map(|(_, _, message)| message).collect()
 }
 
 const SHORT: &str = "[[prompt]]\ntext = \"hi\"\n[[prompt.turn]]\ntext = \"ho\"\n";
@@ -187,7 +188,10 @@ fn f_6_turns_in_their_short_form() {
     assert_eq!(outcome.latency, Some(Latency::Fixed(Micros::from_millis(12))));
     let TurnBlock::Tool { input, id, outcome: Some(outcome), .. } = bash else { panic!("{bash:?}") };
     assert_eq!((&**input, id.as_deref()), (r#"{"command": "ls""#, Some("toolu_b")), "input need not be JSON");
-    assert_eq!((outcome.is_error, &outcome.progress), (true, &vec![(Micros::from_millis(5), "half".into())]));
+    assert_eq!(
+        (outcome.is_error, &outcome.progress),
+        (true, &vec![ScriptedProgress { at: Micros::from_millis(5), text: "half".into(), kind: None }])
+    );
     assert_eq!(*grep, TurnBlock::Tool { name: "Grep".into(), input: "{}".into(), id: None, outcome: None, safe: None, slip: None });
     let kinds: Vec<_> = prompt.turns[1].content.iter().map(core::mem::discriminant).collect();
     assert_eq!(kinds[0], core::mem::discriminant(&TurnBlock::Text("".into())));
@@ -221,7 +225,7 @@ fn f_6_seeds_of_64_bits() {
     for (written, seed) in [("9", 9), ("0xff", 255), ("\"18446744073709551615\"", u64::MAX), ("\"0xFFFFFFFFFFFFFFFF\"", u64::MAX)] {
         assert_eq!(read(&format!("seed = {written}\n{SHORT}")).seed, Seed(seed));
     }
-    assert!(faults(&format!("seed = -1\n{SHORT}"))[0].2.contains("found -1"));
+    assert!(diagnostics(&format!("seed = -1\n{SHORT}"))[0].2.contains("found -1"));
 }
 
 #[test]
@@ -232,13 +236,13 @@ fn f_7_all_faults_of_a_file_at_once() {
         (3, 1, "unknown key `modle` in [engine]; did you mean `model`?".into()),
         (7, 12, "unknown terminal `complete`; did you mean `completed`?".into()),
     ];
-    assert_eq!(faults(text), expected);
+    assert_eq!(diagnostics(text), expected);
 }
 
 #[test]
 fn f_7_syntax_and_meaning_together() {
     let text = "seed = seven\n[engine]\nmodle = \"x\"\nstream\nmax_tokens = \"9\"\n[[prompt\ntext = 3\n";
-    let places: Vec<_> = faults(text).into_iter().map(|(line, column, _)| (line, column)).collect();
+    let places: Vec<_> = diagnostics(text).into_iter().map(|(line, column, _)| (line, column)).collect();
     assert_eq!(places, [(1, 8), (3, 1), (4, 7), (5, 14), (6, 9), (7, 8)]);
 }
 
@@ -277,16 +281,16 @@ fn f_7_what_is_misspelt_is_not_also_called_missing() {
 
 #[test]
 fn f_7_columns_count_characters_and_a_byte_order_mark_counts_nothing() {
-    assert_eq!(faults("\u{feff}titel = 1\n[[prompt]]\ntext = \"hi\"")[0].1, 1);
+    assert_eq!(diagnostics("\u{feff}titel = 1\n[[prompt]]\ntext = \"hi\"")[0].1, 1);
     let text = "[[prompt]]\ntext = \"hi\"\nturn = [{ text = \"äöü😀\", tool = [{ name = 3 }] }]\n";
-    assert_eq!(faults(text), [(3, 43, "expected text, found an integer".into())]);
+    assert_eq!(diagnostics(text), [(3, 43, "expected text, found an integer".into())]);
 }
 
 #[test]
 fn f_7_an_empty_file_says_what_the_shortest_scenario_is() {
-    let Err(Diagnostics(faults)) = scenario("x.toml", "", &[]) else { panic!("nothing is no scenario") };
-    assert_eq!((faults[0].line, faults[0].column), (1, 1));
-    assert!(faults[0].help.as_ref().unwrap().contains("[[prompt.turn]]"));
+    let Err(Diagnostics(diagnostics)) = scenario("x.toml", "", &[]) else { panic!("nothing is no scenario") };
+    assert_eq!((diagnostics[0].line, diagnostics[0].column), (1, 1));
+    assert!(diagnostics[0].help.as_ref().unwrap().contains("[[prompt.turn]]"));
 }
 
 #[test]
@@ -303,7 +307,7 @@ fn f_6_overrides() {
             ("rules", "[\"T-5\"]"),
         ],
     );
-    let scenario = parsed.unwrap_or_else(|faults| panic!("{faults}")).scenario;
+    let scenario = parsed.unwrap_or_else(|diagnostics| panic!("{diagnostics}")).scenario;
     assert_eq!((&*scenario.settings.model, scenario.seed), ("claude-x", Seed(10)));
     assert_eq!((scenario.limits.time, &*scenario.rules[0]), (Micros::from_secs(7_200), "T-5"));
     assert_eq!(scenario.prompts[0].content, [Block::text("other")]);
@@ -315,9 +319,11 @@ fn f_6_overrides() {
 fn f_7_faults_in_overrides_name_set() {
     let overrides =
         [("engine.modle", "x"), ("prompt.1.text", "x"), ("limits.time", "2"), ("seed.x", "1"), ("", "1"), ("prompt.0.text.a", "1")];
-    let Err(Diagnostics(faults)) = overridden(&format!("seed = 1\ntitel = 1\n{SHORT}"), &overrides) else { panic!("all are wrong") };
-    let shown: Vec<_> =
-        faults.iter().map(|fault| format!("{}:{} {} | {}", fault.source, fault.column, fault.line_text, fault.message)).collect();
+    let Err(Diagnostics(diagnostics)) = overridden(&format!("seed = 1\ntitel = 1\n{SHORT}"), &overrides) else { panic!("all are wrong") };
+    let shown: Vec<_> = diagnostics
+        .iter()
+        .map(|diagnostic| format!("{}:{} {} | {}", diagnostic.source, diagnostic.column, diagnostic.line_text, diagnostic.message))
+        .collect();
     let expected = [
         "x.toml:1 titel = 1 | unknown key `titel`; did you mean `title`?",
         "--set:8 engine.modle=x | unknown key `modle` in [engine]; did you mean `model`?",
@@ -333,18 +339,18 @@ fn f_7_faults_in_overrides_name_set() {
 #[test]
 fn f_7_a_tape_that_is_not_there_can_be_pointed_at() {
     let parsed = scenario("x.toml", "seed = 1\ntape = \"nowhere\"\n", &[]).unwrap();
-    let fault = parsed.tape_fault("no such file").unwrap();
-    assert_eq!((fault.line, fault.column, fault.message.as_str()), (2, 8, "no such file"));
+    let diagnostic = parsed.tape_diagnostic("no such file").unwrap();
+    assert_eq!((diagnostic.line, diagnostic.column, diagnostic.message.as_str()), (2, 8, "no such file"));
 }
 
 #[test]
 fn f_7_a_file_of_mistakes_is_read_in_a_short_time() {
     let text = "a = [\n".repeat(2_000);
-    assert!(!faults(&text).is_empty());
+    assert!(!diagnostics(&text).is_empty());
     let text = format!("[[prompt]]\ntext = \"\"\"\n{}", "a = 1\n".repeat(500));
-    assert!(!faults(&text).is_empty());
+    assert!(!diagnostics(&text).is_empty());
     let text = "x".repeat(200_000);
-    assert!(!faults(&text).is_empty());
+    assert!(!diagnostics(&text).is_empty());
 }
 
 proptest! {
@@ -366,10 +372,10 @@ proptest! {
         let end = (at + length).min(FULL.len());
         if FULL.is_char_boundary(at) && FULL.is_char_boundary(end) {
             let text = format!("{}{put}{}", &FULL[..at], &FULL[end..]);
-            if let Err(faults) = scenario("x", &text, &[]) {
-                let places: Vec<_> = faults.0.iter().map(|fault| (fault.line, fault.column)).collect();
+            if let Err(diagnostics) = scenario("x", &text, &[]) {
+                let places: Vec<_> = diagnostics.0.iter().map(|diagnostic| (diagnostic.line, diagnostic.column)).collect();
                 prop_assert!(places.is_sorted(), "{places:?}");
-                prop_assert!(!faults.to_string().is_empty());
+                prop_assert!(!diagnostics.to_string().is_empty());
             }
         }
     }

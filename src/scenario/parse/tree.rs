@@ -13,25 +13,25 @@ use crate::wire::json::{Json, push_string};
 
 /// Bytes of one of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TextPlace {
+pub(crate) struct TextPlace {
     /// Which source: 0 is the file, then come those that it extends, then the overrides.
-    pub(super) source: usize,
+    pub(crate) source: usize,
     /// The first byte.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// The byte after the last.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TreeValue {
-    pub(super) place: TextPlace,
-    pub(super) kind: TreeValueKind,
+pub(crate) struct TreeValue {
+    pub(crate) place: TextPlace,
+    pub(crate) kind: TreeValueKind,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TreeValueKind {
+pub(crate) enum TreeValueKind {
     Text(String),
     /// Digits, with a sign where one was written, and their base.
     Integer(String, u32),
@@ -46,42 +46,47 @@ pub(super) enum TreeValueKind {
 
 /// Members in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct TreeTable {
-    pub(super) members: Vec<TreeMember>,
+pub(crate) struct TreeTable {
+    pub(crate) members: Vec<TreeMember>,
 }
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TreeMember {
-    pub(super) key: String,
-    pub(super) place: TextPlace,
-    pub(super) value: TreeValue,
+pub(crate) struct TreeMember {
+    pub(crate) key: String,
+    pub(crate) place: TextPlace,
+    pub(crate) value: TreeValue,
 }
 
 impl TreeTable {
-    pub(super) fn get(&self, key: &str) -> Option<&TreeMember> {
+    pub(crate) fn get(&self, key: &str) -> Option<&TreeMember> {
         self.members.iter().find(|member| member.key == key)
     }
 
     /// Takes a member out.
-    pub(super) fn take(&mut self, key: &str) -> Option<TreeMember> {
+    pub(crate) fn take(&mut self, key: &str) -> Option<TreeMember> {
         let at = self.members.iter().position(|member| member.key == key)?;
         Some(self.members.remove(at))
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut TreeMember> {
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut TreeMember> {
         self.members.iter_mut().find(|member| member.key == key)
     }
 }
 
 impl TreeValue {
     /// Whether it is this text.
-    pub(super) fn is_text(&self, wanted: &str) -> bool {
+    pub(crate) fn is_text(&self, wanted: &str) -> bool {
         matches!(&self.kind, TreeValueKind::Text(text) if text == wanted)
     }
 
+    /// The member of this name, if it is a table that has one.
+    pub(crate) fn member(&self, key: &str) -> Option<&TreeMember> {
+        if let TreeValueKind::Table(table) = &self.kind { table.get(key) } else { None }
+    }
+
     /// The word for what it is, with its article.
-    pub(super) fn found(&self) -> &'static str {
+    pub(crate) fn found(&self) -> &'static str {
         match self.kind {
             TreeValueKind::Text(_) => "text",
             TreeValueKind::Integer(..) => "an integer",
@@ -96,7 +101,7 @@ impl TreeValue {
 
     /// The value as JSON, members in the order in which they were written; `None` when it holds something that JSON has not, all of which
     /// is then reported.
-    pub(super) fn to_json(&self, report: &mut DiagnosticReport) -> Option<Json> {
+    pub(crate) fn to_json(&self, report: &mut DiagnosticReport) -> Option<Json> {
         let mut out = String::new();
         self.write_json(&mut out, report).then(|| Json::trusted(out))
     }
@@ -132,7 +137,7 @@ impl TreeValue {
     }
 }
 
-/// Writes items with commas between brackets; goes on after one that could not be written, so that all faults are found.
+/// Writes items with commas between brackets; goes on after one that could not be written, so that all problems are found.
 fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut write: impl FnMut(&mut String, &T) -> bool) -> bool {
     let mut whole = true;
     out.push(open);
@@ -144,15 +149,15 @@ fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut wri
     whole
 }
 
-/// Reads a mended file; its errors are reported elsewhere.
-pub(super) fn from_file(mended: &RecoveredText, original: &str, source: usize) -> TreeTable {
-    let (table, _duplicates) = DeTable::parse_recoverable(&mended.text);
-    let reading = TreeReader { places: Some((RecoveredPlaces::new(&mended.text, original), &mended.stand_ins)), source, offset: 0 };
+/// Reads a recovered file; its errors are reported elsewhere.
+pub(super) fn from_file(recovered: &RecoveredText, original: &str, source: usize) -> TreeTable {
+    let (table, _duplicates) = DeTable::parse_recoverable(&recovered.text);
+    let reading = TreeReader { places: Some((RecoveredPlaces::new(&recovered.text, original), &recovered.stand_ins)), source, offset: 0 };
     reading.table(table.get_ref())
 }
 
 /// Reads an override's value, which stands `offset` bytes into its source; what is no TOML value is text.
-pub(super) fn from_override(text: &str, source: usize, offset: usize) -> TreeValue {
+pub(crate) fn from_override(text: &str, source: usize, offset: usize) -> TreeValue {
     let reading = TreeReader { places: None, source, offset };
     match DeValue::parse(text) {
         Ok(value) => reading.value(value.span(), value.get_ref()),

@@ -10,14 +10,14 @@
 //!
 //! Times are microseconds: of a request from the start of the tape, of the others from their request. `at` is absent where the source
 //! does not say. Lines of several exchanges may interleave. Bytes that are not UTF-8 stand as `"base64"` instead of `"text"` (F-3).
-//! `"decoded":"gzip"` in a head line says that the body travelled in this encoding; it stands here without it, and the headers that spoke of it are gone.
-//! An exchange that ends before a head came has no head line. `chunks` and `bytes` of an end line let a reader notice that a line
-//! in between was lost. The first member names the kind of line; where it does not (a tool sorted the members), the members decide.
+//! `"decoded":"gzip"` in a head line says that the body travelled in this encoding; it stands here without it, and the headers that spoke of it are
+//! gone. An exchange that ends before a head came has no head line. `chunks` and `bytes` of an end line let a reader notice that a line in between
+//! was lost. The first member names the kind of line; where it does not (a tool sorted the members), the members decide.
 //!
 //! A request's body is a list of pieces, so that content which each request repeats is stored once (F-4); see [`BodyPiece`].
 //!
-//! Reading has two forms. [`TapeLine::read`] reads one line and keeps nothing: a summary of a tape of any size takes the memory of its longest line. [`TapeDecoder`]
-//! puts exchanges together and therefore holds what it has read: every distinct piece of the requests once, and the bodies.
+//! Reading has two forms. [`TapeLine::read`] reads one line and keeps nothing: a summary of a tape of any size takes the memory of its longest line.
+//! [`TapeDecoder`] puts exchanges together and therefore holds what it has read: every distinct piece of the requests once, and the bodies.
 
 mod body;
 mod decode;
@@ -45,7 +45,7 @@ use crate::wire::raw_json::{self, RawObject};
 /// One line, with the members that this version does not know (F-5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeLine {
-    /// What it says.
+    /// Its content.
     pub kind: LineKind,
     /// Further members, values byte for byte.
     pub unknown: Vec<(Arc<str>, Json)>,
@@ -131,9 +131,9 @@ pub struct RequestLine {
 pub struct LineError {
     /// Where in the line, from 1, in bytes.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// Whether the line is the beginning of a JSON value that goes on: what a cut leaves.
+    /// Whether the line is the beginning of a JSON value that continues: what a cut leaves.
     pub unfinished: bool,
 }
 
@@ -291,7 +291,7 @@ fn column_of(error: &serde_json::Error) -> usize {
     error.column().max(1)
 }
 
-/// The parser's message without "at line 1 column n": the place is told apart from it.
+/// The parser's message without "at line 1 column n": the place is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or_else(|| message.clone(), |(what, _)| String::from(what))

@@ -1,4 +1,4 @@
-//! What stands on a tape in place of a secret, as far as it shows in a text (K-2). The redactor makes it; whoever compares has to know it.
+//! The placeholders of secrets on a tape, as texts show them (K-2). The redactor makes it, and comparisons must know it.
 
 /// What a placeholder begins with; digits follow, and `x` up to the secret's length.
 pub(crate) const WORD: &str = "REDACTED";
@@ -9,8 +9,8 @@ pub(crate) const SHORT_WORD: &str = "RX";
 /// How many digits there are at most.
 pub(crate) const DIGITS_MAX: usize = 6;
 
-/// How long the placeholder is that a text begins with, in bytes; `None` where it begins with none. Those of less than four bytes are `x` alone, which
-/// cannot be told from a text.
+/// How long the placeholder is that a text begins with, in bytes; `None` where it begins with none. Those of less than four bytes are `x` alone,
+/// which cannot be distinguished from a text.
 pub(crate) fn length_at_start(text: &[u8]) -> Option<usize> {
     let word = [WORD, SHORT_WORD].into_iter().find(|word| text.starts_with(word.as_bytes()))?;
     let digits = text[word.len()..].iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_digit()).count();

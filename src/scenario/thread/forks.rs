@@ -1,6 +1,6 @@
-//! The threads of a whole recording: where several requests go on from the same one, only one of them is in its thread (M-3).
+//! The threads of a whole recording: where several requests continue from the same one, only one of them is in its thread (M-3).
 
-use super::reply::ReplyFate;
+use super::answer_fate::AnswerFate;
 use super::{ConversationDigest, DigestBits, LineageStep, MAIN, OTHER, ThreadLineage};
 use crate::prelude::*;
 use crate::scenario::tape::Exchange;
@@ -15,15 +15,15 @@ struct ForkNode {
     /// System prompt and tools.
     setting: DigestBits,
     offers_tools: bool,
-    /// Which node it goes on from.
+    /// Which node it continues from.
     parent: Option<usize>,
-    /// How many exchanges go on from it, itself counted.
+    /// How many exchanges continue from it, itself counted.
     size: usize,
     /// The number of its thread.
     thread: usize,
 }
 
-/// The tree of requests, each after the one that it goes on from.
+/// The tree of requests, each after the one that it continues from.
 #[derive(Debug, Default)]
 pub(super) struct Forks {
     lineage: ThreadLineage,
@@ -42,7 +42,7 @@ impl Forks {
         let Some(conversation) = conversation.filter(|_| is_message) else { return };
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let placement = self.lineage.place(number, &conversation);
-        self.lineage.replied(|attempt| ReplyFate::from_answer(&exchange.answer, attempt));
+        self.lineage.replied(|attempt| AnswerFate::from_answer(&exchange.answer, attempt));
         let parent = placement.parent.filter(|_| placement.step != LineageStep::First).map(|parent| parent as usize);
         let (setting, offers_tools) = (conversation.setting, conversation.tools.is_some());
         self.nodes.push(ForkNode { at, id: exchange.id, setting, offers_tools, parent, size: 1, thread: 0 });
@@ -67,8 +67,9 @@ impl Forks {
 
 /// Numbers the threads; their names, by number.
 ///
-/// A thread goes on with the request that most goes on from, where several do: first of those with the same system prompt and tools. `main` is the
-/// first that offers tools and goes on, or whatever comes nearest to that: a title or a check of the quota is not what a recording was made for.
+/// A thread continues with the request that most continues from, where several do: first of those with the same system prompt and tools. `main` is
+/// the first that offers tools and continues, or else the thread nearest to that: a title or a check of the quota is not what a recording was made
+/// for.
 fn names(nodes: &mut [ForkNode]) -> Vec<Arc<str>> {
     let mut heirs: Vec<Option<usize>> = vec![None; nodes.len()];
     let rank = |nodes: &[ForkNode], parent: usize, child: usize| (nodes[child].setting == nodes[parent].setting, nodes[child].size);

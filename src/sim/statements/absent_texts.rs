@@ -1,13 +1,14 @@
-//! Texts that must not occur, and that nothing could bring (F-10): such an expectation holds whatever the engine does, so it is misspelt.
+//! Texts that must not occur, and that cannot occur (F-10): such an expectation holds for every engine, so it is misspelt.
 //!
-//! A text can occur when it stands somewhere: in what the scenario says (its expectations left out), in the recorded requests and answers of its tape, in
-//! anything that crossed the engine's boundary in one of its runs, among the errors of the API or in what our own loop says. What is put together of
-//! two of these with a blank between them can occur as well. For a text of another engine that no run of the file shows, the table says `may = true`.
+//! A text can occur when it stands somewhere: in what the scenario says (its expectations left out), in the recorded requests and answers of its
+//! tape, in anything that crossed the engine's boundary in one of its runs, among the errors of the API or in what our own loop says. What is put
+//! together of two of these with a blank between them can occur as well. For a text of another engine that no run of the file shows, the table says
+//! `may = true`.
 
 use core::fmt::Write as _;
 
 use super::{PlayedRun, RunView, StatementProblem, is_judged_elsewhere};
-use crate::engine::texts::TEXTS;
+use crate::engine::texts::{ModelTexts, USER_TEXTS};
 use crate::prelude::*;
 use crate::scenario::fault::known_errors::KNOWN_ERRORS;
 use crate::scenario::statement::{PathStep, StatementPath};
@@ -19,19 +20,19 @@ pub(super) fn problems(runs: &[PlayedRun<'_>], view: RunView) -> Vec<StatementPr
     let mut problems = Vec::new();
     let mut happened: Option<String> = None;
     for run in runs {
+        let texts = &run.setup.environment.settings.texts;
         for (path, key, text) in expected(run, view) {
-            if is_judged_elsewhere(run.places, &path) || run.places.say(text) || is_known(text) {
+            if is_judged_elsewhere(run.places, &path) || run.places.say(text) || is_known(text, texts) {
                 continue;
             }
             // Made once, and only for texts that the scenario does not say.
             let happened = happened.get_or_insert_with(|| runs.iter().map(happened_in).collect());
-            let occurs = |part: &str| run.places.say(part) || is_known(part) || happened.contains(part);
+            let occurs = |part: &str| run.places.say(part) || is_known(part, texts) || happened.contains(part);
             if occurs(text) || text.match_indices(' ').any(|(at, _)| occurs(&text[..at]) && occurs(&text[at..])) {
                 continue;
             }
-            let message =
-                format!("{text:?} of `{key}` occurs neither in the scenario nor in any of its runs, so that nothing is asked here");
-            let help = String::from("is it misspelt? If an engine could say it that does not here, add `may = true` to this table");
+            let message = format!("{text:?} of `{key}` occurs neither in the scenario nor in any of its runs, so nothing is checked here");
+            let help = String::from("correct the spelling; if another engine could produce this text, add `may = true` to this table");
             problems.push(StatementProblem::at(run.places, &path, message, help));
         }
     }
@@ -57,11 +58,13 @@ fn expected<'a>(run: &PlayedRun<'a>, view: RunView) -> Vec<(StatementPath, &'sta
 }
 
 /// Whether our own loop or the API says it somewhere.
-fn is_known(text: &str) -> bool {
-    TEXTS.iter().any(|known| known.contains(text)) || KNOWN_ERRORS.iter().any(|error| error.message.contains(text))
+fn is_known(text: &str, texts: &ModelTexts) -> bool {
+    texts.has_words(text)
+        || USER_TEXTS.iter().any(|known| known.contains(text))
+        || KNOWN_ERRORS.iter().any(|error| error.message.contains(text))
 }
 
-/// Everything that crossed the boundary, and what the answers would have brought that nobody asked for: as JSON, and as it reads.
+/// Everything that crossed the boundary, and the content of unused answers: as JSON, and as it reads.
 fn happened_in(run: &PlayedRun<'_>) -> String {
     // A title says what the scenario is about, and is no part of the run.
     let untitled =

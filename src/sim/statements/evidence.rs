@@ -1,4 +1,4 @@
-//! What did happen, for the sentence on what did not.
+//! Evidence beside a statement that did not come to pass: the related events that did happen.
 
 use alloc::collections::BTreeSet;
 
@@ -99,28 +99,29 @@ impl RunsEvidence {
             }
             Statement::Permission(index) => {
                 let about = scenario.permissions[*index].about.as_deref().map_or_else(String::new, |about| format!(" for `{about}`"));
-                (format!("nobody was asked what this [[permission]]{about} answers"), self.permission(run, *index))
+                (format!("this [[permission]]{about} was never asked"), self.permission(run, *index))
             }
             Statement::PermissionAnswer(index, nth) => {
                 let asked = self.answers_given(run, *nth, |nth| Statement::PermissionAnswer(*index, nth));
                 (format!("answer {} of this [[permission]] was never given", nth + 1), format!("it was asked {}", times(asked)))
             }
-            Statement::Auth => {
-                (String::from("nobody asked for new credentials"), String::from("that is done after a 401 or a 403 that says so"))
-            }
+            Statement::Auth => (
+                String::from("no new credentials were requested"),
+                String::from("an engine does so after a 401, and after a 403 that calls for it"),
+            ),
             Statement::Elicitation(asker) => elicitation(run, asker),
             Statement::Check(asker) => (
-                format!("what the check of {} finds was never asked for", whose(run, asker)),
-                String::from("tools with `checks = true` look at each input before anything else, and no tool use came to that"),
+                format!("the check of {} was never used", asker_name(run, asker)),
+                String::from("a tool with `checks = true` checks each input first, and no tool use came that far"),
             ),
             Statement::LookUp(what) => lookup(*what),
             Statement::Store => (
-                String::from("nothing was stored, so that [files] says nothing of this run"),
-                String::from("a result is stored that is longer than `result_limit` of [engine.pipeline] or of its tool"),
+                String::from("no result was stored, so [files] was not used"),
+                String::from("a result is stored when it is longer than `result_limit` of [engine.pipeline] or of its tool"),
             ),
             Statement::Result(id) => (
                 format!("tool use `{id}` was never carried out, so its [[result]] is not used"),
-                String::from("it was asked for, and did not start"),
+                String::from("the model asked for it, and it did not start"),
             ),
             Statement::Turn(place) => (turn(place.origin, place.turn), format!("requests: {}", list(&self.requests))),
             Statement::Exchange(_) => (String::from("a recorded answer was never asked for"), String::new()),
@@ -140,15 +141,15 @@ impl RunsEvidence {
 
     fn chance(&self, FaultRule { at, kind, .. }: &FaultRule) -> (String, String) {
         let what = match at.probability {
-            Some(probability) if probability <= 0.0 => format!("this [[fault]] ({kind}) has a probability of 0, so that it hits nothing"),
-            _ => format!("this [[fault]] ({kind}) could hit nothing, whatever its probability: no request came to its place"),
+            Some(probability) if probability <= 0.0 => format!("this [[fault]] ({kind}) has a probability of 0, so it hits nothing"),
+            _ => format!("this [[fault]] ({kind}) could not hit with any probability: no request came to its place"),
         };
         (what, self.place(at))
     }
 
     fn host_message(&self, message: &HostMessage) -> (String, String) {
         let what = match message.place {
-            MessagePlace::Instead => "this [[message]] took the place of none in a request",
+            MessagePlace::Instead => "this [[message]] replaced no message of a request",
             _ => "the request of this [[message]] was never made",
         };
         (String::from(what), format!("requests: {}", list(&self.requests)))
@@ -158,7 +159,7 @@ impl RunsEvidence {
         if let FaultKind::Change(change) = &rule.kind {
             let word = change.to_string();
             if self.faults.iter().any(|text| text.starts_with(&*word)) {
-                return String::from("the answer that it is for is shorter, or has nothing to change like this");
+                return String::from("its answer is shorter, or has no part that this fault changes");
             }
         }
         self.place(&rule.at)
@@ -168,8 +169,8 @@ impl RunsEvidence {
         let model = at.model.as_deref().filter(|model| !self.models.contains(*model));
         let thread = at.thread.as_deref().filter(|thread| !self.agents.contains(*thread));
         match (model, thread) {
-            (Some(model), _) => format!("models that were asked: {}{}", list(&self.models), did_you_mean(near(model, &self.models))),
-            (None, Some(thread)) => format!("threads that there were: {}{}", list(&self.agents), did_you_mean(near(thread, &self.agents))),
+            (Some(model), _) => format!("models that got requests: {}{}", list(&self.models), did_you_mean(near(model, &self.models))),
+            (None, Some(thread)) => format!("threads of the run: {}{}", list(&self.agents), did_you_mean(near(thread, &self.agents))),
             (None, None) => format!("requests: {}; the last prompt ended at {}", list(&self.requests), self.last_end),
         }
     }
@@ -210,11 +211,11 @@ impl RunsEvidence {
 
     fn permission(&self, run: &PlayedRun<'_>, index: usize) -> String {
         if run.setup.scenario.settings.permissions.is_none() {
-            return String::from("without [permissions] no tool is asked about");
+            return String::from("without [permissions] no permission is asked for");
         }
         let name = run.setup.scenario.permissions[index].about.as_deref().and_then(|about| about.split('(').next());
         let near = name.and_then(|name| self.near_tool(name));
-        format!("people were asked about: {}{}", list(&self.questions), did_you_mean(near))
+        format!("permission was asked for: {}{}", list(&self.questions), did_you_mean(near))
     }
 
     /// The answer before this one is the last that was given.
@@ -228,13 +229,14 @@ impl RunsEvidence {
 }
 
 fn elicitation(run: &PlayedRun<'_>, asker: &ElicitationSource) -> (String, String) {
-    let whose = whose(run, asker);
+    let whose = asker_name(run, asker);
     let handled = run.setup.scenario.settings.session.elicitation_handler;
-    let instead = if handled { "its tool did not come so far" } else { "without `elicitation_handler = true` in [engine] nobody is asked" };
-    (format!("the user was never asked what the server of {whose} wants to know"), instead.into())
+    let instead =
+        if handled { "its tool did not get that far" } else { "without `elicitation_handler = true` in [engine] the user is not asked" };
+    (format!("the user was never asked the question of {whose}"), instead.into())
 }
 
-fn whose(run: &PlayedRun<'_>, asker: &ElicitationSource) -> String {
+fn asker_name(run: &PlayedRun<'_>, asker: &ElicitationSource) -> String {
     match asker {
         ElicitationSource::Tool(index) => format!("tool `{}`", run.setup.scenario.tools[*index].definition.name),
         ElicitationSource::ToolUse(id) => format!("tool use `{id}`"),
@@ -243,11 +245,11 @@ fn whose(run: &PlayedRun<'_>, asker: &ElicitationSource) -> String {
 
 fn lookup(what: Option<Catalogue>) -> (String, String) {
     let (names, key) = match what {
-        None => ("what there is", "`look_up_skills = true` or `look_up_plugins = true`"),
+        None => ("skills and plugins", "`look_up_skills = true` or `look_up_plugins = true`"),
         Some(Catalogue::Skills) => ("skills", "`look_up_skills = true`"),
         Some(Catalogue::Plugins) => ("plugins", "`look_up_plugins = true`"),
     };
-    (format!("nobody looked up {names}"), format!("without {key} in [engine] nobody does"))
+    (format!("{names} were never looked up"), format!("an engine looks them up with {key} in [engine]"))
 }
 
 fn turn(origin: AnswerOrigin, turn: u32) -> String {

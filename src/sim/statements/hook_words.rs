@@ -1,4 +1,4 @@
-//! What hooks say at points that take no notice of it (F-10, T-23, T-26, Q-16, C-4): whoever wrote it expects something that no run can show.
+//! Answers of hooks at points that ignore them (F-10, T-23, T-26, Q-16, C-4): their author expects an effect that no run can show.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
                         None => _ = heard.insert(key),
                         Some(_) if is_judged_elsewhere(run.places, &path) => (),
                         Some(message) => {
-                            let help = String::from("remove it, or take the point that it is for");
+                            let help = String::from("remove it, or choose the point where it has an effect");
                             idle.entry(key).or_insert_with(|| StatementProblem::at(run.places, &path, message, help));
                         }
                     }
@@ -53,25 +53,25 @@ fn words(hook: &ScriptedHook, says: &HookOutcome) -> Vec<(&'static str, Option<S
         let message = if known.is_empty() {
             format!("a hook of `{point}` decides nothing")
         } else {
-            format!("a hook of `{point}` decides {list}, and nothing comes of `{}`", decision.as_str())
+            format!("a hook of `{point}` decides {list}; `{}` has no effect", decision.as_str())
         };
         words.push(("decision", (!known.contains(&decision)).then_some(message)));
     }
     if says.reason.is_some() {
-        let message = String::from("`reason` says why a hook decides something, and there is no `decision`");
+        let message = String::from("`reason` explains a `decision`, and this hook does not have one");
         words.push(("reason", says.decision.is_none().then_some(message)));
     }
     if says.updated_input.is_some() {
-        let message = format!("a hook of `{point}` changes no input: one of `pre_tool_use` does");
+        let message = format!("a hook of `{point}` does not change the input, only one of `pre_tool_use` does");
         words.push(("updated_input", (event != HookEvent::PreToolUse).then_some(message)));
     }
     words
 }
 
-/// Who never answers needs no time for it.
+/// A hook that never answers needs no latency.
 fn silence(hook: &ScriptedHook, has_own_latency: bool) -> Vec<(&'static str, Option<String>)> {
     let takes_time = has_own_latency || (hook.replies.len() == 1 && hook.latency != AT_ONCE);
-    let message = || String::from("a hook that never answers takes no time for it");
+    let message = || String::from("a hook that never answers needs no `latency`");
     if takes_time { vec![("latency", Some(message()))] } else { Vec::new() }
 }
 

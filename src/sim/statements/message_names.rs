@@ -1,8 +1,8 @@
 //! Names in `[[dead]]` and `[[collapse]]` that no message has when it counts, and marks that no request comes after (F-10, C-1, C-3).
 //!
 //! Messages are not seen at the boundary by their names, but what they are named after is: prompts (`p1`), requests (`p1.r2.a1`), history (`h1`) and
-//! messages of the host (`host1`). What the engine adds to them has a word behind that. A dead message must be there before the next request; the span of
-//! a summary may come later, because a summary waits for it.
+//! messages of the host (`host1`). What the engine adds to them has a word behind that. A dead message must be there before the next request; the
+//! span of a summary may come later, because a summary waits for it.
 
 use alloc::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::engine::conversation::{NAME_WORDS, answer_name, results_name};
 use crate::prelude::*;
 use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
 use crate::scenario::parse::nearest::nearest;
-use crate::scenario::statement::{PathStep, Statement, StatementPath, of_interrupt};
+use crate::scenario::statement::{PathStep, Statement, StatementPath, interrupt_path};
 use crate::transcript::event::EventKind;
 
 /// What the runs of a file show of one mark.
@@ -33,7 +33,7 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for run in runs {
         for (index, interrupt) in run.setup.scenario.interrupts.iter().enumerate() {
-            let path = of_interrupt(&run.setup.scenario, index);
+            let path = interrupt_path(&run.setup.scenario, index);
             let is_asked = !interrupt.may && run.passed.holds(&Statement::Interrupt(index)) && !is_judged_elsewhere(run.places, &path);
             if names(interrupt).is_empty() || !is_asked {
                 continue;
@@ -51,7 +51,7 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
             mark.known.extend(seen.all);
         }
     }
-    let mut found: Vec<StatementProblem> = marks.iter().flat_map(of_mark).collect();
+    let mut found: Vec<StatementProblem> = marks.iter().flat_map(mark_problems).collect();
     found.extend(runs.iter().flat_map(in_vain));
     found
 }
@@ -62,7 +62,7 @@ fn in_vain(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let compaction = &scenario.settings.compaction;
     let mut problems = Vec::new();
     for (index, interrupt) in scenario.interrupts.iter().enumerate() {
-        let path = of_interrupt(scenario, index);
+        let path = interrupt_path(scenario, index);
         if interrupt.may || names(interrupt).is_empty() || is_judged_elsewhere(run.places, &path) {
             continue;
         }
@@ -76,33 +76,33 @@ fn in_vain(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
             problems.push(StatementProblem::at(run.places, &path, message, format!("switch it on; {excuse}")));
         }
         if scenario.interrupts[..index].iter().any(|other| !other.may && other.kind == interrupt.kind) {
-            let message = format!("another [[{section}]] says the same, so that this one changes nothing");
+            let message = format!("another [[{section}]] does the same, so this one changes nothing");
             problems.push(StatementProblem::at(run.places, &path, message, format!("remove one of the two; {excuse}")));
         }
     }
     problems
 }
 
-fn of_mark(mark: &Mark<'_>) -> Vec<StatementProblem> {
+fn mark_problems(mark: &Mark<'_>) -> Vec<StatementProblem> {
     let section = mark.interrupt.kind.section();
     let problem = |path: &StatementPath, message, help: &str| {
         let help = format!("{help}; if it need not happen, add `may = true` to this [[{section}]]");
         StatementProblem::at(mark.run.places, path, message, help)
     };
     if !mark.counts {
-        let message = format!("no request came after this [[{section}]], so that it changed nothing");
+        let message = format!("no request came after this [[{section}]], so it changed nothing");
         return vec![problem(&mark.path, message, "choose an earlier moment")];
     }
     let missing = names(mark.interrupt).into_iter().filter(|(_, name)| !mark.found.contains(name));
     let of_name = |(steps, name): (Vec<PathStep>, &str)| {
         let path = mark.path.iter().cloned().chain(steps).collect();
         if is_known(name, &mark.known) {
-            let message = format!("`{name}` of this [[{section}]] was not there when it counted");
+            let message = format!("`{name}` of this [[{section}]] did not exist yet at its moment");
             return problem(&path, message, "choose a later moment, or an earlier message");
         }
         let near = nearest(name, mark.known.iter().map(|known| &**known));
         let message = format!("`{name}` of this [[{section}]] names no message{}", did_you_mean(near));
-        problem(&path, message, "messages are named as \"p1\", \"p1.r2.a1\", \"p1.r2.a1.results\", and \"h1\" in [[history]]")
+        problem(&path, message, "messages have names such as \"p1\", \"p1.r2.a1\", \"p1.r2.a1.results\", and \"h1\" in [[history]]")
     };
     missing.map(of_name).collect()
 }

@@ -1,4 +1,5 @@
-//! Parts of a tool's run that would come after its end (F-10, M-7): progress and a question come at its end at the latest, and not when they are said to.
+//! Parts of a tool's run that would come after its end (F-10, M-7): progress and a question come at its end at the latest, and not at their own
+//! times.
 
 use super::{PlayedRun, StatementProblem, is_judged_elsewhere};
 use crate::engine::time::Micros;
@@ -7,34 +8,37 @@ use crate::scenario::latency::Latency;
 use crate::scenario::statement::{PathStep, StatementPath, tool_uses};
 use crate::scenario::types::{ScriptedOutcome, ToolEnding, TurnBlock};
 
-/// What comes too late in some run. Of a latency that is drawn nobody can say.
+/// Progress that comes too late in some run. With a drawn latency this is not known.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
-    runs.iter().flat_map(of_run).collect()
+    runs.iter().flat_map(run_problems).collect()
 }
 
-fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
+fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let scenario = &run.setup.scenario;
     let mut problems = Vec::new();
     for tool_use in tool_uses(scenario) {
         if let TurnBlock::Tool { outcome: Some(outcome), .. } = tool_use.block {
-            problems.extend(of_outcome(run, &tool_use.path, outcome));
+            problems.extend(outcome_problems(run, &tool_use.path, outcome));
         }
     }
     for (id, outcome) in &scenario.results {
-        problems.extend(of_outcome(run, &[PathStep::Key("result"), PathStep::Where("tool_use", id.clone())], outcome));
+        problems.extend(outcome_problems(run, &[PathStep::Key("result"), PathStep::Where("tool_use", id.clone())], outcome));
     }
     problems
 }
 
-fn of_outcome(run: &PlayedRun<'_>, owner: &[PathStep], outcome: &ScriptedOutcome) -> Vec<StatementProblem> {
+fn outcome_problems(run: &PlayedRun<'_>, owner: &[PathStep], outcome: &ScriptedOutcome) -> Vec<StatementProblem> {
     let (Some(Latency::Fixed(end)), false) = (&outcome.latency, outcome.ending == ToolEnding::Hangs) else { return Vec::new() };
-    let progress =
-        outcome.progress.iter().enumerate().map(|(nth, (at, _))| ("progress", *at, vec![PathStep::Key("progress"), PathStep::Nth(nth)]));
+    let progress = outcome
+        .progress
+        .iter()
+        .enumerate()
+        .map(|(nth, progress)| ("progress", progress.at, vec![PathStep::Key("progress"), PathStep::Nth(nth)]));
     let question = outcome.asks.iter().map(|asks| ("question", asks.after, vec![PathStep::Key("asks"), PathStep::Key("after")]));
     let late = progress.chain(question).filter(|(_, at, _)| at > end);
     let problem = |(what, at, steps): (&str, Micros, Vec<PathStep>)| {
         let path: StatementPath = owner.iter().cloned().chain(steps).collect();
-        let message = format!("this {what} is to come {at} after the tool's start, and the tool is done after {end}");
+        let message = format!("this {what} is set to {at} after the tool's start, and the tool ends after {end}");
         let help = String::from("give it an earlier time, or the tool a longer `latency`");
         (!is_judged_elsewhere(run.places, &path)).then(|| StatementProblem::at(run.places, &path, message, help))
     };

@@ -12,15 +12,15 @@ use crate::scenario::types::{Scenario, TurnBlock};
 
 /// What is misspelt in hooks that ran all the same, for the sake of another name, and in rules.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
-    let mut problems: Vec<StatementProblem> = runs.iter().flat_map(of_run).collect();
+    let mut problems: Vec<StatementProblem> = runs.iter().flat_map(run_problems).collect();
     problems.sort_by(|left, right| (left.key, &left.text).cmp(&(right.key, &right.text)));
     problems.dedup();
     problems
 }
 
-fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
+fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let scenario = &run.setup.scenario;
-    let known = known(run);
+    let known = known_tools(run);
     let misspelt = |name: &str| {
         let is_unknown = !name.is_empty() && !name.contains('*') && !known.iter().any(|known| **known == *name);
         is_unknown.then(|| nearest(name, known.iter().map(|known| &**known))).flatten()
@@ -42,7 +42,7 @@ fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     problems
 }
 
-/// Those of hooks that ran. Of one that did not, that is said.
+/// Those of hooks that ran. Other hooks are reported elsewhere.
 fn matchers<'a>(run: &PlayedRun<'a>) -> Vec<(StatementPath, Vec<&'a str>)> {
     let hooks = run.setup.scenario.hooks.iter().enumerate();
     let ran = hooks.filter(|(index, hook)| !hook.may && run.passed.holds(&Statement::Hook(*index)));
@@ -71,29 +71,29 @@ fn definitions(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     if scenario.tape.is_some() {
         return Vec::new();
     }
-    let asked = asked(scenario);
+    let asked = used_tools(scenario);
     let is_used = |name: &str| asked.iter().any(|asked| **asked == *name) || known_tool(name).is_some();
     let names = || asked.iter().map(|name| &**name).chain(KNOWN_TOOLS.iter().map(|tool| tool.name));
     let unused = scenario.tools.iter().map(|tool| &tool.definition.name).filter(|name| !is_used(name));
     let problem = |name: &Arc<str>| {
         let near = nearest(name, names())?;
         let path = vec![PathStep::Key("tool"), PathStep::Where("name", name.clone()), PathStep::Key("name")];
-        let help = String::from("a tool that the model does not use does nothing: correct its name or remove it");
-        let message = format!("no use is made of tool `{name}`{}", did_you_mean(Some(near)));
+        let help = String::from("a tool without a use has no effect: correct its name or remove it");
+        let message = format!("tool `{name}` is never used{}", did_you_mean(Some(near)));
         (!is_judged_elsewhere(run.places, &path)).then(|| StatementProblem::at(run.places, &path, message, help))
     };
     unused.filter_map(problem).collect()
 }
 
 /// The tools that there are, those that everybody knows, and those that the model asks for.
-fn known(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
+fn known_tools(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
     let scenario = &run.setup.scenario;
     let declared = scenario.tools.iter().map(|tool| tool.definition.name.clone());
-    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(asked(scenario)).collect()
+    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(used_tools(scenario)).collect()
 }
 
 /// The tools that the model asks for in scripted turns.
-fn asked(scenario: &Scenario) -> Vec<Arc<str>> {
+fn used_tools(scenario: &Scenario) -> Vec<Arc<str>> {
     let name = |block: &TurnBlock| match block {
         TurnBlock::Tool { name, .. } => Some(name.clone()),
         _ => None,

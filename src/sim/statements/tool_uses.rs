@@ -1,6 +1,8 @@
-//! Whether scripted tool uses are what they are meant to be: a tool that there is, an input that fits, unless the scenario says otherwise (F-10, T-2, T-21).
+//! Whether scripted tool uses are what they are meant to be: a tool that there is, an input that fits, unless the scenario says otherwise (F-10, T-2,
+//! T-21).
 //!
-//! A tool named `Raed` is answered with an error, and a key that no schema knows is dropped by the tool: both runs look as if they had shown something.
+//! A tool named `Raed` is answered with an error, and a key that no schema knows is dropped by the tool: both runs look as if they had shown
+//! something.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +118,7 @@ fn never_used(slip: ToolUseSlip, name: &str) -> (String, String) {
         ToolUseSlip::UnknownTool => format!("there is no tool `{name}`"),
         ToolUseSlip::InvalidInput => format!("the input of `{name}` is refused"),
     };
-    (format!("{why}, so what this tool use gives and how long it takes is never used"), String::from("keep the mark, and remove the rest"))
+    (format!("{why}, so the result and the times of this tool use are never used"), String::from("keep the mark, and remove the rest"))
 }
 
 /// The tools that the request offered in answer to which a tool use came, by its scripted id. Only where these may be others than the scenario's: in
@@ -154,7 +156,7 @@ fn offers(run: &PlayedRun<'_>) -> BTreeMap<Arc<str>, BTreeSet<Arc<str>>> {
 
 fn taken_away(name: &str) -> ToolUseFindings {
     let message = format!("the request does not offer `{name}`: a [[change]] has taken it away");
-    let help = String::from("let the [[change]] offer it; if the model is to get this wrong, add `unknown = true` to the tool use");
+    let help = String::from("let the [[change]] offer it; if the model should make this mistake, add `unknown = true` to the tool use");
     ToolUseFindings { slip: ToolUseSlip::UnknownTool, runs: true, message, help }
 }
 
@@ -174,7 +176,7 @@ fn observables(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
                 PathStep::Key("from"),
             ];
             if let Some(problem) = unknown_key(schema, &input).filter(|_| !is_judged_elsewhere(run.places, &path.to_vec())) {
-                let message = format!("`observable` takes what the input of `{name}` never holds: {problem}");
+                let message = format!("`observable` names a key that the input of `{name}` never has: {problem}");
                 problems.push(StatementProblem::at(
                     run.places,
                     &path.to_vec(),
@@ -190,7 +192,7 @@ fn observables(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
 fn not_as_marked(slip: ToolUseSlip, name: &str) -> (String, String) {
     match slip {
         ToolUseSlip::UnknownTool => (
-            format!("there is a tool `{name}`, and this use of it is marked as `unknown`"),
+            format!("tool `{name}` exists, and this use of it is marked as `unknown`"),
             String::from("remove `unknown = true`, or name another tool"),
         ),
         ToolUseSlip::InvalidInput => (
@@ -215,7 +217,7 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<ToolUse
     };
     let checks = environment.settings.pipeline.check_inputs;
     let invalid = |problem: String, runs: bool| {
-        let help = String::from("if the model is to get this wrong, add `invalid = true` to the tool use");
+        let help = String::from("if the model should make this mistake, add `invalid = true` to the tool use");
         Some(ToolUseFindings {
             slip: ToolUseSlip::InvalidInput,
             runs,
@@ -225,7 +227,7 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<ToolUse
     };
     let input = match ToolInput::read(if input.trim().is_empty() { "{}" } else { input }) {
         ToolInput::Valid(input) => input,
-        ToolInput::Invalid { error, .. } => return invalid(format!("it is no JSON object ({error})"), !checks),
+        ToolInput::Invalid { error, .. } => return invalid(format!("it is not a JSON object ({error})"), !checks),
     };
     if let Some(problem) = environment.validators.problems(name, &input).first() {
         let path = if problem.path.is_empty() { String::new() } else { format!("`{}`: ", problem.path) };
@@ -242,7 +244,7 @@ fn unknown_tool<'a>(name: &str, here: impl Iterator<Item = &'a str>) -> ToolUseF
     let known: Vec<&str> = here.collect();
     let message = format!("there is no tool `{name}`{}", did_you_mean(nearest(name, known.iter().copied())));
     let tools = if known.is_empty() { String::from("none") } else { known.join(", ") };
-    let help = format!("tools here: {tools}; if the model is to get this wrong, add `unknown = true` to the tool use");
+    let help = format!("tools here: {tools}; if the model should make this mistake, add `unknown = true` to the tool use");
     ToolUseFindings { slip: ToolUseSlip::UnknownTool, runs: false, message, help }
 }
 

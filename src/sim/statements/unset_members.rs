@@ -9,11 +9,11 @@ use crate::scenario::statement::{PathStep, StatementPath};
 
 /// What is taken out in vain in some run.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
-    runs.iter().flat_map(of_run).collect()
+    runs.iter().flat_map(run_problems).collect()
 }
 
 /// The changes hold one after another, so each is asked about what those before it have left.
-fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
+fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let changes = &run.setup.scenario.settings.session.changes;
     let mut problems = Vec::new();
     if changes.iter().all(|change| change.unset.is_empty()) {
@@ -29,8 +29,8 @@ fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
                 continue;
             }
             let near = nearest(name, there.iter().map(String::as_str));
-            let message = format!("`{name}` is in no request by then, so that nothing is taken out{}", did_you_mean(near));
-            let help = format!("members by then: {}; name one of them, or remove this", there.join(", "));
+            let message = format!("`{name}` is in no request at that point, so nothing is removed{}", did_you_mean(near));
+            let help = format!("members at that point: {}; name one of them, or remove this", there.join(", "));
             problems.push(StatementProblem::at(run.places, &path, message, help));
         }
         frame = frame.with_change(environment, change);

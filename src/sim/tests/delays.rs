@@ -3,7 +3,7 @@
 use super::*;
 use crate::sim::delays::{DelayTolerance, failures};
 
-/// Two overloads, of which the second comes inside a stream that goes on for a second, and one answer.
+/// Two overloads, of which the second comes inside a stream that continues for a second, and one answer.
 fn scene(delays: &str) -> String {
     format!(
         "[engine.retry]\njitter_percent = 0\n\n[timing]\nhead = \"100ms\"\nfirst_event = \"10ms\"\nbetween_events = \"1s\"\n\n\
@@ -34,7 +34,7 @@ fn k_6_every_further_attempt_has_a_delay_and_every_delay_an_attempt() {
     assert_eq!(failures_of(r#"["500ms"]"#), [format!("{third}; `delays` expects no attempt there")]);
     assert_eq!(failures_of("[]").len(), 2);
     let more = failures_of(r#"["500ms", "1s", "2s..2500ms"]"#);
-    assert_eq!(more, ["expected a further attempt after 2.000s..2.500s, there is none"]);
+    assert_eq!(more, ["expected a further attempt after 2.000s..2.500s, and none came"]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn k_6_a_clock_that_goes_by_itself_is_given_some_tolerance() {
     let judged = |first: u64, tick: u64| {
         let span = (Micros::from_millis(first), Micros::from_millis(first));
         let second = (Micros::from_secs(1), Micros::from_secs(1));
-        failures(&report.transcript, &[span, second], DelayTolerance::of_clock(Micros::from_millis(tick)))
+        failures(&report.transcript, &[span, second], DelayTolerance::from_clock(Micros::from_millis(tick)))
     };
     // 50 ms too soon and 250 ms and a tenth too late.
     for (wanted, is_fine) in [(551, false), (550, true), (228, true), (227, false)] {

@@ -1,17 +1,17 @@
-//! One event as one line: who, what, and the words; and from which level of detail on it is shown.
+//! One event as one line: actor, action and text; and the level of detail from which on it is shown.
 
 use super::super::event::{Event, EventKind, FrameRecord, RequestRecord, cut};
 use super::{DetailLevel, LineContext, end_text, one_line};
 mod effects;
 
 use crate::engine::budget::NanoUsd;
-use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, RequestId};
+use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, ProgressKind, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::request::read_content;
 use crate::wire::usage::Usage;
-use effects::{of_emission, of_note};
+use effects::{emission_line, note_line};
 
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;
@@ -46,9 +46,9 @@ fn line(detail: DetailLevel, clock: LineClock, actor: &str, what: &str, text: St
 pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> {
     use DetailLevel::{Debug, Normal};
     Some(match &event.what {
-        EventKind::Input(input) => of_input(event, input)?,
+        EventKind::Input(input) => input_line(event, input)?,
         EventKind::Request { id, request } => line(Normal, LineClock::Run, "engine", &format!("request {id}"), request_text(request, view)),
-        EventKind::Effect(effect) => of_effect(event, effect, view)?,
+        EventKind::Effect(effect) => effect_line(event, effect, view)?,
         EventKind::Served { id, answer, provenance } => {
             line(Debug, LineClock::Request(*id), "model", "answers with", format!("{answer} ({provenance})"))
         }
@@ -67,7 +67,7 @@ pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> 
     })
 }
 
-fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
+fn input_line(_event: &Event, input: &Input) -> Option<TextLine> {
     use DetailLevel::{Brief, Debug};
     Some(match input {
         Input::Prompt { prompt, content } => line(Brief, LineClock::Run, "user", &format!("prompt {prompt}"), content_text(content)),
@@ -80,7 +80,9 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
         }
         Input::Body { id, body } => line(Debug, LineClock::Request(*id), "model", "body", short(body)),
         Input::End { id, how } => line(Debug, LineClock::Request(*id), "model", "end", format!("{how:?}").to_lowercase()),
-        Input::ToolProgress { run, text } => line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "says", short(text)),
+        Input::ToolProgress { run, text, kind } => {
+            line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "reports", progress_text(*kind, text))
+        }
         Input::ToolEnded { run, outcome } => {
             let text = format!("{}{}", if outcome.is_error { "error " } else { "" }, short(outcome.content.as_str()));
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "returns", text)
@@ -92,28 +94,23 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
             line(DetailLevel::Normal, LineClock::Request(*id), "auth", "answers", text.into())
         }
         Input::ToolChecked { run, check } => {
-            let word = check.permission.map_or("no word", |word| word.as_str());
-            let text = check.problem.as_deref().map_or_else(|| format!("fine, {word} on the permission"), short);
+            let permission = check.permission.map_or("no decision", |word| word.as_str());
+            let text = check.problem.as_deref().map_or_else(|| format!("valid, permission: {permission}"), short);
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "checked", text)
         }
         Input::HookEnded { hook, outcome } => {
-            line(Debug, LineClock::Latest, &format!("hook {}", hook.hook + 1), "says", hook_text(outcome))
+            line(Debug, LineClock::Latest, &format!("hook {}", hook.hook + 1), "returns", hook_text(outcome))
         }
         Input::PermissionAnswered { run, answer } => {
-            let text = match &**answer {
-                PermissionAnswer::Allow { updated_input, rules } => {
-                    let changed = if updated_input.is_some() { ", with another input" } else { "" };
-                    let from_now_on = if rules.is_empty() { String::new() } else { format!(", and from now on {}", rules.join(", ")) };
-                    format!("may run{changed}{from_now_on}")
-                }
-                PermissionAnswer::Refuse { reason } => format!("may not run: {}", short(reason)),
-                PermissionAnswer::RefuseAndAbort { reason } => format!("may not run, and all stops: {}", short(reason)),
-            };
-            line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), text)
+            line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), permission_text(answer))
         }
-        Input::ResultStored { run, path } => {
-            line(Debug, LineClock::Request(run.request), "files", "stored", path.as_deref().unwrap_or("nothing: there is no place").into())
-        }
+        Input::ResultStored { run, path } => line(
+            Debug,
+            LineClock::Request(run.request),
+            "files",
+            "stored",
+            path.as_deref().unwrap_or("nothing: no place to store it").into(),
+        ),
         Input::LookedUp { what, names, .. } => {
             let names = if names.is_empty() { String::from("none") } else { names.join(", ") };
             line(Debug, LineClock::Run, "files", "has", format!("{}: {names}", what.as_str()))
@@ -135,16 +132,16 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
     })
 }
 
-fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextLine> {
+fn effect_line(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextLine> {
     use DetailLevel::{Debug, Normal};
     Some(match effect {
-        Effect::Emit(emission) => of_emission(emission, view),
-        Effect::Note(note) => of_note(event, note, view),
+        Effect::Emit(emission) => emission_line(emission, view),
+        Effect::Note(note) => note_line(event, note, view),
         Effect::CloseRequest { id } => line(Debug, LineClock::Request(*id), "engine", "closes", format!("request {id}")),
         Effect::StopTool { run } => line(Debug, LineClock::Request(run.request), "engine", "stops", format!("tool {run}")),
         Effect::RefreshAuth { id, forced, provider } => {
-            let of = provider.as_ref().map(|provider| format!("of {provider}")).unwrap_or_default();
-            let text = if *forced { format!("forced{}{of}", if of.is_empty() { "" } else { ", " }) } else { of };
+            let provider = provider.as_ref().map(|provider| format!("for {provider}")).unwrap_or_default();
+            let text = if *forced { format!("forced{}{provider}", if provider.is_empty() { "" } else { ", " }) } else { provider };
             line(Normal, LineClock::Request(*id), "engine", "refreshes auth", text)
         }
         Effect::SetTimer { timer, at } => {
@@ -161,7 +158,7 @@ fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextL
         }
         Effect::StopHook { hook } => line(Debug, LineClock::Latest, "engine", "stops hook", format!("{}", hook.hook + 1)),
         Effect::AskPermission { run, tool_use, reason, suggestions } => {
-            let rules = if suggestions.is_empty() { String::new() } else { format!(" (rules that would do: {})", suggestions.join(", ")) };
+            let rules = if suggestions.is_empty() { String::new() } else { format!(" (rules that allow it: {})", suggestions.join(", ")) };
             let text = format!("{} {}: {reason}{rules}", tool_use.name, short(tool_use.input.as_str()));
             line(Normal, LineClock::Request(run.request), "engine", &format!("asks {run}"), text)
         }
@@ -176,20 +173,20 @@ fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextL
             line(Normal, LineClock::Request(run.request), "engine", &format!("asks for {run}"), short(message))
         }
         Effect::AnswerElicitation { run, answer } => {
-            // What the user says is told with the user's answer.
+            // The line of the user's answer has its text.
             let detail = if answer.is_some() { Debug } else { Normal };
-            let text = answer.as_ref().map_or_else(|| String::from("it is declined"), |answer| short(answer));
-            line(detail, LineClock::Request(run.request), "engine", &format!("tells {run}"), text)
+            let text = answer.as_ref().map_or_else(|| String::from("declined"), |answer| short(answer));
+            line(detail, LineClock::Request(run.request), "engine", &format!("replies to {run}"), text)
         }
         Effect::WithdrawElicitation { run } => {
-            line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("what tool {run} asks"))
+            line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("the question of tool {run}"))
         }
-        // The request has its own event; the start of a tool is told by its state.
+        // The request has its own event; the start of a tool is shown by its state.
         Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,
     })
 }
 
-fn of_assistant(message: &AssistantMessage, view: &LineContext) -> TextLine {
+fn assistant_line(message: &AssistantMessage, view: &LineContext) -> TextLine {
     let clock = LineClock::Request(message.id);
     if let Some(kind) = &message.error {
         let text = error_text(&message.block);
@@ -210,12 +207,33 @@ fn of_assistant(message: &AssistantMessage, view: &LineContext) -> TextLine {
     }
 }
 
-fn of_user(message: &UserMessage) -> TextLine {
-    let run = message.run;
-    line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
+/// The text of a tool's progress, with its kind.
+fn progress_text(kind: Option<ProgressKind>, text: &str) -> String {
+    format!("{}{}", kind.map(|kind| format!("{}: ", kind.as_str())).unwrap_or_default(), short(text))
 }
 
-/// What a hook said, in the order in which it counts.
+fn user_line(message: &UserMessage) -> TextLine {
+    let run = message.run;
+    let structured = message.structured.as_ref().map(|json| format!(" (structured {})", short(json.as_str()))).unwrap_or_default();
+    let took = message.took.map(|took| format!(" (took {took})")).unwrap_or_default();
+    let text = format!("{}{structured}{took}", result_block_text(&message.block));
+    line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), text)
+}
+
+/// A person's answer to a permission question.
+fn permission_text(answer: &PermissionAnswer) -> String {
+    match answer {
+        PermissionAnswer::Allow { updated_input, rules } => {
+            let changed = if updated_input.is_some() { ", with a changed input" } else { "" };
+            let new_rules = if rules.is_empty() { String::new() } else { format!(", new rules: {}", rules.join(", ")) };
+            format!("allowed{changed}{new_rules}")
+        }
+        PermissionAnswer::Refuse { reason } => format!("refused: {}", short(reason)),
+        PermissionAnswer::RefuseAndAbort { reason } => format!("refused, and the turn is aborted: {}", short(reason)),
+    }
+}
+
+/// A hook's outcome, in the order in which its parts count.
 fn hook_text(outcome: &HookOutcome) -> String {
     let HookOutcome { decision, reason, updated_input, context, stop, failure } = outcome;
     let decision = decision.map(|decision| String::from(decision.as_str()));
@@ -232,7 +250,7 @@ fn hook_text(outcome: &HookOutcome) -> String {
     if parts.is_empty() { String::from("nothing") } else { parts.join(", ") }
 }
 
-pub(super) fn attempt(report: &AttemptReport) -> TextLine {
+pub(super) fn attempt_line(report: &AttemptReport) -> TextLine {
     let ok = &*report.outcome == "ok";
     let detail = if ok { DetailLevel::Debug } else { DetailLevel::Normal };
     let took = report.ended.since(report.started);

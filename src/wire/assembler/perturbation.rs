@@ -1,6 +1,6 @@
 //! Whole streams with what both official SDKs pass over put into them: the answer stays the same (N-1, N-2, N-4).
 //!
-//! A stream is made of random blocks, then disturbed: pings, events and fields that nobody knows, data without a name, comments, `retry:`
+//! A stream is made of random blocks, then disturbed: pings, unknown events and fields, data without a name, comments, `retry:`
 //! lines, other line ends, blocks that come with `message_start`, and more after the end. What is put in was tried on the SDKs of
 //! November 2026; `order.md` says which of it they see differently and why it is passed over here all the same.
 
@@ -155,7 +155,7 @@ impl PerturbedStream {
         }
     }
 
-    /// Members that nobody knows, at the end of every event.
+    /// Unknown members, at the end of every event.
     fn add_members(&mut self) {
         for piece in &mut self.pieces {
             if let StreamPiece::Event { data, .. } = piece {

@@ -79,14 +79,14 @@ fn n_5_a_long_body_is_cut_between_characters() {
 #[test]
 fn n_5_every_status_has_a_kind() {
     for (kind, name, statuses) in KINDS {
-        assert_eq!((kind.as_str(), &ErrorKind::of_type(name)), (*name, kind));
+        assert_eq!((kind.as_str(), &ErrorKind::from_type(name)), (*name, kind));
         for status in *statuses {
-            assert_eq!(&ErrorKind::of_status(*status), kind);
+            assert_eq!(&ErrorKind::from_status(*status), kind);
         }
     }
-    assert_eq!(ErrorKind::of_status(422), ErrorKind::InvalidRequest);
-    assert_eq!(ErrorKind::of_status(503), ErrorKind::Api);
-    assert_eq!(ErrorKind::of_status(302), ErrorKind::Other("".into()));
+    assert_eq!(ErrorKind::from_status(422), ErrorKind::InvalidRequest);
+    assert_eq!(ErrorKind::from_status(503), ErrorKind::Api);
+    assert_eq!(ErrorKind::from_status(302), ErrorKind::Other("".into()));
 }
 
 #[test]

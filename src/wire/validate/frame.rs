@@ -1,4 +1,4 @@
-//! What the API asks of all that surrounds the conversation: the output cap, thinking, sampling, effort, cache breakpoints (N-6).
+//! The API's rules for the frame of a conversation: the output cap, thinking, sampling, effort, cache breakpoints (N-6).
 
 use memchr::memmem::Finder;
 
@@ -60,7 +60,7 @@ impl CheckedFrame {
 fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let extra = if request.extra.as_str() == "{}" { None } else { RawObject::parse(request.extra.as_str()).ok() };
     output_cap(request, facts)
-        .or_else(|| of_thinking(request, facts))
+        .or_else(|| thinking_refusal(request, facts))
         .or_else(|| extra.as_ref().and_then(|extra| temperature(extra).or_else(|| effort(extra, facts))))
         .or_else(|| extra.as_ref().and_then(|extra| forced_tool(extra, request, facts)))
         .or_else(|| request.tools.as_ref().and_then(tools::refusal))
@@ -103,7 +103,7 @@ fn thinking(request: &Request) -> Option<ThinkingMember> {
     Some(ThinkingMember { kind: thinking.string("type")?.into_owned(), budget: thinking.count("budget_tokens") })
 }
 
-fn of_thinking(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+fn thinking_refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let thinking = thinking(request)?;
     let generation = facts.map(|facts| facts.generation);
     let unsupported = |kind: &str| {
@@ -119,12 +119,12 @@ fn of_thinking(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal>
         ("adaptive", Some(generation)) if generation <= ModelGeneration::Four5 => {
             Some(Refusal::invalid("thinking_kind", "adaptive thinking is not supported on this model"))
         }
-        ("enabled", _) => of_budget(thinking.budget, request.max_tokens),
+        ("enabled", _) => budget_refusal(thinking.budget, request.max_tokens),
         _ => None,
     }
 }
 
-fn of_budget(budget: Option<u64>, max_tokens: u64) -> Option<Refusal> {
+fn budget_refusal(budget: Option<u64>, max_tokens: u64) -> Option<Refusal> {
     let text = match budget {
         None => "thinking.enabled.budget_tokens: Field required",
         Some(..BUDGET_MIN) => "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",

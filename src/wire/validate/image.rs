@@ -1,4 +1,4 @@
-//! What the API asks of images: how many, how many bytes, how wide and high (N-6).
+//! The API's rules for images: number, bytes, width and height (N-6).
 //!
 //! Sizes in pixels are read from the heads of PNG and GIF, which lie at fixed places; other formats are taken as they are.
 
@@ -35,16 +35,16 @@ pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rul
         return Some(Refusal::invalid("too_many_images", text)); // plausible
     }
     let is_many = images.len() > MANY;
-    images.iter().find_map(|image| of_bytes(image, rules.image_bytes_max).or_else(|| of_pixels(image, is_many)))
+    images.iter().find_map(|image| bytes_refusal(image, rules.image_bytes_max).or_else(|| pixels_refusal(image, is_many)))
 }
 
-fn of_bytes(image: &RequestImage<'_>, most: usize) -> Option<Refusal> {
+fn bytes_refusal(image: &RequestImage<'_>, most: usize) -> Option<Refusal> {
     let (path, bytes) = (&image.path, image.data.len());
     let text = format!("{path}.image.source.base64: image exceeds {} MB maximum: {bytes} bytes > {most} bytes", most >> 20);
     (bytes > most).then(|| Refusal::invalid("image_too_large", text))
 }
 
-fn of_pixels(image: &RequestImage<'_>, is_many: bool) -> Option<Refusal> {
+fn pixels_refusal(image: &RequestImage<'_>, is_many: bool) -> Option<Refusal> {
     let (most, which) = if is_many { (PIXELS_MAX_OF_MANY, " for many-image requests") } else { (PIXELS_MAX, "") };
     let (width, height) = pixels(&image.data)?;
     let path = &image.path;

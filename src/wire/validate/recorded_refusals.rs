@@ -1,4 +1,4 @@
-//! What the API really said to requests (N-6): recordings that are no part of this repository, a test for each.
+//! Refusals of the real API (N-6): recordings outside of this repository, a test for each.
 //!
 //! The file is `../shared/wire/refusals.jsonl`: a request a line, with its status and the API's words. Without it these tests say loudly that
 //! they were skipped; the same rules are held by requests of our own in `tests.rs`.
@@ -8,7 +8,7 @@ use super::*;
 /// What comes of a recorded request here.
 enum LocalVerdict {
     /// The API took it, and so it is taken.
-    Taken,
+    Accepted,
     /// It is refused with the API's own words.
     Refused,
     /// The API refused it for a reason that no client can know.
@@ -29,7 +29,7 @@ fn hold(nth: usize, source: &str, here: &LocalVerdict) {
     let said = refusal_of_body(row["body"].as_str().unwrap(), &ValidationContext::default());
     let message = said.as_ref().map(|refusal| &*refusal.message);
     match here {
-        LocalVerdict::Taken => assert_eq!((row["status"].as_u64(), message), (Some(200), None), "{source}"),
+        LocalVerdict::Accepted => assert_eq!((row["status"].as_u64(), message), (Some(200), None), "{source}"),
         LocalVerdict::Refused => {
             assert_eq!((row["status"].as_u64(), message), (Some(400), row["said"].as_str()), "{source}");
             assert_eq!(said.unwrap().status, 400);
@@ -60,9 +60,9 @@ macro_rules! recorded {
 }
 
 recorded! {
-    n_6_the_model_begins_with_a_tool_use: 1 "empty_end_turn/" Taken,
+    n_6_the_model_begins_with_a_tool_use: 1 "empty_end_turn/" Accepted,
     n_6_a_temperature_below_zero: 2 "error_identity_edge/" Refused,
-    n_6_a_system_message_after_a_server_tool: 3 "messages_preserve_system_role_after_server_tool_result" Taken,
+    n_6_a_system_message_after_a_server_tool: 3 "messages_preserve_system_role_after_server_tool_result" Accepted,
     n_6_seventeen_unions: 4 "seventeen_union" Refused,
     // The API's limits allow 16 unions and 24 optional parameters. It refuses these by the cost of a compiler that nobody outside has.
     n_6_sixteen_unions_in_one_schema: 5 "sixteen_union" Unknowable,
@@ -83,10 +83,10 @@ recorded! {
     n_6_a_result_of_another_use: 20 "tool_result_stream.yaml" Mixed,
     n_6_a_result_of_another_use_of_a_helper: 21 "tool_result_stream_helper" Mixed,
     n_6_content_that_is_an_empty_text: 22 "handles-empty-string-content" Refused,
-    n_6_a_blank_between_the_citations_of_a_search: 23 "replays_search_turns" Taken,
-    n_6_an_id_used_again: 24 "test_cross_provider_capability_replay" Taken,
-    n_6_an_id_used_again_a_turn_later: 25 "test_cross_provider_capability_replay" Taken,
+    n_6_a_blank_between_the_citations_of_a_search: 23 "replays_search_turns" Accepted,
+    n_6_an_id_used_again: 24 "test_cross_provider_capability_replay" Accepted,
+    n_6_an_id_used_again_a_turn_later: 25 "test_cross_provider_capability_replay" Accepted,
     n_6_an_effort_that_the_model_lacks: 26 "explicit_effort_xhigh" Refused,
-    n_6_the_model_begins_with_a_text: 27 "empty_message_on_history" Taken,
-    n_6_two_system_messages_in_a_row: 28 "two_mid_conversation_system_prompts" Taken,
+    n_6_the_model_begins_with_a_text: 27 "empty_message_on_history" Accepted,
+    n_6_two_system_messages_in_a_row: 28 "two_mid_conversation_system_prompts" Accepted,
 }

@@ -1,4 +1,4 @@
-//! What the API asks of the tools: names that differ, input schemas that are objects, and what it can compile where a tool is `strict` (N-6).
+//! The API's rules for tools: names that differ, input schemas that are objects, and what it can compile where a tool is `strict` (N-6).
 //!
 //! The texts are the API's own, as recorded. It refuses some schemas within these limits, too ("Schema is too complex for compilation"):
 //! how it measures that is not published, so no client can know, and they are taken here.
@@ -26,10 +26,10 @@ pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
     let list = elements(tools.as_str()).ok()?;
     let tools: Vec<RawObject<'_>> = list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect();
     let custom = || (0..).zip(&tools).filter(|(_, tool)| tool.string("type").is_none_or(|kind| kind == "custom"));
-    let shape = custom().find_map(|(index, tool): (usize, _)| of_shape(index, tool.get("input_schema")?));
+    let shape = custom().find_map(|(index, tool): (usize, _)| shape_refusal(index, tool.get("input_schema")?));
     shape.or_else(|| twice_named(&tools)).or_else(|| {
         let strict = custom().filter(|(_, tool)| tool.get("strict") == Some("true"));
-        of_strict(strict.filter_map(|(index, tool)| Some((index, serde_json::from_str(tool.get("input_schema")?).ok()?))).collect())
+        strict_refusal(strict.filter_map(|(index, tool)| Some((index, serde_json::from_str(tool.get("input_schema")?).ok()?))).collect())
     })
 }
 
@@ -41,7 +41,7 @@ fn twice_named(tools: &[RawObject<'_>]) -> Option<Refusal> {
 }
 
 /// An input is an object, and its schema says so at its top.
-fn of_shape(index: usize, schema: &str) -> Option<Refusal> {
+fn shape_refusal(index: usize, schema: &str) -> Option<Refusal> {
     let wrong = |problem: &str| Some(Refusal::invalid("input_schema", format!("tools.{index}.custom.input_schema{problem}")));
     let Ok(schema) = RawObject::parse(schema) else { return wrong(": Input does not match the expected shape.") };
     match (schema.present("type"), schema.string("type").as_deref()) {
@@ -52,7 +52,7 @@ fn of_shape(index: usize, schema: &str) -> Option<Refusal> {
 }
 
 /// The schemas of strict tools, each with its tool's place: they are compiled, and not all can be.
-fn of_strict(schemas: Vec<(usize, Value)>) -> Option<Refusal> {
+fn strict_refusal(schemas: Vec<(usize, Value)>) -> Option<Refusal> {
     let refusal = |text: String| Some(Refusal::invalid("strict_schema", text));
     let count = schemas.len();
     if count > STRICT_MAX {

@@ -1,4 +1,4 @@
-//! What the API asks of the conversation: roles, content, tool uses and their results (N-6).
+//! The API's rules for a conversation: roles, content, tool uses and their results (N-6).
 
 use super::super::block::{Block, BlockKind, Message, Role};
 use super::super::models::{ModelFacts, ModelGeneration};
@@ -16,7 +16,7 @@ pub(super) fn content(messages: &[Arc<Message>]) -> Option<Refusal> {
         if message.content.is_empty() && !is_final_answer {
             return Some(empty(index));
         }
-        (0..).zip(&message.content).find_map(|(position, block)| of_block(index, position, message, block))
+        (0..).zip(&message.content).find_map(|(position, block)| block_refusal(index, position, message, block))
     })
 }
 
@@ -26,7 +26,7 @@ pub(super) fn empty(index: usize) -> Refusal {
     Refusal::invalid("empty_content", text)
 }
 
-fn of_block(index: usize, position: usize, message: &Message, block: &Block) -> Option<Refusal> {
+fn block_refusal(index: usize, position: usize, message: &Message, block: &Block) -> Option<Refusal> {
     match (block.kind(), message.role) {
         (BlockKind::Text(text), _) if text.is_empty() => {
             Some(Refusal::invalid("empty_text", "messages: text content blocks must be non-empty")) // plausible
@@ -62,7 +62,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Where system messages stand, who ends, and where thinking stands.
+/// The places of system messages and thinking, and the last role.
 pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
     if messages.iter().any(|message| message.role == Role::System) {
         let system = system_messages(messages, facts);
@@ -71,7 +71,7 @@ pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, think
         }
     }
     let last = messages.last().filter(|last| last.role == Role::Assistant);
-    last.and_then(|last| of_prefill(last, facts)).or_else(|| of_thinking(messages, thinking_is_enabled))
+    last.and_then(|last| prefill_refusal(last, facts)).or_else(|| thinking_refusal(messages, thinking_is_enabled))
 }
 
 /// System messages among the others: newer models take them after a user turn or the answer of a server tool, at the end or before an answer.
@@ -94,8 +94,8 @@ fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Opt
     })
 }
 
-/// A conversation that ends with words of the model's asks it to go on from them. A paused answer (server tools, compaction) is no prefill.
-fn of_prefill(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
+/// A conversation that ends with words of the model's asks it to continue from them. A paused answer (server tools, compaction) is no prefill.
+fn prefill_refusal(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let is_paused = last.content.iter().any(|block| matches!(block.kind(), BlockKind::Other(_)));
     if !is_paused && facts.is_some_and(|facts| facts.generation >= ModelGeneration::Four6) {
         let text = "This model does not support assistant message prefill. The conversation must end with a user message.";
@@ -111,7 +111,7 @@ fn of_prefill(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
 }
 
 /// An answer does not end in thinking; where thinking is on, the one that asked for the tools that are answered last begins with it.
-fn of_thinking(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
+fn thinking_refusal(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
     let answers = (0..).zip(messages).filter(|(_, message)| message.role == Role::Assistant);
     for (index, answer) in answers.clone() {
         let continues = messages.get(index + 1).is_some_and(|next: &Arc<Message>| next.role == Role::Assistant);

@@ -1,27 +1,27 @@
 //! Whose a request is: which agent's, of which prompt, and the how many-th attempt, by what it says alone (M-3).
 //!
-//! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it goes on from the
-//! conversation with the same system prompt and tools; else it begins another. What it says last tells whether the user has spoken.
+//! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it continues from the
+//! conversation with the same system prompt and tools; else it begins another. Its last message shows whether the user has spoken.
 
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::interrupt::InterruptKind;
 use crate::scenario::script::AnswerOrigin;
-use crate::scenario::thread::{ConversationDigest, ConversationLikeness, ReplyFate, ThreadLineage};
+use crate::scenario::thread::{AnswerFate, ConversationDigest, ConversationLikeness, ThreadLineage};
+use crate::wire::answer::CompleteAnswer;
 use crate::wire::block::{Block, BlockKind, Message, Role, ToolUse};
 use crate::wire::json::Json;
-use crate::wire::reply::CompleteReply;
 use crate::wire::request::Request;
 use crate::world::setup::{RecordedThread, RunSetup};
 use crate::world::user::count;
 
-/// Everybody who asked so far.
+/// All agents with a request so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestAttribution {
     lineage: ThreadLineage,
     asked: u32,
     threads: Vec<CallerThread>,
-    /// What the user said, in order: prompts and messages in one row of numbers, as in a simulated run.
+    /// The user's messages, in order: prompts and submitted messages share one row of numbers, as in a simulated run.
     said: Vec<UserText>,
     /// Tool uses that were handed out and could have made an agent: id and task.
     tasks: Vec<(Arc<str>, String)>,
@@ -34,7 +34,7 @@ struct CallerThread {
     names: Vec<Arc<str>>,
     agent: Agent,
     last: RequestId,
-    /// What the last request said, by which model.
+    /// The content of the last request, and its model.
     asked: Option<(ConversationDigest, Arc<str>)>,
     /// How many messages it had.
     messages: usize,
@@ -47,7 +47,7 @@ struct CallerThread {
 /// What surrounds a conversation.
 type FrameHash = (Option<Json>, Option<Json>);
 
-/// Something that the user said.
+/// A message of the user.
 #[derive(Clone, Copy, Debug)]
 struct UserText {
     origin: AnswerOrigin,
@@ -103,8 +103,8 @@ impl RequestAttribution {
     }
 
     /// The request that was placed last was answered so.
-    pub(super) fn on_replied(&mut self, replied: &CompleteReply) {
-        self.lineage.replied(|_| ReplyFate::answered(replied));
+    pub(super) fn on_replied(&mut self, replied: &CompleteAnswer) {
+        self.lineage.replied(|_| AnswerFate::answered(replied));
     }
 
     /// These tool uses were handed out.
@@ -166,13 +166,13 @@ impl RequestAttribution {
         let conversation = comparable(setup, text)?;
         let likeness = |recorded: &RecordedThread| {
             let first = recorded.first.as_ref().and_then(|first| comparable(setup, first));
-            first.map_or(ConversationLikeness::Nothing, |first| conversation.likeness(&first))
+            first.map_or(ConversationLikeness::Different, |first| conversation.likeness(&first))
         };
         // Of equals `max_by_key` takes the last.
         new.into_iter().map(|(agent, recorded)| (likeness(recorded), agent)).rev().max_by_key(|(likeness, _)| *likeness)
     }
 
-    /// The conversation of an agent that says who it is.
+    /// The conversation of an agent that names itself.
     fn thread_of(&mut self, agent: &Agent) -> usize {
         self.threads.iter().position(|thread| thread.agent == *agent).unwrap_or_else(|| {
             self.threads.push(CallerThread::new(agent.clone(), Vec::new()));
@@ -198,7 +198,7 @@ impl RequestAttribution {
         let heard = self.next_said(setup, request);
         let said = match heard {
             Some(said) => said,
-            // Whoever asks first was asked for something, whatever it is.
+            // The agent of the first request was asked for something, no matter what.
             None if self.said.is_empty() => UserText { origin: AnswerOrigin::Prompt(1), is_absorbed: false },
             None => return None,
         };
@@ -211,7 +211,7 @@ impl RequestAttribution {
     }
 
     fn next_said(&self, setup: &RunSetup, request: &Request) -> Option<UserText> {
-        let last = said_last(setup, request);
+        let last = last_user_blocks(setup, request);
         let has_results = last.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
         let texts: Vec<&str> = last.iter().filter_map(|block| text_of(block)).collect();
         let says = |content: &[Block]| !content.is_empty() && content.iter().filter_map(text_of).all(|text| texts.contains(&text));
@@ -283,7 +283,7 @@ fn frame_of(request: &Request) -> FrameHash {
 }
 
 /// What the user says last: the last message. Where the host says something of its own, what it puts before and behind that is passed over.
-fn said_last<'a>(setup: &RunSetup, request: &'a Request) -> Vec<&'a Block> {
+fn last_user_blocks<'a>(setup: &RunSetup, request: &'a Request) -> Vec<&'a Block> {
     let is_answer = |message: &&Arc<Message>| message.role == Role::Assistant;
     let is_user = |message: &&Arc<Message>| message.role == Role::User;
     let newest = request.messages.iter().rev();

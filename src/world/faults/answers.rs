@@ -1,4 +1,4 @@
-//! What comes in an answer's place: errors as the API and proxies have them, and connections that come to nothing (M-4).
+//! Replacements of an answer: errors of the API and of proxies, and failed connections (M-4).
 
 use super::super::choices::ChoiceMaker;
 use super::super::pacing::AnswerTimesTable;
@@ -69,7 +69,7 @@ fn body(answer: &FaultAnswer, request_id: &str) -> String {
     match answer.known_error() {
         Some(error) => body_of(error, request_id),
         None if answer.status >= 400 => {
-            let kind = ErrorKind::of_status(answer.status);
+            let kind = ErrorKind::from_status(answer.status);
             api_body(kind.as_str(), &format!("HTTP status {}", answer.status), None, request_id)
         }
         None => String::new(),

@@ -1,4 +1,4 @@
-//! An answer's body event by event, whatever packets it comes in.
+//! An answer's body event by event, independent of its packets.
 
 use super::super::plan::ResponsePlan;
 use super::super::setup::split_at_blank_lines;

@@ -19,12 +19,12 @@ pub(in crate::world) fn change(change: &AnswerChange, plan: &ResponsePlan) -> Op
         AnswerChange::Stall { after_events, time } => Some(stall(plan, *after_events, *time)),
         AnswerChange::Insert { after_events, name, data } => insert(plan, *after_events, name, data),
         AnswerChange::Duplicate { name, after_events } => {
-            let (mut events, at) = found(plan, name, *after_events)?;
+            let (mut events, at) = events_and_position(plan, name, *after_events)?;
             events.insert(at, events[at].clone());
             Some(with_events(plan.clone(), events))
         }
         AnswerChange::Missing { name, after_events } => {
-            let (mut events, at) = found(plan, name, *after_events)?;
+            let (mut events, at) = events_and_position(plan, name, *after_events)?;
             events.remove(at);
             Some(with_events(plan.clone(), events))
         }
@@ -122,7 +122,7 @@ fn insert(plan: &ResponsePlan, after_events: u32, name: &str, data: &str) -> Opt
 }
 
 /// The events of a stream, and where the first one of this name is after so many of them.
-fn found(plan: &ResponsePlan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>, usize)> {
+fn events_and_position(plan: &ResponsePlan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>, usize)> {
     if !plan.is_stream {
         return None;
     }

@@ -226,7 +226,11 @@ fn m_4_events_inserted_doubled_and_left_out() {
     assert_eq!(names(&twice), ["message_start", "start", "start", "delta", "stop", "message_stop"]);
     let gone = changed(&AnswerChange::Missing { name: "content_block_stop", after_events: 2 });
     assert_eq!(names(&gone), ["message_start", "start", "delta", "message_stop"]);
-    assert_eq!(change(&AnswerChange::Missing { name: "content_block_start", after_events: 2 }, &stream()), None, "there is none any more");
+    assert_eq!(
+        change(&AnswerChange::Missing { name: "content_block_start", after_events: 2 }, &stream()),
+        None,
+        "its only one is already gone"
+    );
 }
 
 #[test]

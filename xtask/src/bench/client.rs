@@ -10,7 +10,7 @@ use super::upstream::{AnswerSpec, LAST_CHUNK, MARK, MARK_DIGITS, now_ns};
 pub(crate) const BODY: &str =
     r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"Hello?"}]}"#;
 
-/// An answer that does not go on for this long never will.
+/// An answer that does not continue for this long never will.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came.

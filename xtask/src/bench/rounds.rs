@@ -1,4 +1,4 @@
-//! Measuring several ways in turns: A B C A B C …, so that whatever else the machine does meets all of them alike.
+//! Measuring several ways in turns: A B C A B C …, so that other work of the machine affects all of them alike.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! `serve-first-byte`, `serve-memory`, `serve-slow-readers`: the replay server beside a bare one, under a thousand streams, and with clients that do not
-//! read (K-8).
+//! `serve-first-byte`, `serve-memory`, `serve-slow-readers`: the replay server beside a bare one, under a thousand streams, and with clients that do
+//! not read (K-8).
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream as Blocking};
@@ -39,7 +39,7 @@ fn scenario(blocks: usize, text: &str, between_events: &str) -> String {
     )
 }
 
-/// Paths of clients that nobody was before.
+/// Paths of new clients.
 #[derive(Default)]
 struct FreshSessions(usize);
 
@@ -129,8 +129,8 @@ fn unchunked(answer: &[u8]) -> Vec<u8> {
 const EARLY_WAVE: usize = 2;
 const LATE_WAVE: usize = 6;
 
-/// What the server holds when a thousand streams are over, again and again, each of a client of its own. Nothing of the streams may be left, but of each
-/// client what its verdict will say.
+/// What the server holds when a thousand streams are over, again and again, each of a client of its own. Nothing of the streams may be left, but of
+/// each client what its verdict will say.
 pub(crate) fn memory() -> Vec<ReportLine> {
     let ours = ClientWay::server(&start::build_ours(), &scenario(12, "words and more words", "20ms"), &[]);
     let (mut sessions, runtime) = (FreshSessions::default(), runtime());

@@ -30,12 +30,12 @@ fn start(program: &Path) {
     assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "{}: {status:?}", program.display());
 }
 
-/// The program that is measured, where somebody names one.
+/// The program to measure, if one is named.
 static NAMED: OnceLock<PathBuf> = OnceLock::new();
 
 /// Measures this program, and builds none.
 pub(crate) fn measure_this(program: &str) {
-    // Whoever names two gets the first.
+    // With two names the first counts.
     let _ = NAMED.set(PathBuf::from(program));
 }
 

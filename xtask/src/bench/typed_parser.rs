@@ -1,4 +1,4 @@
-//! What a client without us would write: the stream's events as an owned enum that serde tells apart by the member `type`.
+//! What a client without us would write: the stream's events as an owned enum that serde selects by the member `type`.
 
 use serde::Deserialize;
 

@@ -61,7 +61,7 @@ impl ClientWay {
     /// Through nginx, which passes on what comes.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it is missing.
     pub(crate) fn nginx(upstream: u16) -> Result<Self, String> {
         let program = foreign::nginx()?;
         let (folder, port) = (folder("nginx"), free_port());
@@ -74,7 +74,7 @@ impl ClientWay {
     /// Through mitmdump, told to stream.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it is missing.
     pub(crate) fn mitmdump(upstream: u16) -> Result<Self, String> {
         let program = foreign::mitmdump()?;
         let (folder, port) = (folder("mitmdump"), free_port());

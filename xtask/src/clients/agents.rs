@@ -1,7 +1,8 @@
-//! Headless agents, on request (`--with`): large programs, one of them proprietary, so they are installed for the occasion and no part of CI (K-7, K-9).
+//! Headless agents, on request (`--with`): large programs, one of them proprietary, so they are installed for the occasion and no part of CI (K-7,
+//! K-9).
 //!
-//! Their tables are written from what these very versions were seen to do. What a sweep finds is printed and is theirs; it fails where the client leaves
-//! a process behind, sends what the API would refuse, or cannot go on.
+//! Their tables are written from what these very versions were seen to do. What a sweep finds is printed and is theirs; it fails where the client
+//! leaves a process behind, sends what the API would refuse, or cannot continue.
 
 use std::process::Output;
 
@@ -23,7 +24,7 @@ pub(super) struct AgentClient {
     cases: &'static [AgentCase],
     /// How often a scenario is played, each time with the same transcript.
     repeats: usize,
-    /// How the session goes on after an interrupt; `None` where it is not swept.
+    /// How the session continues after an interrupt; `None` where it is not swept.
     again: Option<&'static str>,
 }
 

@@ -222,7 +222,7 @@ pub(super) const CASES: &[ClientCase] = &[
         )
     },
     ClientCase {
-        remark: Some("whoever reads events has to look for the last one"),
+        remark: Some("a reader of events has to look for the last one"),
         ..alike("a clean end without message_stop, events as they come", RequestWay::Iterator, ENDED, &[], r#"no stop reason, "It is a ""#)
     },
     alike(

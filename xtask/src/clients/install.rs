@@ -9,7 +9,7 @@ use super::cases::{Sdk, SdkClient};
 /// What is installed, for people.
 pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
 
-/// The SDK, and what it receives bytes with, because the names of that one's errors reach whoever uses the SDK.
+/// The SDK, and what it receives bytes with, because the names of that one's errors reach the users of the SDK.
 const PYTHON_PINS: [&str; 2] = ["anthropic==2.11.0", "httpx2==2.16.2"];
 const TYPESCRIPT_PINS: [&str; 1] = ["@anthropic-ai/sdk@1.11.0"];
 

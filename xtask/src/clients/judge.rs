@@ -34,12 +34,12 @@ pub(super) fn row(case: &ClientCase, client: &SdkClient, seen: ClientObservation
     let mut row = row_of_requests(case.name, client.sdk.name(), case.gaps, outcome, seen);
     row.remark = case.remark;
     if row.outcome != outcome {
-        row.problems.push(format!("the client says `{}`, and not `{outcome}`", row.outcome));
+        row.problems.push(format!("the client reports `{}`, and not `{outcome}`", row.outcome));
     }
     row
 }
 
-/// A client that was to ask this often, at these distances; what it says of it is somebody else's to judge.
+/// A client that was to ask this often, at these distances; its report is judged elsewhere.
 pub(super) fn row_of_requests(
     case: &'static str,
     client: &'static str,

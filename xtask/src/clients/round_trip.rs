@@ -1,4 +1,5 @@
-//! An SDK's tool runner, recorded while it talks to a served scenario; the tape replayed to our own loop shows what the scenario shows (K-1, K-4, K-6).
+//! An SDK's tool runner, recorded while it talks to a served scenario; the tape replayed to our own loop shows what the scenario shows (K-1, K-4,
+//! K-6).
 //!
 //! ```text
 //!   scenario ── drive ──> record ──> the SDK's tool runner
@@ -28,7 +29,7 @@ pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, Ins
     let seen = ClientObservation::read(&stage.output(command.args(&client.command).arg("runner"))?);
     let mut row = row_of_requests(NAME, client.sdk.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
     if row.outcome != OUTCOME {
-        row.problems.push(format!("the client says `{}`, and not `{OUTCOME}`", row.outcome));
+        row.problems.push(format!("the client reports `{}`, and not `{OUTCOME}`", row.outcome));
     }
     let run = |path| stage.output(stage.reenact().arg("run").arg(path).args(["--detail", "brief", "--untimed"]));
     let (simulated, replayed) = (lines(&run(&scenario)?), lines(&run(&tape)?));

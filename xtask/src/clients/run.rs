@@ -70,7 +70,7 @@ impl CaseStage {
     }
 
     /// The program, with nothing of this process's environment but where programs are.
-    #[expect(clippy::disallowed_methods, reason = "clients are looked for where whoever calls this looks for them")]
+    #[expect(clippy::disallowed_methods, reason = "clients are found on the search path of the calling process")]
     pub(super) fn reenact(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).current_dir(&self.folder);

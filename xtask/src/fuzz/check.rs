@@ -15,8 +15,9 @@ use reenact::files::schema;
 use reenact::oracle::repeated_requests;
 use reenact::runner::PanicCatcher;
 use reenact::scenario::interrupt::{InterruptKind, InterruptMoment};
+use reenact::scenario::language::scenario_text;
+use reenact::scenario::parse;
 use reenact::scenario::types::{Chunking, Scenario};
-use reenact::scenario::{parse, write};
 use reenact::sim::Run;
 use reenact::transcript::event::{Event, EventKind, RunEnd, Transcript};
 use reenact::transcript::json;
@@ -41,7 +42,7 @@ pub(super) struct CaseCheck {
 /// Checks a case. `number` decides which of the dearer checks it gets.
 pub(super) fn check(scenario: &Scenario, number: u64) -> CaseCheck {
     let mut findings = Vec::new();
-    let text = write::toml(scenario, &[]);
+    let text = scenario_text(scenario, &[]);
     let setup = match read_back(scenario, &text) {
         Ok(setup) => Arc::new(setup),
         Err(finding) => return CaseCheck { findings: vec![finding], run: None, text },
@@ -82,7 +83,7 @@ pub(super) fn has(scenario: &Scenario, wanted: &FuzzFinding) -> Option<FuzzFindi
         // Between them, these numbers get all checks but the interrupts.
         return [1, 3].iter().find_map(|number| check(scenario, *number).findings.into_iter().find(is_it));
     }
-    let setup = Arc::new(read_back(scenario, &write::toml(scenario, &[])).ok()?);
+    let setup = Arc::new(read_back(scenario, &scenario_text(scenario, &[])).ok()?);
     if wanted.rule.starts_with("O-") {
         let report = sweep(&setup, &AgentLoop::default(), &SweepKind::ALL, &PanicCatcher);
         let named = report.findings.into_iter().flat_map(|found| {
@@ -107,7 +108,10 @@ fn read_back(scenario: &Scenario, text: &str) -> Result<RunSetup, FuzzFinding> {
         Err(panic) => return Err(FuzzFinding::new("language", format!("the parser panicked: {panic}"))),
     };
     if parsed != *scenario {
-        return Err(FuzzFinding::new("language", format!("what was written is read otherwise: {}", first_difference(&parsed, scenario))));
+        return Err(FuzzFinding::new(
+            "language",
+            format!("the written scenario reads back differently: {}", first_difference(&parsed, scenario)),
+        ));
     }
     let mut setup = RunSetup::new(parsed, None).map_err(|error| FuzzFinding::new("language", error.to_string()))?;
     schema::attach(&mut setup.environment);
@@ -164,10 +168,10 @@ fn chunked(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding
     Some(FuzzFinding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
 }
 
-/// F-11: a run with its plan is the same whatever its seed.
+/// F-11: a run with its plan is the same under every seed.
 fn through_a_plan(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {
     let scenario = PanicCatcher.run(|| planned(setup, &AgentLoop::default(), None, &PanicCatcher)).ok()?;
-    let mut again = match read_back(&scenario, &write::toml(&scenario, &[])) {
+    let mut again = match read_back(&scenario, &scenario_text(&scenario, &[])) {
         Ok(setup) => setup,
         Err(finding) => return Some(FuzzFinding::new("plan", finding.text)),
     };

@@ -248,5 +248,5 @@ fn first_word(value: &impl Debug) -> String {
 /// A feature by its name.
 pub(super) fn feature(name: &str) -> Result<Feature, String> {
     let names = || Feature::ALL.iter().map(|feature| feature.as_str()).collect::<Vec<_>>().join(", ");
-    Feature::named(name).ok_or_else(|| format!("there is no feature `{name}`; there are {}", names()))
+    Feature::named(name).ok_or_else(|| format!("unknown feature `{name}`; the features are {}", names()))
 }

@@ -25,7 +25,7 @@ impl FuzzFinding {
         format!("{}{kind}: {}", self.rule, self.what())
     }
 
-    /// What was seen, without figures and names, whoever saw it.
+    /// What was seen, without figures and names, for every finder.
     pub(super) fn what(&self) -> String {
         let text = self.text.trim_start_matches("the run panicked: ");
         text.split_whitespace().map(plain).take(24).collect::<Vec<_>>().join(" ")

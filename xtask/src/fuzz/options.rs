@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::{fs, panic};
 
 use proptest::strategy::ValueTree;
+use reenact::scenario::language::scenario_text;
 use reenact::scenario::types::Scenario;
-use reenact::scenario::write;
 use reenact::strategies::feature::Feature;
 
 use super::case::CaseSource;
@@ -43,7 +43,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     };
     if let Some(number) = options.case {
         let title = format!("Case {number} of cargo xtask fuzz-scenarios --seed {}{}", options.seed, words_of(&options.only));
-        print!("{}", write::toml(&CaseSource::new(options.seed, &options.only).tree(number).current(), &[title]));
+        print!("{}", scenario_text(&CaseSource::new(options.seed, &options.only).tree(number).current(), &[title]));
         return ExitCode::SUCCESS;
     }
     // A panic is a finding; its words are in it.
@@ -58,14 +58,15 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     write_all(&options, &groups);
     let lacks = options.cases >= LONG_RUN && options.only.is_empty() && !missing.is_empty();
     if lacks {
-        println!("what is never reached is never tried: give it to the strategies (src/strategies)");
+        println!("unreached parts are not tested: add them to the strategies (src/strategies)");
     }
     if groups.is_empty() && !lacks { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn read(mut words: &[&str]) -> Result<FuzzOptions, String> {
     let mut options = FuzzOptions { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios"), case: None };
-    let number = |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` wants a whole number, and `{text}` is none"));
+    let number =
+        |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` needs a whole number, and `{text}` is not one"));
     loop {
         words = match words {
             [] => return Ok(options),
@@ -123,7 +124,7 @@ fn search(options: &FuzzOptions) -> (Coverage, BTreeMap<String, FindingGroup>) {
     (coverage, groups)
 }
 
-/// Shrinks each finding, writes it, and prints a line about it. Each is written as it was found first, in case nobody waits for the rest.
+/// Shrinks each finding, writes it, and prints a line about it. Each is written as it was found first, in case the rest is interrupted.
 fn write_all(options: &FuzzOptions, groups: &BTreeMap<String, FindingGroup>) {
     let groups: Vec<&FindingGroup> = groups.values().collect();
     let group = |at: u64| groups[usize::try_from(at).unwrap_or(usize::MAX)];
@@ -152,7 +153,7 @@ fn write_one(options: &FuzzOptions, group: &FindingGroup, scenario: &Scenario, f
         format!("cargo run -- run {}{at}", file.display()),
         format!("Case {} of cargo xtask fuzz-scenarios --seed {}{only}{how}; {} cases show it.", group.first, options.seed, group.cases),
     ];
-    let written = fs::create_dir_all(&options.out).and_then(|()| fs::write(&file, write::toml(scenario, &comments)));
+    let written = fs::create_dir_all(&options.out).and_then(|()| fs::write(&file, scenario_text(scenario, &comments)));
     let place = written.map_or_else(|error| format!("cannot be written: {error}"), |()| file.display().to_string());
     format!("{:>6} cases, first {}: {}: {}\n        {place}{at}", group.cases, group.first, finding.rule, finding.text)
 }

@@ -1,4 +1,4 @@
-//! Who holds a rule: tests, scenarios and oracles, read from the checkout's text; checks, named in the list of rules.
+//! The holders of a rule: tests, scenarios and oracles, read from the checkout's text; checks, named in the list of rules.
 
 use super::ids;
 use crate::tidy::lexer::{self, Token};

@@ -25,7 +25,7 @@ fn check_map(page: &SourceFile, rooms: &[&str]) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     let headings: Vec<(usize, &str, bool)> = page.text.lines().enumerate().filter_map(|(index, text)| heading(index + 1, text)).collect();
     for room in rooms.iter().filter(|room| !headings.iter().any(|(_, name, _)| name == *room)) {
-        problems.push(page.problem(1, format!("the code map lacks the room `{room}`: add a heading \"### `{room}`\" and what it holds")));
+        problems.push(page.problem(1, format!("the code map lacks the room `{room}`: add a heading \"### `{room}`\" and its contents")));
     }
     for &(line, name, is_planned) in &headings {
         match (rooms.contains(&name), is_planned) {
@@ -53,14 +53,14 @@ fn check_invariants(page: &SourceFile) -> Vec<TidyProblem> {
         let line = page.line_at(offset);
         let tags = tags(&rest[..end]);
         if tags.is_empty() {
-            problems.push(page.problem(line, "the invariant does not say what holds it: add `[tidy: …]` or `[ci: …]`"));
+            problems.push(page.problem(line, "the invariant names no check: add `[tidy: …]` or `[ci: …]`"));
         }
         for (kind, name) in tags.into_iter().filter(|(kind, name)| !is_known(kind, name)) {
             problems.push(page.problem(line, format!("there is no check `{kind}: {name}`: see `cargo xtask {kind} --list`")));
         }
     }
     if count == 0 {
-        problems.push(page.problem(1, "states no invariant: what must stay true is the page's point"));
+        problems.push(page.problem(1, "states no invariant: the page exists for them"));
     }
     problems
 }

@@ -13,7 +13,11 @@ const NOT_BUILT: &str = "–";
 
 pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let Some(page) = checkout.file(PAGE) else {
-        return vec![TidyProblem { path: PAGE.to_string(), line: 1, message: "is missing: it says which word means what".to_string() }];
+        return vec![TidyProblem {
+            path: PAGE.to_string(),
+            line: 1,
+            message: "is missing: it explains the words of the project".to_string(),
+        }];
     };
     let mut problems = Vec::new();
     let mut words: Vec<&str> = Vec::new();

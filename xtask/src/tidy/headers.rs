@@ -24,7 +24,7 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
 fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     if !file.text.starts_with("//!") {
-        problems.push(file.problem(1, "begins without `//!`: say what the file is for"));
+        problems.push(file.problem(1, "begins without `//!`: write a header with the purpose of the file"));
     }
     let lines = file.text.lines().count();
     if lines > FILE_LINES_MAX && !LONG_FILES.iter().any(|(path, _)| *path == file.path) {

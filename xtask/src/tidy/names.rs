@@ -75,7 +75,8 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let mut problems = shared_names(&types);
     for TypeName { name, file, line } in &types {
         if !is_noun(words(name).last().map_or("", String::as_str)) {
-            problems.push(file.problem(*line, format!("`{name}` is no noun: call the type by what it is (docs/glossary.md)")));
+            problems
+                .push(file.problem(*line, format!("`{name}` is not a noun: name the type for the thing that it is (docs/glossary.md)")));
         }
     }
     for file in checkout.rust_files() {
@@ -129,7 +130,7 @@ fn defined_type(line: &str) -> Option<&str> {
     (is_definition && name.starts_with(|first: char| first.is_ascii_uppercase())).then_some(name)
 }
 
-/// The part of the project in which names are told apart.
+/// The part of the project in which names must differ.
 fn room(file: &SourceFile) -> &str {
     file.room().unwrap_or(if file.path.starts_with("xtask/") { "xtask" } else { "crate" })
 }
@@ -175,14 +176,14 @@ fn module_problem(file: &SourceFile) -> Option<TidyProblem> {
     let is_module = file.path.starts_with("src/") || file.path.starts_with("xtask/src/");
     let word = name.rsplit('_').next()?;
     (is_module && !is_noun(word))
-        .then(|| file.problem(1, format!("`{name}` is no noun: call the module by what it is about (docs/glossary.md)")))
+        .then(|| file.problem(1, format!("`{name}` is not a noun: name the module for its subject (docs/glossary.md)")))
 }
 
 fn functions_called_of(file: &SourceFile) -> Vec<TidyProblem> {
     let called = |(line, text): (usize, &str)| {
         let is_one = text.contains("fn of(") || text.contains("fn of<");
         (is_one && !text.trim_start().starts_with("//") && !text.contains('"'))
-            .then(|| file.problem(line, "a function called `of` says nothing: `from_…`, `new`, or a verb"))
+            .then(|| file.problem(line, "a function called `of` has no meaning of its own: write `from_…`, `new`, or a verb"))
     };
     (1..).zip(file.text.lines()).filter_map(called).collect()
 }
@@ -212,22 +213,22 @@ mod tests {
 
     #[test]
     fn types_and_modules_are_called_by_nouns() {
-        assert!(messages(&[("src/sim/a.rs", "struct Told;\n")])[0].contains("`Told` is no noun"));
+        assert!(messages(&[("src/sim/a.rs", "struct Told;\n")])[0].contains("`Told` is not a noun"));
         assert!(messages(&[("src/sim/a.rs", "type EverythingAsked = u8;\n")])[0].contains("no noun"));
-        assert!(messages(&[("src/sim/again.rs", "")])[0].contains("`again` is no noun"));
+        assert!(messages(&[("src/sim/again.rs", "")])[0].contains("`again` is not a noun"));
         assert!(messages(&[("src/sim/not_planned.rs", "")])[0].contains("no noun"));
         assert_eq!(messages(&[("src/sim/seed.rs", "pub struct KeyedDraws;\npub enum Speed {}\n")]), [""; 0]);
     }
 
     #[test]
     fn no_function_is_called_of() {
-        assert!(messages(&[("src/sim/a.rs", "pub(super) fn of(text: &str) -> Self {\n")])[0].contains("says nothing"));
+        assert!(messages(&[("src/sim/a.rs", "pub(super) fn of(text: &str) -> Self {\n")])[0].contains("no meaning of its own"));
         assert_eq!(messages(&[("src/sim/a.rs", "// fn of(\nfn of_turn() {}\nlet x = \"fn of(\";\n")]), [""; 0]);
     }
 
     #[test]
     fn definitions_are_told_from_other_lines() {
-        assert_eq!(defined_type("pub(in crate::scenario) struct ReplyFate {"), Some("ReplyFate"));
+        assert_eq!(defined_type("pub(in crate::scenario) struct AnswerFate {"), Some("AnswerFate"));
         assert_eq!(defined_type("    type Item = u8;"), None, "of a trait");
         assert_eq!(defined_type("        struct Local;"), None, "inside a function");
         assert_eq!(defined_type("    enum Case {"), Some("Case"), "in a module of tests");

@@ -70,7 +70,7 @@ fn impurity(tokens: &[Token], at: usize) -> Option<String> {
         return (text(at + 1) == "::").then(|| format!("`{first}::{second}` in a pure room: {instead}"));
     }
     if MACROS.contains(&word) && text(at + 1) == "!" {
-        return Some(format!("`{word}!` in a pure room: return what is to be shown, the command line prints it"));
+        return Some(format!("`{word}!` in a pure room: return the text, the command line prints it"));
     }
     let is_float_call = FLOAT_METHODS.contains(&word) && text(at + 1) == "(" && before == ".";
     let is_float_path = FLOAT_METHODS.contains(&word) && before == "::" && at >= 2 && ["f64", "f32"].contains(&text(at - 2));

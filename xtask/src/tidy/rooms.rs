@@ -47,15 +47,13 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
 
 fn check_file(file: &SourceFile, room: &str, rooms: &[&str]) -> Vec<TidyProblem> {
     let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else {
-        return vec![
-            file.problem(1, format!("room `{room}` is not in the table of xtask/src/tidy/rooms.rs: say there what it may import")),
-        ];
+        return vec![file.problem(1, format!("room `{room}` is not in the table of xtask/src/tidy/rooms.rs: list its imports there"))];
     };
     let mut problems = Vec::new();
     for (target, line) in root_names(&lexer::tokens(&file.layers().code), &module_path(&file.path)) {
         let known = rooms.contains(&target.as_str()) || TABLE.iter().any(|(name, _)| *name == target);
         if known && target != room && !may.import(&target) {
-            problems.push(file.problem(line, format!("room `{room}` may not import `{target}`: move what is shared upstream")));
+            problems.push(file.problem(line, format!("room `{room}` must not import `{target}`: move the shared type upstream")));
         }
     }
     problems

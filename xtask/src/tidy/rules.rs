@@ -61,7 +61,7 @@ fn check_rules(rules: &[ListedRule], checkout: &Checkout) -> Vec<TidyProblem> {
         let id = &rule.id;
         let mut problem = |message: String| problems.push(TidyProblem { path: rule.path.clone(), line: rule.line, message });
         if !ids::is_id(id) {
-            problem(format!("`{id}` is no rule id: a heading of this level is `### <a id=\"q-13\"></a>Q-13 a name of some words`"));
+            problem(format!("`{id}` is not a rule id: a heading of this level is `### <a id=\"q-13\"></a>Q-13 a name of some words`"));
             continue;
         }
         if let Some(earlier) = places.insert(ids::canonical(id), rule.place()) {
@@ -79,7 +79,7 @@ fn check_rules(rules: &[ListedRule], checkout: &Checkout) -> Vec<TidyProblem> {
             problem(format!("{id} needs a name of {NAME_WORDS_MIN} to {NAME_WORDS_MAX} words"));
         }
         if rule.text.is_empty() {
-            problem(format!("{id} says nothing: write what must hold"));
+            problem(format!("{id} has no text: write the requirement"));
         }
         for check in rule.checks.iter().filter(|check| !is_check(check, checkout)) {
             problem(format!("there is no check `{check}`: see the commands' `--list`"));
@@ -103,7 +103,7 @@ fn check_rooms(checkout: &Checkout) -> Vec<TidyProblem> {
             }
         }
         if !is_named {
-            problems.push(file.problem(1, format!("the room's header does not say where its rules are: name a page of {FOLDER}")));
+            problems.push(file.problem(1, format!("the room's header does not name its rules: name a page of {FOLDER}")));
         }
     }
     problems
@@ -172,10 +172,10 @@ mod tests {
         let message = |text: &str| check(&checkout(text, &[])).remove(0).message;
         let named = |rest: &str| format!("### <a id=\"q-1\"></a>Q-1 {rest}\n");
         assert!(message(&heading("Q-1").repeat(2)).contains("Q-1 is already at docs/rules/determinism.md#q-1"));
-        assert!(message("### Withholding\n\nText.\n").contains("`Withholding` is no rule id"));
+        assert!(message("### Withholding\n\nText.\n").contains("`Withholding` is not a rule id"));
         assert!(message("### <a id=\"q1\"></a>Q-1 one two three\n\nText.\n").contains("has the anchor `q1`: write `q-1`"));
         assert!(message(&named("one two\n\nText.")).contains("3 to 6 words"));
-        assert!(message(&named("one two three")).contains("says nothing"));
+        assert!(message(&named("one two three")).contains("has no text"));
         assert!(message(&named("one two three\n\nHeld by `tidy: luck`.\n\nText.")).contains("no check `tidy: luck`"));
         assert!(message(&named("one two three\n\nHeld by `hope`.\n\nText.")).contains("no check `hope`"));
         assert!(message(&named("one two three\n\nHeld by `bench: run`.\n\nText.")).contains("no check `bench: run`"));

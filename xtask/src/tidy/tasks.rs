@@ -1,6 +1,6 @@
 //! Rooms that wait for several things at once do so in a written order, and lose no task's panic (M-11).
 //!
-//! `select!` without `biased;` begins at a drawn branch, which differs in every process. A task that nobody joins takes its panic with it;
+//! `select!` without `biased;` begins at a drawn branch, which differs in every process. A task that is never joined takes its panic with it;
 //! a `JoinSet` hands it to its owner. Test modules are free.
 
 use super::lexer::{self, Token};
@@ -27,7 +27,7 @@ fn problem(tokens: &[Token], at: usize) -> Option<&'static str> {
     let is_tokios = matches!(at.checked_sub(2).map(text), Some("tokio" | "task"));
     match text(at) {
         "spawn" | "spawn_local" if is_tokios && text(at.wrapping_sub(1)) == "::" => {
-            Some("a task that nobody joins loses its panic: spawn it in a `JoinSet` whose results its owner looks at")
+            Some("a task that is never joined loses its panic: spawn it in a `JoinSet` and check the results")
         }
         _ => None,
     }

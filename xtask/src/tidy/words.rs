@@ -40,7 +40,7 @@ fn banned_words(file: &SourceFile) -> Vec<TidyProblem> {
 fn check_change_log(checkout: &Checkout) -> Option<TidyProblem> {
     let problem = |message: &str| Some(TidyProblem { path: CHANGE_LOG.to_string(), line: 1, message: message.to_string() });
     match checkout.file(CHANGE_LOG) {
-        None => problem("is missing: users read there what changed"),
+        None => problem("is missing: users read the changes there"),
         Some(log) if !log.text.lines().any(|line| line.trim() == "## [Unreleased]") => problem("lacks the heading `## [Unreleased]`"),
         Some(_) => None,
     }

@@ -1,37 +1,38 @@
-//! What is attached to a summary (C-4): the files that were read last, the plan, invoked skills.
+//! Attachments of a summary (C-4): the files that were read last, the plan, invoked skills.
 //!
-//! A file's content is what Read gave last, so only what the conversation shows can be attached. Whoever goes on from a summary would have to
-//! read it again otherwise.
+//! A file's content is what Read gave last, so only results that the conversation shows can be attached. Without them the agent would have to read
+//! the files again after a summary.
 
 use alloc::collections::BTreeMap;
 
 use super::{ConversationParts, media};
-use crate::engine::compaction::microcompact;
 use crate::engine::conversation::ConversationItem;
-use crate::engine::settings::CompactionSettings;
+use crate::engine::settings::Settings;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::raw_json::{self, RawObject};
 use crate::wire::tokens;
 
 /// The blocks that are attached, files first, the last read before the others.
-pub(super) fn blocks(parts: &ConversationParts, settings: &CompactionSettings) -> Vec<Block> {
+pub(super) fn blocks(parts: &ConversationParts, settings: &Settings) -> Vec<Block> {
+    let Settings { compaction: settings, texts, .. } = settings;
     let mut left = settings.attached_file_tokens;
     let mut blocks = Vec::new();
-    let kept: Vec<Arc<str>> = files(&parts.kept).into_iter().map(|file| file.path).collect();
-    for file in files(&parts.replaced).into_iter().rev().filter(|file| !kept.contains(&file.path)) {
+    let kept: Vec<Arc<str>> = files(&parts.kept, texts).into_iter().map(|file| file.path).collect();
+    for file in files(&parts.replaced, texts).into_iter().rev().filter(|file| !kept.contains(&file.path)) {
         if blocks.len() == settings.attached_files as usize {
             break;
         }
-        let block = Block::text(&format!("{} as it was last read:\n\n{}", file.path, file.content));
+        let block = Block::text(&texts.say(TextName::AttachedFile, &[("path", &file.path), ("content", &file.content)]));
         let tokens = tokens::block(&block);
         if tokens <= left {
             left -= tokens;
             blocks.push(block);
         }
     }
-    let plan = settings.plan.iter().map(|plan| Block::text(&format!("The plan:\n\n{plan}")));
-    let skills = settings.skills.iter().map(|skill| Block::text(&format!("A skill that was invoked:\n\n{skill}")));
+    let plan = settings.plan.iter().map(|plan| Block::text(&texts.say(TextName::AttachedPlan, &[("plan", plan)])));
+    let skills = settings.skills.iter().map(|skill| Block::text(&texts.say(TextName::AttachedSkill, &[("skill", skill)])));
     blocks.into_iter().chain(plan).chain(skills).collect()
 }
 
@@ -41,7 +42,7 @@ struct AttachedFile {
 }
 
 /// The files that Read gave, each once with what it gave last, in the order of that.
-fn files(items: &[Arc<ConversationItem>]) -> Vec<AttachedFile> {
+fn files(items: &[Arc<ConversationItem>], texts: &ModelTexts) -> Vec<AttachedFile> {
     let mut asked: BTreeMap<&str, Arc<str>> = BTreeMap::new();
     let mut files: Vec<AttachedFile> = Vec::new();
     for block in items.iter().flat_map(|item| &item.message.content) {
@@ -52,7 +53,7 @@ fn files(items: &[Arc<ConversationItem>]) -> Vec<AttachedFile> {
                 asked.extend(path.map(|path| (&*tool_use.id, path)));
             }
             BlockKind::ToolResult { tool_use_id, is_error: false } => {
-                if let (Some(path), Some(content)) = (asked.get(&**tool_use_id), content(block)) {
+                if let (Some(path), Some(content)) = (asked.get(&**tool_use_id), content(block, texts)) {
                     files.retain(|file| file.path != *path);
                     files.push(AttachedFile { path: path.clone(), content });
                 }
@@ -64,18 +65,18 @@ fn files(items: &[Arc<ConversationItem>]) -> Vec<AttachedFile> {
 }
 
 /// The text of a result; `None` when it has none, or is a placeholder.
-fn content(result: &Block) -> Option<String> {
+fn content(result: &Block, texts: &ModelTexts) -> Option<String> {
     let result = RawObject::parse(result.json().as_str()).ok()?;
     let content = result.get("content")?;
     let text = match raw_json::string(content) {
         Some(text) => text.into_owned(),
         None => {
             let parts = raw_json::elements(content).ok()?;
-            let texts = parts.into_iter().filter_map(|part| RawObject::parse(part).ok()?.string("text").map(Cow::into_owned));
-            texts.filter(|text| !media::is_left_out(text)).collect::<Vec<_>>().join("\n")
+            let said = parts.into_iter().filter_map(|part| RawObject::parse(part).ok()?.string("text").map(Cow::into_owned));
+            said.filter(|text| !media::is_left_out(text, texts)).collect::<Vec<_>>().join("\n")
         }
     };
-    (!text.is_empty() && !microcompact::is_cleared(&text)).then_some(text)
+    (!text.is_empty() && text != texts.template(TextName::ClearedResult)).then_some(text)
 }
 
 #[cfg(test)]
@@ -83,6 +84,7 @@ mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::read;
     use crate::engine::conversation::ItemKind;
+    use crate::engine::settings::CompactionSettings;
     use crate::wire::block::Message;
     use crate::wire::json::Json;
 
@@ -104,13 +106,17 @@ mod tests {
         items
     }
 
+    fn with(compaction: &CompactionSettings) -> Settings {
+        Settings { compaction: compaction.clone(), ..Settings::default() }
+    }
+
     fn attached(replaced: &[(&str, usize)], kept: &[(&str, usize)], settings: &CompactionSettings) -> Vec<String> {
         let parts = ConversationParts { replaced: reads(replaced), kept: reads(kept) };
         let text = |block: &Block| match block.kind() {
             BlockKind::Text(text) => text.split(" as it").next().unwrap().to_owned(),
             other => panic!("{other:?}"),
         };
-        blocks(&parts, settings).iter().map(text).collect()
+        blocks(&parts, &with(settings)).iter().map(text).collect()
     }
 
     #[test]
@@ -127,7 +133,7 @@ mod tests {
     #[test]
     fn c_4_a_file_is_attached_as_it_was_read_last() {
         let parts = ConversationParts { replaced: reads(&[("/a", 3), ("/a", 3)]), kept: Vec::new() };
-        assert_eq!(blocks(&parts, &CompactionSettings::default()), [Block::text("/a as it was last read:\n\n111")]);
+        assert_eq!(blocks(&parts, &Settings::default()), [Block::text("/a as it was last read:\n\n111")]);
     }
 
     #[test]
@@ -144,6 +150,6 @@ mod tests {
             ..CompactionSettings::default()
         };
         let expected = ["The plan:\n\nfirst", "A skill that was invoked:\n\nsecond", "A skill that was invoked:\n\nthird"];
-        assert_eq!(blocks(&ConversationParts { replaced: Vec::new(), kept: Vec::new() }, &settings), expected.map(Block::text));
+        assert_eq!(blocks(&ConversationParts { replaced: Vec::new(), kept: Vec::new() }, &with(&settings)), expected.map(Block::text));
     }
 }

@@ -1,4 +1,4 @@
-//! What a tool's server asks the user while the tool runs (S-11: elicitation handler).
+//! Questions of a tool's server to the user while the tool runs (S-11: elicitation handler).
 //!
 //! The tool waits for the answer, and so does its use: it counts as executing, and no time of the engine's runs against the person. Questions of
 //! one run are put one at a time, in order, because an answer says no more than which run it is for.
@@ -14,7 +14,7 @@ use crate::prelude::*;
 pub(super) struct ElicitationQueue(VecDeque<Arc<str>>);
 
 impl ElicitationQueue {
-    /// Puts a question, or has it wait for those before it. Where nobody would answer, it is declined at once.
+    /// Asks a question, or lets it wait for those before it. Without a handler it is declined at once.
     pub(super) fn ask(&mut self, scope: &mut PipelineScope<'_>, run: ToolRun, message: &Arc<str>) {
         if !scope.env.settings.session.elicitation_handler {
             return decline(run, scope.effects);
@@ -25,7 +25,7 @@ impl ElicitationQueue {
         }
     }
 
-    /// Passes an answer on, and puts the next question. An answer that nobody waits for is late.
+    /// Passes an answer on, and puts the next question. An answer without an open question is late.
     pub(super) fn answer(&mut self, run: ToolRun, answer: &Option<Arc<str>>, effects: &mut Effects) {
         if self.0.pop_front().is_some() {
             effects.push(Effect::AnswerElicitation { run, answer: answer.clone() });
@@ -33,7 +33,7 @@ impl ElicitationQueue {
         }
     }
 
-    /// Nobody waits for an answer any more.
+    /// No answer is expected any more.
     pub(super) fn withdraw(&self, run: ToolRun, effects: &mut Effects) {
         if !self.0.is_empty() {
             effects.push(Effect::WithdrawElicitation { run });
@@ -53,7 +53,7 @@ impl ElicitationQueue {
     }
 }
 
-/// Declines what a tool asks that was told to stop.
+/// Declines the question of a stopping tool.
 pub(in crate::engine::executor) fn decline_late(input: &Input, effects: &mut Effects) {
     if let Input::ElicitationAsked { run, .. } = input {
         decline(*run, effects);

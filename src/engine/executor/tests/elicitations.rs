@@ -1,4 +1,4 @@
-//! What a tool's server asks the user while the tool runs (S-11).
+//! Questions of a tool's server to the user while the tool runs (S-11).
 
 use super::*;
 

@@ -242,7 +242,7 @@ fn t_24_the_person_allows_with_another_input_and_for_good() {
     let _ = bench.answer(run, PermissionAnswer::Allow { updated_input: Some(Json::trusted(r#"{"a":1}"#)), rules: vec!["R".into()] });
     assert_eq!(bench.asked(), [r#"start {"a":1}"#]);
     bench.tool("R");
-    assert_eq!(bench.asked(), ["start {}"], "not asked again");
+    assert_eq!(bench.asked(), ["start {}"], "not retried");
     let mut bench = asking(&[]);
     let run = bench.tool("R");
     bench.asked();

@@ -1,4 +1,4 @@
-//! Tables of decisions: what is said on the left, what follows on the right.
+//! Tables of decisions: the rules on the left, the decision on the right.
 
 use super::*;
 
@@ -15,9 +15,9 @@ fn rules(rules: &[&str]) -> Vec<PermissionRule> {
         let mut parts = text.splitn(3, ' ');
         let (source, word, about) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
         PermissionRule {
-            word: PermissionWord::ALL.into_iter().find(|known| known.as_str() == word).unwrap(),
+            word: PermissionWord::from_word(word).unwrap(),
             about: about.into(),
-            source: RuleSource::ALL.into_iter().find(|known| known.as_str() == source).unwrap(),
+            source: RuleSource::from_word(source).unwrap(),
         }
     };
     rules.iter().map(rule).collect()
@@ -39,8 +39,14 @@ impl PermissionCase {
         let settings = self.mode.map(|mode| PermissionSettings { mode, rules: rules(self.rules), directories: vec!["/more".into()] });
         let check = ToolCheck { permission: self.check, ..ToolCheck::default() };
         let (tool, input) = (tool(self.tool), Json::trusted(self.input));
-        let question =
-            PermissionQuestion { tool: &tool, input: &input, hooks: self.hook.map(|hook| (hook, "hook")), check: &check, cwd: "/w" };
+        let question = PermissionQuestion {
+            tool: &tool,
+            input: &input,
+            hooks: self.hook.map(|hook| (hook, "hook")),
+            check: &check,
+            cwd: "/w",
+            texts: &ModelTexts::default(),
+        };
         decide(question, settings.as_ref(), &PermissionContext::default())
     }
 
@@ -171,7 +177,7 @@ fn t_24_a_question_says_why_and_which_rules_would_do() {
     assert_eq!(denied, PermissionDecision::Deny { reason: "rule Bash of policy says deny".into() });
     let own = ToolCheck { permission: Some(Ask), reason: Some("it deletes".into()), suggestions: vec!["Bash(rm *)".into()], problem: None };
     let (tool, input) = (tool("Bash"), Json::trusted("{}"));
-    let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w" };
+    let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w", texts: &ModelTexts::default() };
     let expected = PermissionDecision::Ask { reason: "it deletes".into(), suggestions: vec!["Bash(rm *)".into()] };
     assert_eq!(decide(question, None, &PermissionContext::default()), expected);
 }
@@ -180,7 +186,7 @@ fn t_24_a_question_says_why_and_which_rules_would_do() {
 fn t_11_and_t_24_what_the_session_learnt_counts_like_rules_of_the_command_line() {
     let (tool, input) = (tool("Bash"), Json::trusted(r#"{"command":"git log"}"#));
     let check = ToolCheck::default();
-    let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &check, cwd: "/w" };
+    let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &check, cwd: "/w", texts: &ModelTexts::default() };
     let settings = PermissionSettings { rules: rules(&["user ask Bash(rm *)"]), ..PermissionSettings::default() };
     let with = |change: &str| {
         let mut context = PermissionContext::default();

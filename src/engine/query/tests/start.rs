@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::budget::NanoUsd;
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{NeighbourMerging, OrphanedPermission, RequestPlace};
+use crate::engine::settings::{ContextWindow, NeighbourMerging, OrphanedPermission, RequestPlace};
 use crate::wire::block::Message;
 
 fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
@@ -114,7 +114,7 @@ fn c_4_a_summary_that_is_due_comes_before_the_request_and_names_follow_it() {
 fn q_5_nothing_is_sent_over_the_hard_limit_when_nothing_helps() {
     let change = |settings: &mut Settings| {
         let compaction = &mut settings.compaction;
-        compaction.context_window = Some(21_000);
+        compaction.context_window = ContextWindow::Tokens(21_000);
         (compaction.auto, compaction.reactive, compaction.collapse) = (false, false, false);
         (compaction.output_reserve, compaction.hard_margin) = (20_000, 500);
     };

@@ -34,7 +34,7 @@ impl RequestFrame {
     }
 }
 
-/// Sets one member of a request's body; a value that is none for it is left out, because who reads scenarios refuses it.
+/// Sets one member of a request's body; a value of a wrong type is left out, because the reader of scenarios refuses it.
 fn set(request: &mut Request, name: &str, value: &str) {
     match name {
         "model" => request.model = serde_json::from_str::<String>(value).map_or_else(|_| request.model.clone(), Arc::from),

@@ -1,4 +1,4 @@
-//! What a scenario says at one place and another takes back, or what nothing can come of (F-10).
+//! Contradictions in a scenario, and keys without an effect (F-10).
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn f_10_what_a_wrong_tool_use_gives_is_never_used() {
         "name = \"Read\", input = { file_path = 3 }, invalid = true, result = \"a\"",
     ] {
         let failures = with(tool);
-        assert!(failures.len() == 1 && failures[0].contains("is never used"), "{tool}: {failures:#?}");
+        assert!(failures.len() == 1 && failures[0].contains("are never used"), "{tool}: {failures:#?}");
     }
     let runs = "name = \"Read\", input = { file_path = \"/w/a\", lines = 3 }, invalid = true, result = \"a\"";
     assert_eq!(with(runs), [] as [&str; 0], "a key that the schema lacks is no reason not to run");
@@ -61,7 +61,7 @@ fn f_10_a_cancel_of_nothing_does_not_make_a_run_longer() {
 fn m_9_a_prompt_behind_the_limit_is_told_as_that() {
     let late = "[[prompt]]\ntext = \"a\"\nat = \"25h\"\n[[prompt.turn]]\ntext = \"b\"\n";
     let failures = said(late);
-    assert!(failures.iter().any(|text| text.contains("let that come earlier")), "{failures:#?}");
+    assert!(failures.iter().any(|text| text.contains("give it an earlier `at`")), "{failures:#?}");
 }
 
 /// A scenario in which an agent asks for this.
@@ -105,12 +105,12 @@ fn f_10_a_change_takes_out_what_is_there() {
     assert_eq!(said(&reading(engine, &change("tool_choice"))), [] as [&str; 0]);
     for name in ["tool_choic", "thinking"] {
         let failures = said(&reading(engine, &change(name)));
-        let words = format!("`{name}` is in no request by then");
+        let words = format!("`{name}` is in no request at that point");
         assert!(failures.len() == 1 && failures[0].contains(&words) && failures[0].contains("tool_choice"), "{failures:#?}");
     }
     let twice = change("tool_choice") + &change("tool_choice").replace("prompt = 1, request = 2", "prompt = 2, request = 1");
     let failures = said(&reading(engine, &format!("{twice}[[prompt]]\ntext = \"And b?\"\n[[prompt.turn]]\ntext = \"No.\"\n")));
-    assert!(failures.len() == 1 && failures[0].contains("in no request by then"), "the first has taken it out: {failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("in no request at that point"), "the first has taken it out: {failures:#?}");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn f_10_marks_that_are_switched_off_or_said_twice_change_nothing() {
         assert!(failures.len() == 1 && failures[0].contains("changes nothing: `") && failures[0].contains(switch), "{failures:#?}");
         assert_eq!(said(&reading(&off, &format!("{mark}may = true\n"))), [] as [&str; 0]);
         let failures = said(&reading("", &mark.repeat(2)));
-        assert!(failures.len() == 1 && failures[0].contains("says the same"), "{failures:#?}");
+        assert!(failures.len() == 1 && failures[0].contains("does the same"), "{failures:#?}");
     }
 }
 
@@ -145,10 +145,10 @@ fn f_10_marks_that_are_switched_off_or_said_twice_change_nothing() {
 fn f_10_hooks_say_what_their_point_hears() {
     let hook = |event: &str, says: &str| said(&reading("", &format!("[[hook]]\nname = \"h\"\nevent = \"{event}\"\n{says}\n")));
     for (event, says, words) in [
-        ("stop", "decision = \"ask\"", "a hook of `stop` decides `deny`, and nothing comes of `ask`"),
-        ("post_tool_use", "updated_input = { command = \"x\" }", "changes no input"),
-        ("stop", "reason = \"lonely\"", "there is no `decision`"),
-        ("post_tool_use", "answers = [{ never_answers = true, latency = \"5s\" }]", "takes no time"),
+        ("stop", "decision = \"ask\"", "a hook of `stop` decides `deny`; `ask` has no effect"),
+        ("post_tool_use", "updated_input = { command = \"x\" }", "does not change the input"),
+        ("stop", "reason = \"lonely\"", "does not have one"),
+        ("post_tool_use", "answers = [{ never_answers = true, latency = \"5s\" }]", "needs no `latency`"),
     ] {
         let failures = hook(event, says);
         assert!(failures.len() == 1 && failures[0].contains(words), "{event} {says}: {failures:#?}");
@@ -161,5 +161,5 @@ fn f_10_nothing_of_a_tool_comes_after_its_end() {
     let with = |tool: &str| said(&reading("", "").replace("latency = \"5ms\"", tool));
     assert_eq!(with("latency = \"5ms\", progress = [{ at = \"5ms\", text = \"half\" }]"), [] as [&str; 0]);
     let failures = with("latency = \"5ms\", progress = [{ at = \"5s\", text = \"half\" }]");
-    assert!(failures.len() == 1 && failures[0].contains("the tool is done after 0.005s"), "{failures:#?}");
+    assert!(failures.len() == 1 && failures[0].contains("the tool ends after 0.005s"), "{failures:#?}");
 }

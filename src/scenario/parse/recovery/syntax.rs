@@ -78,11 +78,11 @@ fn table_name(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mend;
+    use super::super::recover;
     use super::*;
 
     fn explanations(text: &str) -> Vec<(String, Option<String>)> {
-        mend(text).errors.iter().map(|(place, message)| explained(text, place, message)).collect()
+        recover(text).errors.iter().map(|(place, message)| explained(text, place, message)).collect()
     }
 
     fn first(text: &str) -> String {

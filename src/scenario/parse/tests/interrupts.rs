@@ -48,7 +48,7 @@ fn m_8_before_goes_with_inputs_alone() {
     let before = |when: &str| messages(&with(&format!("kind = \"cancel\"\nside = \"before\"\nwhen = {{ {when} }}")));
     assert_eq!(before("event = \"ping\""), [] as [&str; 0]);
     assert_eq!(before("tool = \"Read\", state = \"completed\""), [] as [&str; 0]);
-    let never = ["nothing can come before what the engine itself does"];
+    let never = ["no action can come before an effect of the engine"];
     for when in ["tool = \"Read\", state = \"executing\"", "retry = 1", "request = 1", "result = 1", "terminal = true"] {
         assert_eq!(before(when), never, "{when}");
     }

@@ -1,4 +1,4 @@
-//! From lines to exchanges. Any prefix of a tape is a tape: what is cut is said and left out, and nothing else is lost (F-2).
+//! From lines to exchanges. Any prefix of a tape is a tape: a cut exchange is reported and left out, and nothing else is lost (F-2).
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::http::HttpHeader;
 
-/// Why there is no tape at all. Everything else that may be wrong with one is in [`Tape::left_out`].
+/// Why there is not a tape at all. Everything else that may be wrong with one is in [`Tape::left_out`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TapeError {
@@ -45,7 +45,7 @@ pub enum TapeError {
     },
 }
 
-/// Puts exchanges together from lines, in whatever way those of parallel requests interleave.
+/// Puts exchanges together from lines; lines of parallel requests may interleave in any way.
 ///
 /// It holds every distinct span of the requests once, and the bodies of the exchanges: a request's body whole, since replay compares it.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,7 @@ pub struct TapeDecoder {
 enum ExchangeProgress {
     Open(Box<UnendedExchange>),
     Whole(Box<Exchange>),
-    /// Cannot be used, and it was said why.
+    /// Cannot be used; the reason was reported.
     Lost,
 }
 
@@ -222,7 +222,7 @@ impl TapeDecoder {
         Some(TapePlace::Request(id))
     }
 
-    /// The whole body, checked against its hash. Its pieces serve later requests, whatever becomes of this one's answer (F-4).
+    /// The whole body, checked against its hash. Its pieces serve later requests, even if this one has no answer (F-4).
     fn body(&mut self, line: &RequestLine) -> Result<Arc<[u8]>, String> {
         let mut pieces: Vec<Arc<[u8]>> = Vec::with_capacity(line.body.len());
         for piece in &line.body {
@@ -283,7 +283,7 @@ impl TapeDecoder {
         Some(TapePlace::End(id))
     }
 
-    /// The exchange that a line belongs to; a line that belongs to none is left out, and said unless the reason was said before.
+    /// The exchange that a line belongs to; a line without an exchange is left out, with a report unless the reason was reported before.
     fn open(&mut self, id: u32, what: &str) -> Option<&mut UnendedExchange> {
         let problem = match self.exchanges.get(&id) {
             Some(ExchangeProgress::Open(_)) => None,

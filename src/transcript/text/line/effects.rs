@@ -1,6 +1,9 @@
 //! Lines of what comes out of an agent: emissions and notes.
 
-use super::{LineClock, TextLine, attempt, block_text, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
+use super::{
+    LineClock, TextLine, assistant_line, attempt_line, block_text, content_text, line, plural, progress_text, result_text, short,
+    usage_text, user_line,
+};
 use crate::engine::contract::{Micros, RequestId};
 use crate::engine::emission::{Emission, Note, SessionSurroundings, ToolState};
 use crate::engine::permission::PermissionMode;
@@ -8,44 +11,46 @@ use crate::prelude::*;
 use crate::transcript::event::Event;
 use crate::transcript::text::{DetailLevel, LineContext};
 
-pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
+pub(super) fn emission_line(emission: &Emission, view: &LineContext) -> TextLine {
     use DetailLevel::{Brief, Debug, Normal};
     match emission {
         Emission::Init { prompt, model, tools, surroundings } => {
-            let text = format!("{model}, tools: {}{}", or_none(tools), of_surroundings(surroundings));
+            let text = format!("{model}, tools: {}{}", or_none(tools), surroundings_text(surroundings));
             line(Normal, LineClock::Run, "engine", &format!("init {prompt}"), text)
         }
         Emission::StreamEvent { id, event, time_to_first_token } => {
             let first = time_to_first_token.map(|time| format!(" (first after {time})")).unwrap_or_default();
             line(Debug, LineClock::Request(*id), "engine", "passes on", format!("{}{first}", event.name()))
         }
-        Emission::Assistant(message) => of_assistant(message, view),
+        Emission::Assistant(message) => assistant_line(message, view),
         Emission::Aborted(message) => line(Brief, LineClock::Request(message.id), "model", "aborted", block_text(&message.block)),
         Emission::Answered { id, stop_reason, usage, .. } => {
             let reason = stop_reason.as_deref().unwrap_or("no stop reason");
             line(Normal, LineClock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
         }
-        Emission::User(message) => of_user(message),
-        Emission::Progress { run, text, .. } => {
-            line(Normal, LineClock::Request(run.request), "engine", &format!("progress {run}"), short(text))
+        Emission::User(message) => user_line(message),
+        Emission::Progress { run, text, kind, details, .. } => {
+            let after = details.as_ref().map(|details| format!(" (after {})", details.after)).unwrap_or_default();
+            let text = format!("{}{after}", progress_text(*kind, text));
+            line(Normal, LineClock::Request(run.request), "engine", &format!("progress {run}"), text)
         }
         Emission::InProgress { tool_use_ids } => line(Debug, LineClock::Latest, "engine", "in progress", or_none(tool_use_ids)),
         Emission::Interruptible(may) => {
-            let text = if *may { "may interrupt" } else { "may not interrupt" };
-            line(Debug, LineClock::Latest, "engine", "says", text.into())
+            let text = if *may { "yes" } else { "no" };
+            line(Debug, LineClock::Latest, "engine", "interruptible", text.into())
         }
         Emission::Interrupted { text, .. } => line(Brief, LineClock::Latest, "engine", "interrupted", short(text)),
-        Emission::QueuedCommand { content, .. } => line(Brief, LineClock::Latest, "engine", "takes in", content_text(content)),
-        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => of_retry(*id, (*retry, *of), *delay, *status, (kind, text)),
+        Emission::QueuedCommand { content, .. } => line(Brief, LineClock::Latest, "engine", "adds message", content_text(content)),
+        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => retry_line(*id, (*retry, *of), *delay, *status, (kind, text)),
         Emission::Hidden { why, text, .. } => line(Normal, LineClock::Latest, "engine", "hidden", format!("{why}: {}", short(text))),
         Emission::ModelFallback { from, to, reason, .. } => {
             line(Brief, LineClock::Latest, "engine", "fallback", format!("{from} -> {to} ({})", short(reason)))
         }
         Emission::Tombstone { uuid } => line(Brief, LineClock::Latest, "engine", "tombstone", uuid.to_string()),
-        Emission::SnipBoundary { names, tokens_freed } => of_freed("snip", names, tokens_freed),
-        Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => of_freed("microcompact", tool_use_ids, tokens_freed),
+        Emission::SnipBoundary { names, tokens_freed } => freed_line("snip", names, tokens_freed),
+        Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => freed_line("microcompact", tool_use_ids, tokens_freed),
         Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept } => {
-            of_compaction(trigger.as_str(), (*tokens_before, *tokens_after), kept)
+            compaction_line(trigger.as_str(), (*tokens_before, *tokens_after), kept)
         }
         Emission::MaxTurnsReached { turns } => {
             line(Brief, LineClock::Latest, "engine", "max turns", format!("after {}", plural((*turns).into(), "turn")))
@@ -57,7 +62,7 @@ pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
             line(Normal, LineClock::Latest, "engine", &format!("replays {prompt}"), content_text(content))
         }
         Emission::Heartbeat { id, waited, remaining } => {
-            line(Normal, LineClock::Request(*id), "engine", "heartbeat", format!("waited {waited}, {remaining} to go"))
+            line(Normal, LineClock::Request(*id), "engine", "heartbeat", format!("waited {waited}, {remaining} left"))
         }
         Emission::Speed { fast, until, reason } => {
             let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
@@ -72,26 +77,26 @@ pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
             let runs: Vec<String> = tool_use_ids.iter().map(run).collect();
             line(Brief, LineClock::Latest, "engine", "sums up", format!("{}: {}", runs.join(", "), short(text)))
         }
-        Emission::HookStarted { .. } | Emission::HookEnded { .. } | Emission::CompactionReport { .. } => of_verbose(emission),
+        Emission::HookStarted { .. } | Emission::HookEnded { .. } | Emission::CompactionReport { .. } => verbose_line(emission),
     }
 }
 
-/// What is told beyond the usual (S-11).
-fn of_verbose(emission: &Emission) -> TextLine {
+/// The emissions of a verbose session (S-11).
+fn verbose_line(emission: &Emission) -> TextLine {
     let text = match emission {
         Emission::HookStarted { hook, name } => format!("hook {} starts: {name}", hook.hook + 1),
         Emission::HookEnded { hook, name, answered } => {
-            format!("hook {} {}: {name}", hook.hook + 1, if *answered { "has answered" } else { "was stopped" })
+            format!("hook {} {}: {name}", hook.hook + 1, if *answered { "answered" } else { "was stopped" })
         }
         Emission::CompactionReport { level, ran, why, before, after } => {
             format!("{} {}: {why}, {before} -> {after} tokens", level.as_str(), if *ran { "ran" } else { "did nothing" })
         }
         _ => String::new(),
     };
-    line(DetailLevel::Normal, LineClock::Latest, "engine", "tells", text)
+    line(DetailLevel::Normal, LineClock::Latest, "engine", "reports", text)
 }
 
-fn of_compaction(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> TextLine {
+fn compaction_line(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> TextLine {
     let keeps = if kept.is_empty() { String::new() } else { format!(", keeps {}", kept.join(", ")) };
     line(DetailLevel::Brief, LineClock::Latest, "engine", "compacted", format!("{trigger}, {before} -> {after} tokens{keeps}"))
 }
@@ -101,12 +106,12 @@ fn or_none(names: &[Arc<str>]) -> String {
 }
 
 /// What left the context, and how much room that makes.
-fn of_freed(what: &str, names: &[Arc<str>], tokens: impl core::fmt::Display) -> TextLine {
+fn freed_line(what: &str, names: &[Arc<str>], tokens: impl core::fmt::Display) -> TextLine {
     line(DetailLevel::Brief, LineClock::Latest, "engine", what, format!("{}, {tokens} tokens", names.join(", ")))
 }
 
 /// What there is beside model and tools; nothing of what there is not. The usual permission mode is not worth a word.
-fn of_surroundings(surroundings: &SessionSurroundings) -> String {
+fn surroundings_text(surroundings: &SessionSurroundings) -> String {
     let SessionSurroundings { mcp_servers, permission_mode, skills, plugins, agents } = surroundings;
     let mut text = String::new();
     for (what, names) in [("servers", mcp_servers), ("skills", skills), ("plugins", plugins), ("agents", agents)] {
@@ -121,7 +126,7 @@ fn of_surroundings(surroundings: &SessionSurroundings) -> String {
 }
 
 /// of how many, how long the wait is, and what it is for.
-fn of_retry(id: RequestId, (retry, of): (u32, u32), delay: Micros, status: Option<u16>, (kind, text): (&str, &str)) -> TextLine {
+fn retry_line(id: RequestId, (retry, of): (u32, u32), delay: Micros, status: Option<u16>, (kind, text): (&str, &str)) -> TextLine {
     let status = status.map(|status| format!("{status} ")).unwrap_or_default();
     let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
     let of = if of == 0 { String::new() } else { format!("of {of} ") };
@@ -129,12 +134,12 @@ fn of_retry(id: RequestId, (retry, of): (u32, u32), delay: Micros, status: Optio
     line(DetailLevel::Normal, LineClock::Request(id), "engine", &format!("retry {retry}"), text)
 }
 
-pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLine {
+pub(super) fn note_line(event: &Event, note: &Note, view: &LineContext) -> TextLine {
     use DetailLevel::{Brief, Debug, Normal};
     match note {
         Note::Phase(phase) => line(Debug, LineClock::Run, "engine", "phase", format!("{phase:?}")),
         Note::Transition(transition) => line(Brief, LineClock::Latest, "engine", transition.as_str(), String::new()),
-        Note::Attempt(report) => attempt(report),
+        Note::Attempt(report) => attempt_line(report),
         Note::Tool { run, state } => {
             let (detail, what, text) = match state {
                 ToolState::QueuedSafe => (Debug, "queued", String::from("safe")),
@@ -145,7 +150,7 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLin
                     (Normal, "ends", took.unwrap_or_else(|| String::from("without having run")))
                 }
                 ToolState::Yielded => (Debug, "yielded", String::new()),
-                ToolState::Stopping => (Normal, "is stopped", String::new()),
+                ToolState::Stopping => (Normal, "is stopping", String::new()),
             };
             line(detail, LineClock::Request(run.request), &format!("tool {run}"), what, text)
         }
@@ -162,7 +167,7 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLin
         }
         Note::Discarded { id, running } => {
             let still: Vec<String> = running.iter().map(ToString::to_string).collect();
-            let still = if still.is_empty() { String::from("none still runs") } else { format!("{} told to stop", still.join(", ")) };
+            let still = if still.is_empty() { String::from("none is running") } else { format!("stopping {}", still.join(", ")) };
             line(Normal, LineClock::Request(*id), "engine", "discards", format!("the tools of request {id}: {still}"))
         }
         Note::LeftRunning { id, runs } => {
@@ -171,7 +176,7 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLin
             line(Normal, LineClock::Request(*id), "engine", "discards", text)
         }
         Note::Repeated { run, earlier } => {
-            line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("what tool {earlier} did"))
+            line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("the work of tool {earlier}"))
         }
         Note::ToolFailed { run, cause } => {
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "fails", cause.as_str().into())

@@ -1,0 +1,146 @@
+//! What can be known of a table without reading a file: for the JSON Schema and the reference.
+
+use super::keys::{KeyFacts, KeyTable};
+use crate::prelude::*;
+
+/// A table: what it is about, and its keys.
+#[derive(Clone, Debug)]
+pub(crate) struct TableDescription {
+    /// Its name in the schema.
+    pub(crate) name: String,
+    /// What it is about; lines as they stand in the source.
+    pub(crate) about: &'static str,
+    keys: fn(&mut Vec<KeyDescription>),
+}
+
+impl TableDescription {
+    /// That of a type.
+    pub(crate) fn new<T: KeyTable>() -> Self {
+        Self { name: T::name(), about: T::ABOUT, keys: T::describe }
+    }
+
+    /// Its keys, in the order in which they are written.
+    pub(crate) fn keys(&self) -> Vec<KeyDescription> {
+        let mut keys = Vec::new();
+        (self.keys)(&mut keys);
+        keys
+    }
+}
+
+/// One key.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyDescription {
+    /// The key.
+    pub(crate) name: &'static str,
+    /// What it means, in one line.
+    pub(crate) doc: String,
+    /// What may stand there.
+    pub(crate) shape: ValueShape,
+    /// What counts where it is left out, as TOML; `None` where that is nothing at all.
+    pub(crate) default: Option<String>,
+    /// Whether the table needs it.
+    pub(crate) is_required: bool,
+    /// What a number counts.
+    pub(crate) unit: Option<&'static str>,
+    /// A value, as TOML.
+    pub(crate) example: String,
+    /// What the reader has against a value that is written like this.
+    #[cfg(test)]
+    pub(crate) problems: fn(&str) -> Vec<String>,
+}
+
+impl KeyDescription {
+    /// What the facts, the form and the default say together.
+    pub(crate) fn new(facts: &KeyFacts, shape: ValueShape, default: Option<String>) -> Self {
+        let shape = if facts.least.is_some() { shape.above_zero() } else { shape };
+        let example = facts.example.map_or_else(|| shape.example(default.as_deref()), Into::into);
+        Self {
+            name: facts.name,
+            doc: one_line(facts.doc),
+            shape,
+            default,
+            is_required: facts.required.is_some(),
+            unit: facts.unit,
+            example,
+            #[cfg(test)]
+            problems: |_| Vec::new(),
+        }
+    }
+}
+
+/// What may stand at a key.
+#[derive(Clone, Debug)]
+pub(crate) enum ValueShape {
+    /// Whatever TOML has.
+    Anything,
+    /// Any text.
+    Text,
+    /// One of these words, each with what it means.
+    Words(Vec<(&'static str, &'static str)>),
+    /// A whole number, from this on.
+    Integer(u64),
+    /// A number from 0 to 1.
+    Probability,
+    /// True or false.
+    Boolean,
+    /// Only true.
+    True,
+    /// An array of these.
+    List(Box<ValueShape>),
+    /// A table with keys of its own.
+    Table(TableDescription),
+    /// The same, written as a section of its own: `[key]`, or `[[key]]` in a list.
+    Section(TableDescription),
+    /// A table with any keys, of these.
+    Map(Box<ValueShape>),
+    /// One of several.
+    Either(Vec<ValueShape>),
+    /// Text of a form; the first sentence says which, the second is an example as TOML.
+    Written(&'static str, &'static str, Box<ValueShape>),
+}
+
+impl ValueShape {
+    /// With 0 left out.
+    fn above_zero(self) -> Self {
+        match self {
+            Self::Integer(_) => Self::Integer(1),
+            Self::Either(shapes) => Self::Either(shapes.into_iter().map(Self::above_zero).collect()),
+            other => other,
+        }
+    }
+
+    /// A value of this shape, as TOML: one that differs from the default where there is a choice.
+    fn example(&self, default: Option<&str>) -> String {
+        match self {
+            Self::Anything | Self::Text => String::from("\"text\""),
+            Self::Words(words) => {
+                let other = words.iter().map(|(word, _)| format!("\"{word}\"")).find(|word| Some(&**word) != default);
+                other.unwrap_or_default()
+            }
+            Self::Integer(_) if default == Some("1") => String::from("2"),
+            Self::Integer(_) => String::from("1"),
+            Self::Probability => String::from("0.5"),
+            Self::Boolean if default == Some("true") => String::from("false"),
+            Self::Boolean | Self::True => String::from("true"),
+            Self::List(item) => format!("[{}]", item.example(None)),
+            Self::Table(table) | Self::Section(table) => table.example(),
+            Self::Map(item) => format!("{{ name = {} }}", item.example(None)),
+            Self::Either(shapes) => shapes.first().map(|shape| shape.example(default)).unwrap_or_default(),
+            Self::Written(_, example, _) => (*example).into(),
+        }
+    }
+}
+
+impl TableDescription {
+    /// A table with the keys that it needs.
+    fn example(&self) -> String {
+        let needed: Vec<String> =
+            self.keys().iter().filter(|key| key.is_required).map(|key| format!("{} = {}", key.name, key.example)).collect();
+        if needed.is_empty() { String::from("{}") } else { format!("{{ {} }}", needed.join(", ")) }
+    }
+}
+
+/// The lines of a doc comment as one.
+pub(crate) fn one_line(doc: &str) -> String {
+    doc.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,114 @@
+//! `[network]`: what lies between engine and model server on a simulated network (M-11).
+
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::language::description::ValueShape;
+use crate::scenario::language::forms::word_forms;
+use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::scenario::language::text;
+use crate::scenario::language::toml::TomlValue;
+use crate::scenario::latency::Latency;
+use crate::scenario::network::{NetworkEvent, NetworkFault, NetworkScript};
+use crate::scenario::parse::reader::TableReader;
+use crate::scenario::parse::report::DiagnosticReport;
+use crate::scenario::parse::span::RANGE_HELP;
+use crate::scenario::parse::tree::TreeValue;
+
+word_forms!(NetworkFault);
+
+/// The longest step: with longer ones nothing would come in time.
+const TICK_MAX: Micros = Micros::from_secs(1);
+
+/// Holds the keys of `[network]` against each other.
+pub(crate) fn check_network(network: &NetworkScript, reader: &mut TableReader<'_, '_>) {
+    for key in ["latency", "loss", "tick", "event", "expect"] {
+        reader.one_of(&["skip", key]);
+    }
+    if reader.member("tick").is_some() && !(Micros::from_millis(1)..=TICK_MAX).contains(&network.tick) {
+        reader.value_problem("tick", "a tick takes from 1ms to 1s".into());
+    }
+}
+
+/// One figure, or a range.
+pub(crate) struct PacketLatency;
+
+impl KeyForm for PacketLatency {
+    type Value = (Micros, Micros);
+
+    fn shape() -> ValueShape {
+        ValueShape::Written(RANGE_HELP, "\"5ms..80ms\"", Box::new(ValueShape::Text))
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<(Micros, Micros)> {
+        match Latency::read(value, at, report)? {
+            Latency::Fixed(span) => Some((span, span)),
+            Latency::Uniform(low, high) => Some((low, high)),
+            _ => {
+                let help = Some("write latency = \"20ms\", or a range: latency = \"5ms..80ms\"".into());
+                report.value(value.place, "packets take one time, or anything in a range".into(), help);
+                None
+            }
+        }
+    }
+
+    fn write(value: &(Micros, Micros)) -> TomlValue {
+        TomlValue::Inline(text::range(*value))
+    }
+}
+
+keys! {
+    /// `[[network.event]]`: something that happens to the network.
+    pub(crate) struct NetworkEventKeys {
+        /// When.
+        at: Option<Latency> as Option<EventTime> = None, required, help(EVENT_HELP);
+        /// What.
+        kind: Option<NetworkFault> = None, required, help(EVENT_HELP);
+        /// How long. By default to the end. A reset has no length.
+        lasts: Option<Latency> as Option<EventTime> = None;
+        /// This need not come to pass (F-10).
+        may: bool = false;
+    }
+}
+
+const EVENT_HELP: &str = "write e.g. at = \"1s..3s\", kind = \"hold\", lasts = \"2s\"";
+
+impl ConvertedTable for NetworkEvent {
+    type Keys = NetworkEventKeys;
+
+    fn from_keys(keys: NetworkEventKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
+        let NetworkEventKeys { at, kind, lasts, may } = keys;
+        if kind == Some(NetworkFault::Reset) && reader.member("lasts").is_some() {
+            reader.key_problem("lasts", "a reset happens in an instant: remove `lasts`".into());
+        }
+        Some(Self { at: at?, kind: kind?, lasts, may })
+    }
+
+    fn to_keys(&self) -> NetworkEventKeys {
+        let Self { at, kind, lasts, may } = self.clone();
+        NetworkEventKeys { at: Some(at), kind: Some(kind), lasts, may }
+    }
+}
+
+/// A time, or how to draw one.
+struct EventTime;
+
+impl KeyForm for EventTime {
+    type Value = Latency;
+
+    fn shape() -> ValueShape {
+        ValueShape::Written(RANGE_HELP, "\"1s..3s\"", Box::new(Latency::shape()))
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Latency> {
+        let span = Latency::read(value, at, report)?;
+        if matches!(span, Latency::Recorded { .. } | Latency::Table(_)) {
+            let help = Some(format!("write {key} = \"2s\", or a range: {key} = \"1s..3s\"", key = at.key));
+            report.value(value.place, "a network event needs a time or a range, not a recording or a table".into(), help);
+        }
+        Some(span)
+    }
+
+    fn write(value: &Latency) -> TomlValue {
+        Latency::write(value)
+    }
+}

@@ -1,0 +1,295 @@
+//! `[plan]`: choices that are made already (F-11).
+
+use core::marker::PhantomData;
+
+use crate::engine::random::Seed;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::fault::FaultRule;
+use crate::scenario::interrupt::{InterruptKind, TriggerSide};
+use crate::scenario::language::description::ValueShape;
+use crate::scenario::language::forms::SeedNumber;
+use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::scenario::language::sections::interrupt::{AbortWord, refuse_content};
+use crate::scenario::language::sections::prompt::{Content, ContentKeys};
+use crate::scenario::language::tables::{Flat, Section, Sections};
+use crate::scenario::language::toml::{TomlTable, TomlValue};
+use crate::scenario::parse::reader::TableReader;
+use crate::scenario::parse::report::DiagnosticReport;
+use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
+
+keys! {
+    /// `[plan]`: the choices of one run, each by the name of what it is about (F-11). What is not named is drawn from the seed.
+    pub(crate) struct PlanKeys {
+        /// The seed that the choices were drawn from. Transcripts name it; nothing is drawn from it.
+        drawn_from: Option<Seed> as Option<SeedNumber> = None;
+        /// Interrupts at boundaries of the run.
+        interrupt: Vec<PlannedInterrupt> as Sections<PlannedInterrupt> = Vec::new(), example("[{ event = 12, kind = \"cancel\" }]");
+        /// Whether a `[[fault]]` with a probability hits, by request and fault: `1.2 529 overloaded_error`.
+        faults: NamedChoices<bool> as Choices<bool, FaultNames> = NamedChoices::new(), example("{ \"1.2 529 overloaded_error\" = true }");
+        /// When answers arrive, by request.
+        answers: NamedChoices<AnswerTimes> as Choices<Section<AnswerTimes>, RequestNames> = NamedChoices::new(), example("{ \"2.3\" = { head = \"1s\" } }");
+        /// How the streams of scripted answers are cut into events and padded, by message id.
+        streams: NamedChoices<StreamShape> as Choices<Section<StreamShape>, MessageNames> = NamedChoices::new(), example("{ \"msg_p1t2\" = { pieces = [5] } }");
+        /// The sizes of the network chunks of a piece of an answer, by request and piece: `1 piece 0`.
+        chunks: NamedChoices<Vec<u32>> as Choices<Vec<ChunkSize>, PieceNames> = NamedChoices::new(), unit("bytes"), example("{ \"1 piece 0\" = [10, 20] }");
+        /// The ids that errors carry, by request.
+        request_ids: NamedChoices<Arc<str>> as Choices<Arc<str>, RequestNames> = NamedChoices::new(), example("{ \"2\" = \"req_1\" }");
+        /// How long errors of the model server take, by request.
+        errors: NamedChoices<Micros> as Choices<Micros, RequestNames> = NamedChoices::new(), example("{ \"2\" = \"1s\" }");
+        /// How long tools take, by tool use.
+        tools: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
+        /// How long hooks take, by the hook's number from 0 and its subject.
+        hooks: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"0 stop 1\" = \"1s\" }");
+        /// How long the user takes to answer about a permission, by tool use.
+        permissions: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
+        /// How long a tool's own check takes, by tool use.
+        checks: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
+        /// How long storing takes, by the result's name.
+        stores: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
+        /// How long it takes to find skills and plugins, by what and prompt.
+        lookups: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"skills 1\" = \"1s\" }");
+        /// How long new credentials take, by request.
+        auth: NamedChoices<Micros> as Choices<Micros, RequestNames> = NamedChoices::new(), example("{ \"2\" = \"1s\" }");
+        /// How long the user takes to answer a tool's server, by tool use.
+        elicitations: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
+        /// How long the engine waits after a failed attempt when the server names no time, by the failed request.
+        backoff: NamedChoices<Micros> as Choices<Micros, RequestNames> = NamedChoices::new(), example("{ \"2.1\" = \"500ms\" }");
+    }
+}
+
+impl PlanKeys {
+    /// The field of each kind of wait.
+    fn wait(&mut self, kind: WaitKind) -> &mut NamedChoices<Micros> {
+        match kind {
+            WaitKind::Error => &mut self.errors,
+            WaitKind::Tool => &mut self.tools,
+            WaitKind::Hook => &mut self.hooks,
+            WaitKind::Permission => &mut self.permissions,
+            WaitKind::Check => &mut self.checks,
+            WaitKind::Store => &mut self.stores,
+            WaitKind::LookUp => &mut self.lookups,
+            WaitKind::Auth => &mut self.auth,
+            WaitKind::Elicitation => &mut self.elicitations,
+        }
+    }
+}
+
+impl ConvertedTable for Plan {
+    type Keys = PlanKeys;
+
+    fn from_keys(mut keys: PlanKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
+        let mut plan = Self { drawn_from: keys.drawn_from, ..Self::default() };
+        for interrupt in core::mem::take(&mut keys.interrupt).into_iter().rev() {
+            plan.add_interrupt(interrupt);
+        }
+        for (_, kind, _) in WaitKind::ALL {
+            let latencies = core::mem::take(keys.wait(kind));
+            if !latencies.is_empty() {
+                plan.latencies.insert(kind, latencies);
+            }
+        }
+        let PlanKeys { faults, answers, streams, chunks, request_ids, backoff, .. } = keys;
+        Some(Self { faults, answers, streams, chunks, request_ids, backoff, ..plan })
+    }
+
+    fn to_keys(&self) -> PlanKeys {
+        let Self { drawn_from, interrupts, faults, answers, streams, chunks, request_ids, latencies, backoff } = self.clone();
+        let keys = PlanKeys { drawn_from, interrupt: interrupts, faults, answers, streams, chunks, request_ids, ..PlanKeys::default() };
+        let mut keys = PlanKeys { backoff, ..keys };
+        for (kind, latencies) in latencies {
+            *keys.wait(kind) = latencies;
+        }
+        keys
+    }
+}
+
+keys! {
+    /// `[[plan.interrupt]]`: an interrupt at a boundary of the run.
+    pub(crate) struct PlannedInterruptKeys {
+        /// The number of the engine's input.
+        event: Option<u32> = None, required, above_zero("events are counted from 1");
+        /// On which side of it.
+        side: Option<TriggerSide> = None;
+        /// What the user does.
+        kind: Option<AbortWord> = None, required;
+        /// The message. Only with kind `interrupt`.
+        content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
+    }
+}
+
+impl ConvertedTable for PlannedInterrupt {
+    type Keys = PlannedInterruptKeys;
+
+    fn from_keys(keys: PlannedInterruptKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
+        let PlannedInterruptKeys { event, side, kind, content } = keys;
+        let kind = match kind? {
+            AbortWord::Interrupt => InterruptKind::Interrupt(Content::from_keys(content, reader)?.0),
+            AbortWord::Cancel => {
+                refuse_content(reader, "text");
+                InterruptKind::Cancel
+            }
+        };
+        Some(Self { event: event?.into(), side: side.unwrap_or_default(), kind })
+    }
+
+    fn to_keys(&self) -> PlannedInterruptKeys {
+        let Self { event, side, kind } = self.clone();
+        let (kind, content) = match kind {
+            InterruptKind::Interrupt(content) => (AbortWord::Interrupt, Content(content).to_keys()),
+            _ => (AbortWord::Cancel, ContentKeys::default()),
+        };
+        PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content }
+    }
+}
+
+/// A number of bytes, not 0.
+pub(crate) struct ChunkSize;
+
+impl KeyForm for ChunkSize {
+    type Value = u32;
+
+    fn shape() -> ValueShape {
+        ValueShape::Integer(1)
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<u32> {
+        let size = u32::read(value, at, report)?;
+        if size == 0 {
+            report.value(value.place, "each part has at least 1 byte".into(), None);
+        }
+        Some(size)
+    }
+
+    fn write(value: &u32) -> TomlValue {
+        TomlValue::Inline(value.to_string())
+    }
+}
+
+/// A table of choices by name: the form of a choice, and what names look like.
+pub(crate) struct Choices<F, N>(PhantomData<(F, N)>);
+
+impl<F: KeyForm, N: ChoiceNames> KeyForm for Choices<F, N> {
+    type Value = NamedChoices<F::Value>;
+
+    fn shape() -> ValueShape {
+        ValueShape::Map(Box::new(F::shape()))
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<NamedChoices<F::Value>> {
+        let TreeValueKind::Table(table) = &value.kind else {
+            if !matches!(value.kind, TreeValueKind::StandIn) {
+                report.mismatch(value, "a table");
+            }
+            return None;
+        };
+        let title = format!("[plan.{}]", at.key);
+        let mut choices = NamedChoices::new();
+        for member in &table.members {
+            if !N::is_name(&member.key) {
+                let message = format!("`{}` in {title} names no {}", member.key, N::NOUN);
+                report.value(member.place, message, Some(N::HELP.into()));
+            }
+            let choice = F::read(&member.value, KeyPosition { table: &title, key: &member.key }, report);
+            choices.extend(choice.map(|choice| (member.key.as_str().into(), choice)));
+        }
+        Some(choices)
+    }
+
+    fn write(choices: &NamedChoices<F::Value>) -> TomlValue {
+        let mut table = TomlTable::default();
+        choices.iter().for_each(|(name, choice)| table.put_named(name, F::write(choice)));
+        TomlValue::Section(table)
+    }
+}
+
+/// What the names in a table of choices look like.
+pub(crate) trait ChoiceNames {
+    /// What is named.
+    const NOUN: &'static str = "thing";
+    /// What such a name looks like.
+    const HELP: &'static str = "";
+
+    /// Whether it is such a name.
+    fn is_name(name: &str) -> bool;
+}
+
+/// Requests: `2`, `2.3`, `p2/1`, `toolu_7/1`.
+pub(crate) struct RequestNames;
+
+/// A request's name and a fault's.
+pub(crate) struct FaultNames;
+
+/// A request's name and the number of a piece.
+pub(crate) struct PieceNames;
+
+/// Message ids.
+pub(crate) struct MessageNames;
+
+/// All names.
+pub(crate) struct AnyNames;
+
+impl ChoiceNames for RequestNames {
+    const NOUN: &'static str = "request";
+    const HELP: &'static str = "write it as transcripts do: \"2\", \"2.3\" for its third attempt, \"p2/1\" for the second prompt, \"toolu_7/1\" for \
+         the agent of a tool use";
+
+    /// A turn, maybe with an attempt; before a slash whose it is.
+    fn is_name(name: &str) -> bool {
+        let own = name.rsplit_once('/').map_or(name, |(_, own)| own);
+        let (turn, attempt) = own.split_once('.').unwrap_or((own, "1"));
+        is_number(turn) && is_number(attempt) && !name.starts_with('/')
+    }
+}
+
+impl ChoiceNames for FaultNames {
+    const NOUN: &'static str = "fault at a request";
+    const HELP: &'static str = "write the request and the fault as transcripts do: \"1.2 529 overloaded_error\"";
+
+    fn is_name(name: &str) -> bool {
+        name.split_once(' ').is_some_and(|(request, fault)| RequestNames::is_name(request) && !fault.is_empty())
+    }
+}
+
+impl ChoiceNames for PieceNames {
+    const NOUN: &'static str = "piece of an answer";
+    const HELP: &'static str = "write the request and the piece, which is counted from 0: \"1 piece 0\"";
+
+    fn is_name(name: &str) -> bool {
+        name.rsplit_once(" piece ").is_some_and(|(request, piece)| RequestNames::is_name(request) && is_number(piece))
+    }
+}
+
+impl ChoiceNames for MessageNames {
+    const NOUN: &'static str = "message";
+    const HELP: &'static str = "write its id as transcripts do: \"msg_p1t2\" is the second turn of the first prompt";
+
+    fn is_name(name: &str) -> bool {
+        name.starts_with("msg_")
+    }
+}
+
+impl ChoiceNames for AnyNames {
+    fn is_name(_: &str) -> bool {
+        true
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A fault without a probability hits anyway, so that nothing is chosen about it; neither about one that does not exist.
+pub(crate) fn check_faults(reader: &mut TableReader<'_, '_>, plan: &Plan, rules: &[FaultRule]) {
+    let probable: Vec<String> = rules.iter().filter(|rule| rule.at.probability.is_some()).map(|rule| rule.kind.to_string()).collect();
+    let is_known = |fault: &str| probable.iter().any(|known| *fault == **known || fault.starts_with(&format!("{known} (")));
+    let Some(choices) = reader.member("plan").and_then(|member| member.value.member("faults")) else { return };
+    for name in plan.faults.keys() {
+        let Some((_, fault)) = name.split_once(' ').filter(|(_, fault)| !is_known(fault)) else { continue };
+        let place = choices.value.member(name).map_or(choices.place, |member| member.place);
+        let list = probable.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
+        let help = if probable.is_empty() { String::from("no [[fault]] has a `probability`") } else { format!("known here: {list}") };
+        reader.report.value(place, format!("no [[fault]] with a `probability` has the name `{fault}`"), Some(help));
+    }
+}
