@@ -32,8 +32,6 @@ macro_rules! words {
             $($(#[doc = $doc])+ $variant,)+
         }
 
-        // Not every enum of words is used in every way.
-        #[allow(dead_code)]
         impl $Name {
             /// The words, each with its variant and what it means.
             $vis const WORDS: &'static [(&'static str, Self, &'static str)] =
@@ -54,6 +52,11 @@ macro_rules! words {
                 }
             }
         }
+
+        // Not every enum of words is used in every way.
+        const _: () = {
+            let _ = ($Name::ALL, $Name::as_str, $Name::from_word);
+        };
 
         $(
             impl Default for $Name {

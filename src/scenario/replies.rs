@@ -5,7 +5,7 @@ use crate::engine::hook::{HookDefinition, HookOutcome};
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::language::forms::Mark;
+use crate::scenario::language::forms::TrueMark;
 use crate::scenario::language::keys::keys;
 use crate::scenario::latency::Latency;
 
@@ -74,7 +74,7 @@ keys! {
         /// How long it takes to store a result.
         latency: Latency = AT_ONCE;
         /// No answer ever comes.
-        never_answers: bool as Mark = false;
+        never_answers: bool as TrueMark = false;
         /// This need not come to pass (F-10).
         may: bool = false;
     }
@@ -92,7 +92,7 @@ keys! {
         /// How long it takes to find the plugins.
         plugins_latency: Latency = AT_ONCE;
         /// No answer ever comes.
-        never_answers: bool as Mark = false;
+        never_answers: bool as TrueMark = false;
         /// This need not come to pass (F-10).
         may: bool = false;
     }

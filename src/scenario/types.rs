@@ -227,9 +227,9 @@ words! {
     /// Whether new credentials are to be had.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RefreshOutcome default Works {
-        /// There are new credentials.
+        /// The refresh gives new credentials.
         Works = "works",
-        /// There are none.
+        /// The refresh fails.
         Fails = "fails",
     }
 }
@@ -238,7 +238,7 @@ keys! {
     /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
     #[derive(Copy, Eq)]
     pub struct SimulatedApi check sections::run::check_api {
-        /// The context window. The API refuses a longer prompt. By default there is none.
+        /// The context window. The API refuses a longer prompt. By default every prompt fits.
         context_window: Option<u64> = None, unit("tokens");
         /// Whether scripted answers without `input_tokens` carry an estimate. With a window they always do.
         count_tokens: bool = false;

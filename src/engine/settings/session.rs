@@ -55,8 +55,8 @@ settings! {
         thinking: Option<ThinkingSetting> as Flat<Option<ThinkingSetting>> = None;
         /// An answer about a tool use of an earlier session, which did not run yet (S-3).
         orphaned_permission: Option<OrphanedPermission> as Option<Section<OrphanedPermission>> = None;
-        /// A made-up answer of the model between the results of `[[history]]` that the engine adds and the prompt (S-3). By default there is none,
-        /// and results and prompt are one message.
+        /// A made-up answer of the model between the results of `[[history]]` that the engine adds and the prompt (S-3). By default results and prompt are one
+        /// message.
         orphan_reply: Option<Arc<str>> = None, not_blank("a blank answer cannot be sent; leave it out");
         /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
         elicitation_handler: bool = false;

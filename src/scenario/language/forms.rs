@@ -207,9 +207,9 @@ impl KeyForm for Probability {
 }
 
 /// A mark: only true can be written, and leaving it out says the opposite.
-pub(crate) struct Mark;
+pub(crate) struct TrueMark;
 
-impl KeyForm for Mark {
+impl KeyForm for TrueMark {
     type Value = bool;
 
     fn shape() -> ValueShape {

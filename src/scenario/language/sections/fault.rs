@@ -8,7 +8,7 @@ use crate::scenario::fault::{
     STREAM_PARTS,
 };
 use crate::scenario::language::description::{ValueShape, WrittenForm};
-use crate::scenario::language::forms::{Mark, Word, WordList, WordOf, WordValue, duration_shape, word_forms};
+use crate::scenario::language::forms::{TrueMark, Word, WordList, WordOf, WordValue, duration_shape, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
 use crate::scenario::language::sections::prompt::{AnswerStatus, HeaderTable};
 use crate::scenario::language::tables::{Flat, Inline};
@@ -75,7 +75,7 @@ keys! {
         /// Another answer with this known error comes in the answer's place.
         error: Option<String> as Option<WordOf<KnownErrorNames>> = None;
         /// The page of a proxy comes in the answer's place.
-        html: bool as Mark = false;
+        html: bool as TrueMark = false;
         /// With `status` and `error`: the literal body. By default the error's own.
         body: Option<Arc<str>> = None;
         /// With `status`, `error` and `html`: further headers.
@@ -83,7 +83,7 @@ keys! {
         /// With `status` and `error`: when to try again, as the answer gives it.
         retry_after: Option<Micros> = None;
         /// With `status` and `error`: headers tell of rate limits.
-        rate_limits: bool as Mark = false;
+        rate_limits: bool as TrueMark = false;
         /// There is no connection, or it ends before the answer's head.
         connect: Option<ConnectFault> = None;
         /// The connection ends early.
@@ -95,9 +95,9 @@ keys! {
         /// An error event of this type comes.
         error_event: Option<Arc<str>> = None, example("\"overloaded_error\"");
         /// An event comes whose data breaks off.
-        malformed_event: bool as Mark = false;
+        malformed_event: bool as TrueMark = false;
         /// An event of an unknown type comes.
-        unknown_event: bool as Mark = false;
+        unknown_event: bool as TrueMark = false;
         /// This event comes twice.
         duplicate: Option<StreamPart> as Option<Word<StreamPart>> = None;
         /// This event does not come.
@@ -105,11 +105,11 @@ keys! {
         /// With `error_event`, `malformed_event`, `unknown_event`, `duplicate` and `missing`: after this many events.
         after_events: Option<u32> = None, unit("events");
         /// The answer is its head alone.
-        empty_body: bool as Mark = false;
+        empty_body: bool as TrueMark = false;
         /// The head gives another content type.
         content_type: Option<Arc<str>> = None, example("\"text/html\"");
         /// The last piece of the first tool use's input lacks its second half.
-        truncate_tool_input: bool as Mark = false;
+        truncate_tool_input: bool as TrueMark = false;
         /// The body comes at this many bytes a second.
         drip: Option<u32> = None, unit("bytes a second"), above_zero("at 0 bytes a second nothing comes; write stall = { time = \"forever\" }");
     }

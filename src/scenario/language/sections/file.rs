@@ -15,7 +15,7 @@ use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys
 use crate::scenario::language::sections::drive::DriveKeys;
 use crate::scenario::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
 use crate::scenario::language::sections::outcome::ResultKeys;
-use crate::scenario::language::sections::tool::{KnownToolsForm, KnownToolsKeys, ToolEntry, plain_tool};
+use crate::scenario::language::sections::tool::{DeclaredTool, KnownToolsForm, KnownToolsKeys, plain_tool};
 use crate::scenario::language::sections::{expect, host, plan, prompt, session};
 use crate::scenario::language::settings::EngineKeys;
 use crate::scenario::language::tables::{Section, Sections};
@@ -72,7 +72,7 @@ keys! {
         /// Known tools, by name.
         tools: KnownToolsKeys as KnownToolsForm = KnownToolsKeys::default(), example("[\"Read\", \"Bash\"]");
         /// Tools with what their runs do.
-        tool: Vec<ToolEntry> as Sections<ToolEntry> = Vec::new();
+        tool: Vec<DeclaredTool> as Sections<DeclaredTool> = Vec::new();
         /// Slash commands.
         command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new(), example("[{ name = \"review\", asks = \"Review $ARGUMENTS\" }]");
         /// Hooks. Their answers are put together in this order.
@@ -197,7 +197,7 @@ impl ConvertedTable for Scenario {
             auth: scenario.auth,
             api: scenario.api,
             tools: KnownToolsKeys::default(),
-            tool: scenario.tools.into_iter().map(ToolEntry::from).collect(),
+            tool: scenario.tools.into_iter().map(DeclaredTool::from).collect(),
             command: commands,
             hook: scenario.hooks,
             permissions,

@@ -5,7 +5,7 @@ use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{Mark, TextListOf, WordList, WordOf, word_forms};
+use crate::scenario::language::forms::{TextListOf, TrueMark, WordList, WordOf, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::sections::prompt::{Content, ContentKeys};
 use crate::scenario::language::tables::{Flat, Inline, Sections};
@@ -343,7 +343,7 @@ impl KeyForm for CountOrMark {
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<u32> {
         match value.kind {
-            TreeValueKind::Boolean(_) => Mark::read(value, at, report).map(|_| 1),
+            TreeValueKind::Boolean(_) => TrueMark::read(value, at, report).map(|_| 1),
             _ => u32::read(value, at, report),
         }
     }

@@ -5,7 +5,7 @@ use crate::engine::permission::{PermissionWord, ToolCheck};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{JsonObjectText, Mark, TextOrJson, Word, WordValue, duration_shape, word_forms};
+use crate::scenario::language::forms::{JsonObjectText, TextOrJson, TrueMark, Word, WordValue, duration_shape, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
 use crate::scenario::language::tables::{Flat, Inline, Inlines};
 use crate::scenario::language::toml::TomlValue;
@@ -187,13 +187,13 @@ keys! {
     /// How a tool run ends when nothing stops it (M-7).
     pub(crate) struct EndingKeys {
         /// It never ends by itself.
-        hangs: bool as Mark = false;
+        hangs: bool as TrueMark = false;
         /// It panics; with a text, with this message. Its driver makes an error result of that.
         panics: Option<Arc<str>> as Option<PanicMessage> = None, example("\"index out of bounds\"");
         /// It returns its result, and a millisecond later the same result again.
-        returns_twice: bool as Mark = false;
+        returns_twice: bool as TrueMark = false;
         /// It ends without a result (T-25).
-        no_result: bool as Mark = false;
+        no_result: bool as TrueMark = false;
     }
 }
 
@@ -235,7 +235,7 @@ impl KeyForm for PanicMessage {
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Arc<str>> {
         match value.kind {
             TreeValueKind::Text(_) => Arc::<str>::read(value, at, report),
-            _ => Mark::read(value, at, report).map(|_| "explicit panic".into()),
+            _ => TrueMark::read(value, at, report).map(|_| "explicit panic".into()),
         }
     }
 
@@ -282,7 +282,7 @@ keys! {
         /// How long the check takes. By default it takes no time.
         check_latency: Option<Latency> = None;
         /// The check never answers.
-        check_never_answers: bool as Mark = false;
+        check_never_answers: bool as TrueMark = false;
         /// The check need not come to pass (F-10).
         check_may: bool = false;
     }
@@ -337,7 +337,7 @@ keys! {
         /// How long the answer takes. By default it takes no time.
         latency: Option<Latency> = None;
         /// No answer ever comes.
-        never_answers: bool as Mark = false;
+        never_answers: bool as TrueMark = false;
         /// The tool's result when the user declines. By default an error.
         if_declined: Option<Arc<str>> = None;
         /// This need not come to pass (F-10).

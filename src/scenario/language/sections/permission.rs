@@ -25,10 +25,7 @@ impl KeyForm for RuleText {
 
     fn shape() -> ValueShape {
         let help = "a rule about tool uses: a tool's name, or with a pattern in parentheses";
-        ValueShape::Written(
-            WrittenForm { noun: "a rule about tool uses", help: help, example: "\"Bash(git *)\"" },
-            Box::new(ValueShape::Text),
-        )
+        ValueShape::Written(WrittenForm { noun: "a rule about tool uses", help, example: "\"Bash(git *)\"" }, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Arc<str>> {

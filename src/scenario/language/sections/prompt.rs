@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{BlocksText, Mark};
+use crate::scenario::language::forms::{BlocksText, TrueMark};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::tables::{Flat, Inlines, Section, Sections};
 use crate::scenario::language::toml::{TomlTable, TomlValue};
@@ -132,11 +132,11 @@ keys! {
         /// Further headers of the answer.
         headers: Vec<(String, String)> as HeaderTable = Vec::new();
         /// `usage.input_tokens` of the answer. By default the answer does not have it.
-        input_tokens: Option<u64> as Option<TokenCount> = None, unit("tokens"), example("150000");
+        input_tokens: Option<u64> as Option<AnswerTokens> = None, unit("tokens"), example("150000");
         /// `usage.output_tokens` of the answer. By default an estimate.
-        output_tokens: Option<u64> as Option<TokenCount> = None, unit("tokens"), example("300");
+        output_tokens: Option<u64> as Option<AnswerTokens> = None, unit("tokens"), example("300");
         /// How many input tokens the API left out of old tool results (C-2).
-        cleared_tokens: Option<u64> as Option<TokenCount> = None, unit("tokens"), example("20000");
+        cleared_tokens: Option<u64> as Option<AnswerTokens> = None, unit("tokens"), example("20000");
         /// Where the answer comes from (F-12).
         provenance: Provenance = Provenance::Written;
         /// The answer need not be asked for, nor the answers after it (F-10).
@@ -146,7 +146,7 @@ keys! {
         /// Text, before tools.
         text: Option<Arc<str>> = None;
         /// The tool uses.
-        tool: Vec<ToolUse> as Inlines<ToolUse> = Vec::new(), example("[{ name = \"Read\", input = { file_path = \"a.txt\" } }]");
+        tool: Vec<ToolUseEntry> as Inlines<ToolUseEntry> = Vec::new(), example("[{ name = \"Read\", input = { file_path = \"a.txt\" } }]");
         /// The blocks of the answer in any order.
         content: Vec<TurnBlock> as Sections<TurnBlock> = Vec::new(), example("[{ text = \"First,\" }, { tool = { name = \"Read\" } }]");
     }
@@ -173,7 +173,7 @@ impl ConvertedTable for ScriptedTurn {
         let mut content = keys.content;
         content.extend(keys.thinking.map(TurnBlock::Thinking));
         content.extend(keys.text.map(TurnBlock::Text));
-        content.extend(keys.tool.into_iter().map(|ToolUse(block)| block));
+        content.extend(keys.tool.into_iter().map(|ToolUseEntry(block)| block));
         Some(Self { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance, may })
     }
 
@@ -221,9 +221,9 @@ impl KeyForm for AnswerStatus {
 }
 
 /// A count of tokens that can be added up.
-struct TokenCount;
+struct AnswerTokens;
 
-impl KeyForm for TokenCount {
+impl KeyForm for AnswerTokens {
     type Value = u64;
 
     fn shape() -> ValueShape {
@@ -297,7 +297,7 @@ keys! {
         /// Thinking. Its signature is made up.
         thinking: Option<Arc<str>> = None;
         /// A tool use.
-        tool: Option<ToolUse> as Option<Section<ToolUse>> = None;
+        tool: Option<ToolUseEntry> as Option<Section<ToolUseEntry>> = None;
     }
 }
 
@@ -310,7 +310,7 @@ impl ConvertedTable for TurnBlock {
             reader.lacks(&KINDS, format!("{} needs `text`, `thinking` or `tool`", reader.title()), None);
         }
         let TurnBlockKeys { text, thinking, tool } = keys;
-        thinking.map(Self::Thinking).or(text.map(Self::Text)).or(tool.map(|ToolUse(block)| block))
+        thinking.map(Self::Thinking).or(text.map(Self::Text)).or(tool.map(|ToolUseEntry(block)| block))
     }
 
     fn to_keys(&self) -> TurnBlockKeys {
@@ -318,7 +318,7 @@ impl ConvertedTable for TurnBlock {
         match self {
             Self::Text(text) => TurnBlockKeys { text: Some(text.clone()), ..keys },
             Self::Thinking(thinking) => TurnBlockKeys { thinking: Some(thinking.clone()), ..keys },
-            Self::Tool { .. } => TurnBlockKeys { tool: Some(ToolUse(self.clone())), ..keys },
+            Self::Tool { .. } => TurnBlockKeys { tool: Some(ToolUseEntry(self.clone())), ..keys },
         }
     }
 }
@@ -329,13 +329,13 @@ keys! {
         /// The name of the tool.
         name: Option<Arc<str>> = None, required, example("\"Read\"");
         /// Its input: a table, or the text that the model writes, which need not be JSON.
-        input: Arc<str> as ToolInput = "{}".into(), example("{ file_path = \"a.txt\" }");
+        input: Arc<str> as ToolInputText = "{}".into(), example("{ file_path = \"a.txt\" }");
         /// The API's id. By default it is derived from prompt, turn and position.
         id: Option<Arc<str>> = None, example("\"toolu_1\"");
         /// The model names a tool that does not exist, on purpose.
-        unknown: bool as Mark = false;
+        unknown: bool as TrueMark = false;
         /// The model writes an input that does not fit the tool's schema, on purpose.
-        invalid: bool as Mark = false;
+        invalid: bool as TrueMark = false;
         /// Whether this use may run beside others, whatever the tool says (T-3).
         safe: Option<bool> = None;
         /// How long the run takes. By default it takes the tool's time.
@@ -359,9 +359,9 @@ keys! {
 
 /// A [`TurnBlock::Tool`].
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolUse(TurnBlock);
+pub(crate) struct ToolUseEntry(TurnBlock);
 
-impl ConvertedTable for ToolUse {
+impl ConvertedTable for ToolUseEntry {
     type Keys = ToolUseKeys;
     const TITLE: Option<&'static str> = Some("a tool use");
 
@@ -417,9 +417,9 @@ fn makes_agents(turn: &ScriptedTurn) -> bool {
 }
 
 /// The input of a tool use as the model writes it: a table becomes JSON, text stays as it is.
-struct ToolInput;
+struct ToolInputText;
 
-impl KeyForm for ToolInput {
+impl KeyForm for ToolInputText {
     type Value = Arc<str>;
 
     fn shape() -> ValueShape {

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use crate::prelude::*;
 use crate::scenario::language::description::KeyDescription;
-use crate::scenario::language::forms::Mark;
+use crate::scenario::language::forms::TrueMark;
 use crate::scenario::language::keys::{FieldForm, KeyFacts, KeyTable, keys};
 use crate::scenario::language::tables::Sections;
 use crate::scenario::language::toml::TomlTable;
@@ -24,7 +24,7 @@ impl<T: KeyTable + Clone> FieldForm for Replies<T> {
 
     fn describe_field(_: &KeyFacts, _: &Self::Value, keys: &mut Vec<KeyDescription>) {
         T::describe(keys);
-        <Mark as FieldForm>::describe_field(&NEVER_ANSWERS, &false, keys);
+        <TrueMark as FieldForm>::describe_field(&NEVER_ANSWERS, &false, keys);
         <Sections<Answer<T>> as FieldForm>::describe_field(&ANSWERS, &Vec::new(), keys);
     }
 
@@ -69,7 +69,7 @@ fn content<T: KeyTable>(reader: &mut TableReader<'_, '_>) -> Option<T> {
     for key in T::names() {
         reader.one_of(&[NEVER_ANSWERS.name, key]);
     }
-    let never = <Mark as FieldForm>::read_field(reader, &NEVER_ANSWERS).unwrap_or_default();
+    let never = <TrueMark as FieldForm>::read_field(reader, &NEVER_ANSWERS).unwrap_or_default();
     let content = T::read(reader);
     if never { None } else { content }
 }
@@ -77,7 +77,7 @@ fn content<T: KeyTable>(reader: &mut TableReader<'_, '_>) -> Option<T> {
 fn write_content<T: KeyTable>(content: Option<&T>, out: &mut TomlTable) {
     match content {
         Some(content) => content.write(out),
-        None => <Mark as FieldForm>::write_field(&true, &NEVER_ANSWERS, out),
+        None => <TrueMark as FieldForm>::write_field(&true, &NEVER_ANSWERS, out),
     }
 }
 
@@ -104,7 +104,7 @@ impl<T: KeyTable> KeyTable for Answer<T> {
     fn describe(keys: &mut Vec<KeyDescription>) {
         AnswerKeys::describe(keys);
         T::describe(keys);
-        <Mark as FieldForm>::describe_field(&NEVER_ANSWERS, &false, keys);
+        <TrueMark as FieldForm>::describe_field(&NEVER_ANSWERS, &false, keys);
     }
 
     fn names() -> Vec<&'static str> {

@@ -4,7 +4,7 @@ use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, To
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownInterrupts, KnownTool, known_tool};
 use crate::scenario::language::description::{TableDescription, ValueShape};
-use crate::scenario::language::forms::{JsonObjectText, Mark, ModelName, WordList, WordOf, WordOrUnknown, word_forms};
+use crate::scenario::language::forms::{JsonObjectText, ModelName, TrueMark, WordList, WordOf, WordOrUnknown, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::tables::{Flat, Inline, Inlines, Section};
 use crate::scenario::language::toml::TomlValue;
@@ -87,19 +87,19 @@ impl KeyForm for KnownToolList {
 }
 
 /// A tool that is given by its name alone.
-pub(crate) fn plain_tool(name: &str) -> Option<ToolEntry> {
+pub(crate) fn plain_tool(name: &str) -> Option<DeclaredTool> {
     let tool = ScriptedTool { definition: known_tool(name)?.definition(), latency: None, outcome: None };
-    Some(ToolEntry { tool, has_interrupt: false })
+    Some(DeclaredTool { tool, has_interrupt: false })
 }
 
 /// A tool, and whether the file gives its interrupt behaviour.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolEntry {
+pub(crate) struct DeclaredTool {
     tool: ScriptedTool,
     has_interrupt: bool,
 }
 
-impl ToolEntry {
+impl DeclaredTool {
     /// The tool, where the file has this for known tools.
     pub(crate) fn with_interrupts(self, interrupts: KnownInterrupts) -> ScriptedTool {
         let Self { mut tool, has_interrupt } = self;
@@ -110,7 +110,7 @@ impl ToolEntry {
     }
 }
 
-impl From<ScriptedTool> for ToolEntry {
+impl From<ScriptedTool> for DeclaredTool {
     fn from(tool: ScriptedTool) -> Self {
         Self { tool, has_interrupt: true }
     }
@@ -152,7 +152,7 @@ keys! {
     }
 }
 
-impl ConvertedTable for ToolEntry {
+impl ConvertedTable for DeclaredTool {
     type Keys = ToolKeys;
 
     fn from_keys(keys: ToolKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
@@ -270,9 +270,9 @@ impl ConvertedTable for AgentTool {
 }
 
 /// A [`ToolSafety`] that is written as a word.
-struct SafetyWord;
+struct WrittenSafety;
 
-impl WordList for SafetyWord {
+impl WordList for WrittenSafety {
     const NOUN: &'static str = "word";
 
     fn words() -> Vec<&'static str> {
@@ -294,7 +294,7 @@ impl KeyForm for ToolSafety {
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
         match value.kind {
             TreeValueKind::Text(_) => {
-                let word = WordOf::<SafetyWord>::read(value, at, report)?;
+                let word = WordOf::<WrittenSafety>::read(value, at, report)?;
                 Some(if word == "by_command" { Self::ByCommand } else { Self::Unknown })
             }
             _ => bool::read(value, at, report).map(|safe| Some(safe).into()),
@@ -323,7 +323,7 @@ impl KeyForm for AgentForm {
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<AgentTool> {
         match value.kind {
-            TreeValueKind::Boolean(_) => Mark::read(value, at, report).map(|_| AgentTool::default()),
+            TreeValueKind::Boolean(_) => TrueMark::read(value, at, report).map(|_| AgentTool::default()),
             _ => Inline::<AgentTool>::read(value, at, report),
         }
     }
