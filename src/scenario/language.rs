@@ -1,7 +1,7 @@
 //! The language of scenario files: each key is described once, and reader, writer, schema and reference come from that description (F-6, F-8).
 //!
 //! The tables of keys stand beside the types that they make: in this room where a type is the scenario's, in the engine where it is a setting.
-//! [`sections`] has the tables whose keys are not the fields of one type. `keys` explains how a table is written.
+//! `language/sections` has the tables whose keys are not the fields of one type. `language/keys.rs` explains how a table is written.
 
 pub(crate) mod description;
 pub(crate) mod forms;

@@ -84,7 +84,7 @@ fn wanted() -> Vec<String> {
     let steps = STEPS.iter().map(|step| format!("step: {}", step.as_str()));
     let levels = LEVELS.iter().map(|level| format!("compaction: {}", level.as_str()));
     let faults = FAULTS.iter().map(|fault| format!("fault: {fault}"));
-    let connections = ConnectFault::ALL.iter().map(|(word, _)| format!("fault: connection {word}"));
+    let connections = ConnectFault::ALL.map(|how| format!("fault: connection {}", how.as_str()));
     let oracles = ORACLES.iter().map(|(oracle, _)| format!("oracle asked: {oracle}"));
     let keys = super::keys::wanted().into_iter().map(|key| format!("key: {key}"));
     terminals.chain(transitions).chain(steps).chain(levels).chain(faults).chain(connections).chain(oracles).chain(keys).collect()
@@ -203,8 +203,7 @@ fn of_note(note: &Note, add: &mut impl FnMut(&str, &str)) {
 fn fault_name(kind: &FaultKind) -> String {
     let name = match kind {
         FaultKind::Instead(AnswerSubstitute::Connection(how)) => {
-            let word = ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word);
-            return format!("connection {word}");
+            return format!("connection {}", how.as_str());
         }
         FaultKind::Instead(AnswerSubstitute::Answer(answer)) if answer.status == 200 => "another answer",
         FaultKind::Instead(AnswerSubstitute::Answer(_)) => "an error",
