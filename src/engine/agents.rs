@@ -325,7 +325,7 @@ impl AgentGroup {
 
     /// A tool use that was told to stop says nothing more.
     fn progress_notice(&self, text: &str) -> Option<ParentNotice> {
-        self.stop.is_none().then(|| ParentNotice(Input::ToolProgress { run: self.run, text: text.into() }))
+        self.stop.is_none().then(|| ParentNotice(Input::ToolProgress { run: self.run, text: text.into(), kind: None }))
     }
 }
 

@@ -48,7 +48,7 @@ use core::fmt;
 use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
-pub use input::{AnswerEnd, Catalogue, FailureCause, Input, StagedSummary, ToolOutcome};
+pub use input::{AnswerEnd, Catalogue, FailureCause, Input, ProgressKind, StagedSummary, ToolOutcome};
 pub(crate) use names::original_id;
 pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 

@@ -9,7 +9,7 @@ pub use note::{AttemptReport, CompactionLevel, Note, PipelineStep, SessionPhase,
 use serde::{Deserialize, Serialize};
 
 use super::budget::NanoUsd;
-use super::contract::{RequestId, Terminal, ToolRun};
+use super::contract::{ProgressKind, RequestId, Terminal, ToolRun};
 use super::hook::HookRun;
 use super::permission::PermissionMode;
 use super::time::{Micros, Time};
@@ -74,6 +74,12 @@ pub enum Emission {
         tool_use_id: Arc<str>,
         /// Its content.
         text: Arc<str>,
+        /// Where it says it, if that is known (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ProgressKind>,
+        /// Its own name and time, where consumers want details (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<ProgressDetails>,
     },
     /// The set of tool uses in progress changed (T-10).
     InProgress {
@@ -268,6 +274,15 @@ pub enum Emission {
     },
 }
 
+/// Which progress of a tool this is, and when it came (T-32).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgressDetails {
+    /// Own name, derived from the tool run.
+    pub id: Arc<str>,
+    /// How long after the start of the call.
+    pub after: Micros,
+}
+
 /// The surroundings of a session beside model and tools (S-4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -348,6 +363,12 @@ pub struct UserMessage {
     pub answers: Arc<str>,
     /// The result block.
     pub block: Block,
+    /// What the tool gave in a form of its own, which the model does not see (T-32).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Json>,
+    /// How long the call took, where consumers want details (T-32); `None` for what was not called, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Micros>,
 }
 
 /// How a prompt went, in one message (S-8).

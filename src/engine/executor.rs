@@ -31,7 +31,7 @@ pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
 pub(crate) use tree::TreeLoad;
 
-use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
+use super::contract::{Effect, Effects, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
 use super::emission::{AssistantMessage, Emission, Note, PermissionDenial, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
@@ -130,11 +130,11 @@ impl Executor {
     }
 
     /// Takes progress of a run; it is emitted with the next pass, or at once if the settings say so (T-6, Q-9).
-    pub(crate) fn on_progress(&mut self, settings: &Settings, run: ToolRun, text: &Arc<str>, effects: &mut Effects) {
+    pub(crate) fn on_progress(&mut self, scope: &mut PipelineScope<'_>, run: ToolRun, text: &Arc<str>, kind: Option<ProgressKind>) {
         let Some(entry) = self.entries.iter_mut().find(|entry| entry.run == run && entry.is_called()) else { return };
-        entry.progress.push(text.clone());
-        if settings.result_delivery == ResultDelivery::AtOnce {
-            self.emit_completed(settings, effects);
+        entry.report_progress(scope.env, scope.now, text, kind);
+        if scope.env.settings.result_delivery == ResultDelivery::AtOnce {
+            self.emit_completed(&scope.env.settings, scope.effects);
         }
     }
 
@@ -234,6 +234,15 @@ impl Executor {
 
     /// Brings one entry further; why the query is aborted, if it is.
     fn advance(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
+        if matches!(input, Input::ToolEnded { .. }) && self.entries[index].is_running() {
+            self.entries[index].note_end(scope.env, scope.now);
+        }
+        let abort = self.advance_entry(scope, index, input);
+        self.entries[index].note_call(scope.now);
+        abort
+    }
+
+    fn advance_entry(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
         let ToolEntry { state, heard, has_run, .. } = &mut self.entries[index];
         *has_run |= matches!((&*state, input), (EntryState::Executing(_), Input::ToolEnded { .. }));
         match state {
@@ -326,6 +335,7 @@ impl Executor {
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
         entry.to("admitted", EntryState::Executing(Box::new(pipeline)));
+        entry.note_call(scope.now);
         match verdict {
             PipelineVerdict::Running => None,
             PipelineVerdict::Done(done) => self.finish(scope, position, done),

@@ -263,9 +263,10 @@ impl Query {
     fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
-            Input::ToolProgress { run, text } => {
+            Input::ToolProgress { run, text, kind } => {
                 if let Some(executor) = self.state.executor_mut() {
-                    executor.on_progress(&env.settings, *run, text, effects);
+                    let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
+                    executor.on_progress(scope, *run, text, *kind);
                 }
                 self.settle(env, now, effects)
             }

@@ -94,13 +94,20 @@ impl EventStory {
     }
 
     fn result(self, index: u32) -> Self {
-        let message = UserMessage { uuid: "u".into(), run: run(index), answers: "u".into(), block: result_block(index) };
+        let message = UserMessage {
+            uuid: "u".into(),
+            run: run(index),
+            answers: "u".into(),
+            block: result_block(index),
+            structured: None,
+            took: None,
+        };
         self.effect(Effect::Emit(Emission::User(Arc::new(message))))
     }
 
     fn progress(self, index: u32) -> Self {
         let id = format!("t{index}").into();
-        self.effect(Effect::Emit(Emission::Progress { run: run(index), tool_use_id: id, text: "…".into() }))
+        self.effect(Effect::Emit(Emission::Progress { run: run(index), tool_use_id: id, text: "…".into(), kind: None, details: None }))
     }
 
     fn terminal(self) -> Self {

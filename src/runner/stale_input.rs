@@ -40,7 +40,7 @@ fn stale(input: &Input) -> Option<Input> {
         Input::Body { id, body } => Input::Body { id: other(id), body },
         Input::End { id, how } => Input::End { id: other(id), how },
         Input::AuthRefreshed { id, ok } => Input::AuthRefreshed { id: other(id), ok },
-        Input::ToolProgress { run, text } => Input::ToolProgress { run: other_run(run), text },
+        Input::ToolProgress { run, text, kind } => Input::ToolProgress { run: other_run(run), text, kind },
         Input::ToolEnded { run, outcome } => Input::ToolEnded { run: other_run(run), outcome },
         Input::ToolChecked { run, check } => Input::ToolChecked { run: other_run(run), check },
         Input::PermissionAnswered { run, answer } => Input::PermissionAnswered { run: other_run(run), answer },

@@ -17,7 +17,7 @@ use super::network::NetworkScript;
 use super::plan::Plan;
 use super::replies::{ResultStore, ScriptedElicitation, ScriptedHook, ScriptedLookups, ScriptedPermission, ScriptedReply};
 use super::tape::Provenance;
-use crate::engine::contract::FailureCause;
+use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::ToolCheck;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
@@ -130,8 +130,10 @@ pub struct ScriptedOutcome {
     pub cause: Option<FailureCause>,
     /// How long it takes; `None` for the tool's.
     pub latency: Option<Latency>,
-    /// Progress on the way: when after the start, and what it says.
-    pub progress: Vec<(Micros, Arc<str>)>,
+    /// What the tool gives in a form of its own, for consumers alone (T-32).
+    pub structured: Option<Json>,
+    /// Progress on the way.
+    pub progress: Vec<ScriptedProgress>,
     /// A change of the tools' context that comes with it (T-11).
     pub context_change: Option<Arc<str>>,
     /// Why the run aborts itself, and with it the query (T-14); `None` when it does not.
@@ -150,6 +152,17 @@ pub struct ScriptedOutcome {
     pub safe: Option<bool>,
     /// Whether a `[[result]]` need not come to pass (F-10).
     pub may: bool,
+}
+
+/// Progress that a tool run reports (T-6, T-32).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptedProgress {
+    /// When, after the start.
+    pub at: Micros,
+    /// Its content.
+    pub text: Arc<str>,
+    /// Where it says it; `None` where that is not known.
+    pub kind: Option<ProgressKind>,
 }
 
 /// What the agents are answered that a tool use makes (B-8).

@@ -7,11 +7,11 @@ use proptest::sample::select;
 
 use super::feature::{CaseFeatures, Feature};
 use super::values::{latency, odd_text, rule, some_time, span, text, vary, words};
-use crate::engine::contract::FailureCause;
+use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::{PermissionWord, ToolCheck};
 use crate::prelude::*;
 use crate::scenario::replies::{ScriptedElicitation, ScriptedReply};
-use crate::scenario::types::{AgentScript, ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::json::Json;
 
 /// What a run does, with all that it may do at once; see [`fitting`].
@@ -21,7 +21,8 @@ pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {
         is_error: Just(true),
         cause: select(vec![FailureCause::ExitCode, FailureCause::NotStarted, FailureCause::TimedOut]).prop_map(Some),
         latency: latency().prop_map(Some),
-        progress: vec((span(), words()), 1..4),
+        structured: words().prop_map(|words| Some(Json::trusted(format!(r#"{{"said":{}}}"#, Json::from_value(&*words))))),
+        progress: vec(progress(), 1..4),
         context_change: words().prop_map(Some),
         aborts: words().prop_map(Some),
         ending: ending(),
@@ -29,6 +30,11 @@ pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {
         check: check().prop_map(Some),
         asks: elicitation().prop_map(Some),
     )
+}
+
+/// What a run reports on its way.
+fn progress() -> impl Strategy<Value = ScriptedProgress> {
+    (span(), words(), option::of(select(ProgressKind::ALL.to_vec()))).prop_map(|(at, text, kind)| ScriptedProgress { at, text, kind })
 }
 
 /// What a result holds: text, nothing, very much, blocks.
@@ -104,6 +110,7 @@ pub fn fitting(features: &CaseFeatures, mut outcome: ScriptedOutcome) -> Option<
     outcome.safe = outcome.safe.filter(|_| has(Feature::OddTools));
     if !has(Feature::Signals) {
         (outcome.progress, outcome.context_change, outcome.aborts) = (usual.progress, usual.context_change, usual.aborts);
+        outcome.structured = usual.structured;
     }
     if !has(Feature::Endings) {
         (outcome.ending, outcome.stopping) = (usual.ending, usual.stopping);
@@ -114,12 +121,13 @@ pub fn fitting(features: &CaseFeatures, mut outcome: ScriptedOutcome) -> Option<
     outcome.check = outcome.check.filter(|check| has(Feature::Checks) && (check.says.is_some() || has(Feature::Endless)));
     outcome.asks = outcome.asks.filter(|asks| has(Feature::Elicitation) && (asks.reply.says.is_some() || has(Feature::Endless)));
     if !matches!(outcome.ending, ToolEnding::Returns | ToolEnding::ReturnsTwice) {
-        (outcome.content, outcome.aborts) = (None, None);
+        (outcome.content, outcome.structured, outcome.aborts) = (None, None, None);
     }
     outcome.cause = outcome.cause.filter(|_| outcome.is_error);
     if !outcome.agents.tasks.is_empty() {
         // The answers of the agents make the result.
         (outcome.content, outcome.latency, outcome.ending) = (None, None, ToolEnding::Returns);
+        outcome.structured = None;
     }
     if outcome.agents.tasks.len() < 2 {
         outcome.agents = AgentScript { synthesis: None, ..outcome.agents };

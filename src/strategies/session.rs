@@ -22,6 +22,7 @@ pub fn surroundings() -> BoxedStrategy<SessionSettings> {
         mcp_servers: Just(vec![Arc::from("desk")]),
         agents: Just(vec![Arc::from("reviewer")]),
         status_reports: Just(true),
+        tool_details: Just(true),
         snip_replay: Just(false),
         verbose: Just(true),
         tool_use_summaries: model().prop_map(Some),

@@ -14,7 +14,7 @@ use crate::scenario::latency::Latency;
 use crate::scenario::plan::WaitKind;
 use crate::scenario::replies::{AT_ONCE, ScriptedElicitation};
 use crate::scenario::statement::{ElicitationSource, PassedStatements, Statement};
-use crate::scenario::types::{ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping};
+use crate::scenario::types::{ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::block::ToolUse;
 use crate::wire::json::Json;
 
@@ -59,8 +59,8 @@ enum ElicitationState {
 /// What one run of a tool does, with all choices made.
 #[derive(Clone, Debug, PartialEq)]
 struct ToolPerformance {
-    /// Progress: when after the start, and what it says; never after the end.
-    progress: Vec<(Micros, Arc<str>)>,
+    /// Progress, never after the end.
+    progress: Vec<ScriptedProgress>,
     /// When it ends, after the start; `None` for never.
     ends_after: Option<Micros>,
     /// What it gives.
@@ -174,8 +174,8 @@ impl ActiveTools {
                 return (message.map(|message| Input::ElicitationAsked { run, message }), None);
             }
             ToolAct::Progress(nth) => {
-                let text = running.performance.progress.get(nth).map(|(_, text)| text.clone());
-                return (text.map(|text| Input::ToolProgress { run, text }), None);
+                let progress = running.performance.progress.get(nth).cloned();
+                return (progress.map(|ScriptedProgress { text, kind, .. }| Input::ToolProgress { run, text, kind }), None);
             }
             ToolAct::Ends if running.performance.twice => {
                 let input = ended(running.outcome());
@@ -242,8 +242,8 @@ impl ToolPerformance {
     fn deeds(&self, now: Time, from: Option<Micros>) -> Vec<(Time, ToolAct)> {
         let at = |after: Micros| now + Micros(after.0.saturating_sub(from.unwrap_or_default().0));
         let is_left = |after: &Micros| from.is_none_or(|from| *after > from);
-        let progress = (0..).zip(&self.progress).filter(|(_, (after, _))| is_left(after));
-        let progress = progress.map(|(index, (after, _))| (at(*after), ToolAct::Progress(index)));
+        let progress = (0..).zip(&self.progress).filter(|(_, progress)| is_left(&progress.at));
+        let progress = progress.map(|(index, progress)| (at(progress.at), ToolAct::Progress(index)));
         progress.chain(self.ends_after.map(|after| (at(after), ToolAct::Ends))).collect()
     }
 }
@@ -264,7 +264,7 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
     let progress = said.map(|said| said.progress.clone()).unwrap_or_default();
     let no_later = |at: Micros| if hangs { at } else { at.min(ends_after) };
     ToolPerformance {
-        progress: progress.into_iter().map(|(at, text)| (no_later(at), text)).collect(),
+        progress: progress.into_iter().map(|progress| ScriptedProgress { at: no_later(progress.at), ..progress }).collect(),
         ends_after: (!hangs).then_some(ends_after),
         twice: ending == ToolEnding::ReturnsTwice,
         outcome: Arc::new(outcome(said, &tool_use.name)),
@@ -313,6 +313,7 @@ fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
         context_change: said.and_then(|said| said.context_change.clone()),
         abort: said.and_then(|said| said.aborts.clone()),
         cause: said.and_then(|said| said.cause),
+        structured: said.and_then(|said| said.structured.clone()),
     }
 }
 
@@ -335,7 +336,7 @@ mod tests {
 
     /// A run that takes 100 ms and reports after 50 ms, stopped at `stop_ms`: its inputs with their times.
     fn played(outcome: ScriptedOutcome, stop_ms: Option<u64>) -> Vec<(u64, String)> {
-        let progress = vec![(Micros::from_millis(50), "half".into())];
+        let progress = vec![ScriptedProgress { at: Micros::from_millis(50), text: "half".into(), kind: None }];
         let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, ..outcome };
         let results = [("toolu_1".into(), outcome)].into();
         let setup = RunSetup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
@@ -414,7 +415,7 @@ mod tests {
             if_declined: if_declined.map(Into::into),
             ..ScriptedElicitation::default()
         };
-        let progress = [50, 60, 90].map(|ms| (Micros::from_millis(ms), "on".into())).to_vec();
+        let progress = [50, 60, 90].map(|ms| ScriptedProgress { at: Micros::from_millis(ms), text: "on".into(), kind: None }).to_vec();
         let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, asks: Some(asks), ..fine() };
         let setup = RunSetup::new(Scenario { results: [("toolu_1".into(), outcome)].into(), ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };

@@ -59,6 +59,9 @@ pub enum Input {
         run: ToolRun,
         /// Its content.
         text: Arc<str>,
+        /// Where it says it, if that is known (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ProgressKind>,
     },
     /// A tool run is over.
     ToolEnded {
@@ -222,6 +225,24 @@ pub struct ToolOutcome {
     /// The kind of a failure, where it is known (T-28).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
+    /// What it gave in the tool's own form: for consumers, while the model sees the content (T-32).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Json>,
+}
+
+words! {
+    /// Where a tool reports its progress (T-32).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum ProgressKind {
+        /// On its standard output.
+        Stdout = "stdout",
+        /// On its standard error.
+        Stderr = "stderr",
+        /// In a message of its own.
+        Message = "message",
+    }
 }
 
 /// Why a tool use failed (T-28). The first four are a tool's own to say, the others are the engine's.
@@ -282,7 +303,7 @@ impl FailureCause {
 impl ToolOutcome {
     /// An outcome with this text.
     pub fn text(text: &str) -> Self {
-        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None }
+        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None, structured: None }
     }
 
     /// An error with this text.

@@ -6,15 +6,16 @@ use super::class::class_of;
 use super::input::InputProblem;
 use super::ordering::OrderingStage;
 use super::pipeline::{Pipeline, TurnHookOutcome};
-use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
+use crate::engine::contract::{Effect, Effects, ProgressKind, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
-use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
+use crate::engine::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
 use crate::engine::texts::TextName;
-use crate::engine::time::Time;
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
+use crate::wire::json::Json;
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +31,13 @@ pub(super) struct ToolEntry {
     /// Which batch it runs in; 0 where tools run beside the stream, `None` where they wait for its end (T-20).
     pub(super) batch: Option<u32>,
     /// Progress that is in and not emitted.
-    pub(super) progress: Vec<Arc<str>>,
+    pub(super) progress: Vec<ReportedProgress>,
+    /// How much progress it has reported.
+    progress_count: u32,
+    /// When the tool was called, once it was.
+    called: Option<Time>,
+    /// What consumers get beside the result (T-32).
+    details: ResultDetails,
     /// Whether it was called and ended by itself.
     pub(super) has_run: bool,
     /// The decisions of hooks about it.
@@ -38,6 +45,21 @@ pub(super) struct ToolEntry {
     /// What a person answered in an earlier session (S-3).
     pub(super) answered: Option<Arc<PermissionAnswer>>,
     pub(super) state: EntryState,
+}
+
+/// Progress of a tool on its way to consumers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ReportedProgress {
+    text: Arc<str>,
+    kind: Option<ProgressKind>,
+    details: Option<ProgressDetails>,
+}
+
+/// What consumers get of a result and the model does not see (T-32).
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ResultDetails {
+    structured: Option<Json>,
+    took: Option<Micros>,
 }
 
 /// T-1.
@@ -105,6 +127,9 @@ impl ToolEntry {
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
             batch: env.settings.streaming_execution.then_some(0),
             progress: Vec::new(),
+            progress_count: 0,
+            called: None,
+            details: ResultDetails::default(),
             has_run: false,
             heard: TurnHookOutcome::default(),
             answered: None,
@@ -188,6 +213,7 @@ impl ToolEntry {
         if let Some(cause) = outcome.cause {
             effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
         }
+        self.details.structured.clone_from(&outcome.structured);
         let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
         self.to(by, EntryState::Completed(result));
         self.note(ToolState::Completed, effects);
@@ -200,9 +226,32 @@ impl ToolEntry {
     }
 
     pub(super) fn emit_progress(&mut self, effects: &mut Effects) {
-        for text in core::mem::take(&mut self.progress) {
-            effects.push(Effect::Emit(Emission::Progress { run: self.run, tool_use_id: self.tool_use.id.clone(), text }));
+        for ReportedProgress { text, kind, details } in core::mem::take(&mut self.progress) {
+            let (run, tool_use_id) = (self.run, self.tool_use.id.clone());
+            effects.push(Effect::Emit(Emission::Progress { run, tool_use_id, text, kind, details }));
         }
+    }
+
+    /// Keeps progress until it is emitted.
+    pub(super) fn report_progress(&mut self, env: &Environment, now: Time, text: &Arc<str>, kind: Option<ProgressKind>) {
+        self.progress_count += 1;
+        let details = self.called.filter(|_| env.settings.session.tool_details).map(|called| ProgressDetails {
+            id: format!("{}.t{}.progress{}", self.answers, self.run.index, self.progress_count).into(),
+            after: now.since(called),
+        });
+        self.progress.push(ReportedProgress { text: text.clone(), kind, details });
+    }
+
+    /// Takes note of when the tool is called.
+    pub(super) fn note_call(&mut self, now: Time) {
+        if self.called.is_none() && self.is_called() {
+            self.called = Some(now);
+        }
+    }
+
+    /// The call is over, or is waited for no more.
+    pub(super) fn note_end(&mut self, env: &Environment, now: Time) {
+        self.details.took = self.called.filter(|_| env.settings.session.tool_details).map(|called| now.since(called));
     }
 
     pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
@@ -236,5 +285,6 @@ impl ToolEntry {
 
 /// The message that holds the result of a tool use.
 pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
-    UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block }
+    let ResultDetails { structured, took } = entry.details.clone();
+    UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block, structured, took }
 }

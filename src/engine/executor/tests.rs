@@ -7,6 +7,7 @@ mod pipelines;
 use super::abort::AbortKind;
 use super::*;
 use crate::engine::contract::RequestId;
+use crate::engine::emission::ProgressDetails;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::settings::EmissionOrder;
 use crate::engine::settings::Environment;
@@ -69,6 +70,10 @@ impl ExecutorHarness {
 
     fn tool(&mut self, name: &str) -> ToolRun {
         self.submit(name, ToolInput::Valid(Json::trusted("{}")))
+    }
+
+    fn progress(&mut self, run: ToolRun, text: &str) {
+        self.with(|executor, scope| executor.on_progress(scope, run, &text.into(), Some(ProgressKind::Stdout)));
     }
 
     fn end(&mut self, run: ToolRun) -> ToolEvent {
@@ -174,12 +179,45 @@ fn t_6_progress_comes_before_its_result_and_never_after() {
     let mut bench = ExecutorHarness::new(at_once(EmissionOrder::Arrival));
     let a = bench.tool("R");
     let b = bench.tool("R");
-    let env = bench.env.clone();
-    bench.executor.on_progress(&env.settings, b, &"half".into(), &mut bench.effects);
+    bench.progress(b, "half");
     let _ = bench.end(b);
-    bench.executor.on_progress(&env.settings, b, &"late".into(), &mut bench.effects);
+    bench.progress(b, "late");
     let _ = bench.end(a);
     assert_eq!(bench.seen(), ["start A", "start B", "progress B", "result A", "result B"]);
+}
+
+#[test]
+fn t_32_results_and_progress_carry_what_consumers_get() {
+    let details = |is_wanted: bool| {
+        let mut settings = at_once(EmissionOrder::Eager);
+        settings.session.tool_details = is_wanted;
+        let mut bench = ExecutorHarness::new(settings);
+        bench.now = Time(1_000_000);
+        let run = bench.tool("R");
+        bench.now = Time(1_250_000);
+        bench.progress(run, "a");
+        bench.progress(run, "b");
+        bench.now = Time(3_000_000);
+        let structured = Some(Json::trusted(r#"{"lines":2}"#));
+        let _ = bench.outcome(run, ToolOutcome { structured, ..ToolOutcome::text("done") });
+        bench.tool("Nope");
+        bench.emit();
+        let emitted = bench.effects.drain().filter_map(|(_, effect)| match effect {
+            Effect::Emit(Emission::Progress { kind, details, .. }) => {
+                let details = details.map(|ProgressDetails { id, after }| format!(" {id} after {after}")).unwrap_or_default();
+                Some(format!("{}{details}", kind.unwrap().as_str()))
+            }
+            Effect::Emit(Emission::User(message)) => {
+                Some(format!("{} took {:?}", message.structured.as_ref().map_or("nothing", Json::as_str), message.took))
+            }
+            _ => None,
+        });
+        emitted.collect::<Vec<_>>()
+    };
+    let said = ["stdout m0.t0.progress1 after 0.250s", "stdout m0.t0.progress2 after 0.250s"];
+    let results = [r#"{"lines":2} took Some(Micros(2000000))"#, "nothing took None"];
+    assert_eq!(details(true), [said, results].concat(), "what was not called took no time");
+    assert_eq!(details(false), ["stdout", "stdout", r#"{"lines":2} took None"#, "nothing took None"], "names and times are for who asks");
 }
 
 #[test]
@@ -187,14 +225,12 @@ fn q_9_at_once_progress_comes_out_in_the_step_in_which_it_arrives() {
     let mut bench = ExecutorHarness::new(at_once(EmissionOrder::Eager));
     let a = bench.tool("R");
     bench.seen();
-    let env = bench.env.clone();
-    bench.executor.on_progress(&env.settings, a, &"half".into(), &mut bench.effects);
+    bench.progress(a, "half");
     assert_eq!(bench.seen(), ["progress A"]);
     let mut waiting = ExecutorHarness::new(Settings::default());
     let a = waiting.tool("R");
     waiting.seen();
-    let env = waiting.env.clone();
-    waiting.executor.on_progress(&env.settings, a, &"half".into(), &mut waiting.effects);
+    waiting.progress(a, "half");
     assert_eq!(waiting.seen(), [] as [&str; 0], "the default waits for the next item");
 }
 

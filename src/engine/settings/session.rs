@@ -63,6 +63,9 @@ settings! {
         elicitation_handler: bool = false;
         /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
         status_reports: bool = false;
+        /// Whether results have the time of their call, and progress a name and a time (T-32).
+        #[serde(skip_serializing_if = "core::ops::Not::not")]
+        tool_details: bool = false;
         /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
         snip_replay: bool = true;
         /// Whether consumers get a report of each hook and of each level of compaction (S-11).

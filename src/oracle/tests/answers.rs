@@ -163,7 +163,7 @@ fn o_13_the_cheaper_of_the_model_that_was_asked_and_the_one_that_answered_is_cha
 fn o_13_a_tool_use_that_an_earlier_session_left_open_is_no_turn() {
     let with_result_of_turn = |turn| {
         let run = ToolRun { request: RequestId { turn, ..ASKED }, index: 0 };
-        let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block: result_block(0) };
+        let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block: result_block(0), structured: None, took: None };
         let story =
             EventStory::with(|settings| settings.session.max_turns = Some(1)).effect(Effect::Emit(Emission::User(Arc::new(message))));
         story.request(turn + 1, &[]).broken_but(&["O-1", "O-2", "O-4", "O-8", validity::ORACLE, super::super::leftovers::ORACLE])

@@ -9,7 +9,7 @@ mod session;
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::contract::{Agent, FailureCause};
+use crate::engine::contract::{Agent, FailureCause, ProgressKind};
 use crate::engine::random::Seed;
 use crate::engine::settings::{
     AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour, NeighbourMerging,
@@ -31,7 +31,8 @@ use crate::scenario::parse;
 use crate::scenario::tape::Provenance;
 use crate::scenario::types::{
     AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome,
-    ScriptedPrompt, ScriptedTool, ScriptedTurn, SimulatedApi, StopDeafness, TapeSource, ToolEnding, ToolStopping, ToolUseSlip, TurnBlock,
+    ScriptedProgress, ScriptedPrompt, ScriptedTool, ScriptedTurn, SimulatedApi, StopDeafness, TapeSource, ToolEnding, ToolStopping,
+    ToolUseSlip, TurnBlock,
 };
 use crate::wire::block::Block;
 use crate::wire::block::{Message, Role};
@@ -87,7 +88,11 @@ fn outcome() -> ScriptedOutcome {
         is_error: true,
         cause: Some(FailureCause::TimedOut),
         latency: Some(Latency::Fixed(Micros(1_234_567))),
-        progress: vec![(Micros::from_millis(1), "half".into())],
+        structured: Some(Json::trusted(r#"{"exit":1,"lines":["a"]}"#)),
+        progress: vec![
+            ScriptedProgress { at: Micros::from_millis(1), text: "half".into(), kind: None },
+            ScriptedProgress { at: Micros::from_millis(2), text: "most".into(), kind: Some(ProgressKind::Stderr) },
+        ],
         context_change: Some("cwd".into()),
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,

@@ -5,7 +5,7 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{EmissionOrder, Settings, ToolSafety};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedProgress, ScriptedTurn, TurnBlock};
 use crate::wire::block::Block;
 use crate::wire::json::Json;
 use proptest::prelude::*;
@@ -188,7 +188,10 @@ fn f_6_turns_in_their_short_form() {
     assert_eq!(outcome.latency, Some(Latency::Fixed(Micros::from_millis(12))));
     let TurnBlock::Tool { input, id, outcome: Some(outcome), .. } = bash else { panic!("{bash:?}") };
     assert_eq!((&**input, id.as_deref()), (r#"{"command": "ls""#, Some("toolu_b")), "input need not be JSON");
-    assert_eq!((outcome.is_error, &outcome.progress), (true, &vec![(Micros::from_millis(5), "half".into())]));
+    assert_eq!(
+        (outcome.is_error, &outcome.progress),
+        (true, &vec![ScriptedProgress { at: Micros::from_millis(5), text: "half".into(), kind: None }])
+    );
     assert_eq!(*grep, TurnBlock::Tool { name: "Grep".into(), input: "{}".into(), id: None, outcome: None, safe: None, slip: None });
     let kinds: Vec<_> = prompt.turns[1].content.iter().map(core::mem::discriminant).collect();
     assert_eq!(kinds[0], core::mem::discriminant(&TurnBlock::Text("".into())));

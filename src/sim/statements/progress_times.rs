@@ -29,8 +29,11 @@ fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
 
 fn outcome_problems(run: &PlayedRun<'_>, owner: &[PathStep], outcome: &ScriptedOutcome) -> Vec<StatementProblem> {
     let (Some(Latency::Fixed(end)), false) = (&outcome.latency, outcome.ending == ToolEnding::Hangs) else { return Vec::new() };
-    let progress =
-        outcome.progress.iter().enumerate().map(|(nth, (at, _))| ("progress", *at, vec![PathStep::Key("progress"), PathStep::Nth(nth)]));
+    let progress = outcome
+        .progress
+        .iter()
+        .enumerate()
+        .map(|(nth, progress)| ("progress", progress.at, vec![PathStep::Key("progress"), PathStep::Nth(nth)]));
     let question = outcome.asks.iter().map(|asks| ("question", asks.after, vec![PathStep::Key("asks"), PathStep::Key("after")]));
     let late = progress.chain(question).filter(|(_, at, _)| at > end);
     let problem = |(what, at, steps): (&str, Micros, Vec<PathStep>)| {

@@ -5,7 +5,7 @@ use super::{DetailLevel, LineContext, end_text, one_line};
 mod effects;
 
 use crate::engine::budget::NanoUsd;
-use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, RequestId};
+use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, ProgressKind, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
@@ -80,7 +80,9 @@ fn input_line(_event: &Event, input: &Input) -> Option<TextLine> {
         }
         Input::Body { id, body } => line(Debug, LineClock::Request(*id), "model", "body", short(body)),
         Input::End { id, how } => line(Debug, LineClock::Request(*id), "model", "end", format!("{how:?}").to_lowercase()),
-        Input::ToolProgress { run, text } => line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "reports", short(text)),
+        Input::ToolProgress { run, text, kind } => {
+            line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "reports", progress_text(*kind, text))
+        }
         Input::ToolEnded { run, outcome } => {
             let text = format!("{}{}", if outcome.is_error { "error " } else { "" }, short(outcome.content.as_str()));
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "returns", text)
@@ -205,9 +207,17 @@ fn assistant_line(message: &AssistantMessage, view: &LineContext) -> TextLine {
     }
 }
 
+/// The text of a tool's progress, with its kind.
+fn progress_text(kind: Option<ProgressKind>, text: &str) -> String {
+    format!("{}{}", kind.map(|kind| format!("{}: ", kind.as_str())).unwrap_or_default(), short(text))
+}
+
 fn user_line(message: &UserMessage) -> TextLine {
     let run = message.run;
-    line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
+    let structured = message.structured.as_ref().map(|json| format!(" (structured {})", short(json.as_str()))).unwrap_or_default();
+    let took = message.took.map(|took| format!(" (took {took})")).unwrap_or_default();
+    let text = format!("{}{structured}{took}", result_block_text(&message.block));
+    line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), text)
 }
 
 /// A person's answer to a permission question.

@@ -1,11 +1,11 @@
 //! What a tool run does, wherever that is given: at a tool, at a scripted tool use, in `[[result]]` (M-7).
 
-use crate::engine::contract::FailureCause;
+use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::{PermissionWord, ToolCheck};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{Mark, TextOrJson, Word, WordValue, duration_shape};
+use crate::scenario::language::forms::{JsonObjectText, Mark, TextOrJson, Word, WordValue, duration_shape, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
 use crate::scenario::language::tables::{Flat, Inline, Inlines};
 use crate::scenario::language::toml::TomlValue;
@@ -14,8 +14,10 @@ use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 use crate::scenario::replies::{ScriptedElicitation, ScriptedReply};
-use crate::scenario::types::{AgentScript, ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::json::Json;
+
+word_forms!(ProgressKind);
 
 impl WordValue for FailureCause {
     /// Those that are a tool's own; the engine finds the others.
@@ -37,8 +39,10 @@ keys! {
         is_error: bool = false;
         /// What kind of error it is (T-28). It needs `is_error = true`.
         cause: Option<FailureCause> as Option<Word<FailureCause>> = None;
-        /// Progress on the way: when after the start, and its text.
-        progress: Vec<ProgressKeys> as Inlines<ProgressKeys> = Vec::new(), example("[{ at = \"1s\", text = \"half\" }]");
+        /// The result in the tool's own form, as a JSON object: for consumers, not for the model (T-32).
+        structured: Option<Json> as Option<JsonObjectText> = None, example("'{\"exit\":1}'");
+        /// Progress on the way.
+        progress: Vec<ScriptedProgress> as Inlines<ScriptedProgress> = Vec::new(), example("[{ at = \"1s\", text = \"half\" }]");
         /// A change of the tools' context that comes with the result (T-11).
         context_change: Option<Arc<str>> = None;
         /// The run aborts itself, and the query with it, for this reason (T-14).
@@ -67,13 +71,27 @@ impl ConvertedTable for Option<ScriptedOutcome> {
         if !reader.has_any(&given) {
             return Some(None);
         }
-        let OutcomeKeys { result, is_error, cause, progress, context_change, aborts, ending, ignores_stop, stop_takes, check, asks } = keys;
+        let OutcomeKeys {
+            result,
+            is_error,
+            cause,
+            structured,
+            progress,
+            context_change,
+            aborts,
+            ending,
+            ignores_stop,
+            stop_takes,
+            check,
+            asks,
+        } = keys;
         Some(Some(ScriptedOutcome {
             content: result,
             is_error,
             cause,
             latency: None,
-            progress: progress.into_iter().filter_map(|ProgressKeys { at, text }| Some((at?, text?))).collect(),
+            structured,
+            progress,
             context_change,
             aborts,
             ending,
@@ -92,6 +110,7 @@ impl ConvertedTable for Option<ScriptedOutcome> {
             content,
             is_error,
             cause,
+            structured,
             progress,
             context_change,
             aborts,
@@ -109,7 +128,8 @@ impl ConvertedTable for Option<ScriptedOutcome> {
             result: content,
             is_error,
             cause,
-            progress: progress.into_iter().map(|(at, text)| ProgressKeys { at: Some(at), text: Some(text) }).collect(),
+            structured,
+            progress,
             context_change,
             aborts,
             ending,
@@ -131,7 +151,7 @@ fn check_cause(keys: &OutcomeKeys, reader: &mut TableReader<'_, '_>) {
 /// A run ends once, and a run that hangs or panics has no result.
 fn check_ending(reader: &mut TableReader<'_, '_>) {
     reader.one_of(&["hangs", "panics", "returns_twice", "no_result"]);
-    for key in ["result", "result_json", "aborts"] {
+    for key in ["result", "result_json", "structured", "aborts"] {
         for ending in ["hangs", "panics", "no_result"] {
             reader.one_of(&[ending, key]);
         }
@@ -143,8 +163,23 @@ keys! {
     pub(crate) struct ProgressKeys {
         /// When after the start.
         at: Option<Micros> = None, required;
-        /// Its text.
+        /// What the tool reports.
         text: Option<Arc<str>> = None, required;
+        /// Where the tool reports it. By default that is not known.
+        kind: Option<ProgressKind> = None;
+    }
+}
+
+impl ConvertedTable for ScriptedProgress {
+    type Keys = ProgressKeys;
+
+    fn from_keys(ProgressKeys { at, text, kind }: ProgressKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
+        Some(Self { at: at?, text: text?, kind })
+    }
+
+    fn to_keys(&self) -> ProgressKeys {
+        let Self { at, text, kind } = self.clone();
+        ProgressKeys { at: Some(at), text: Some(text), kind }
     }
 }
 

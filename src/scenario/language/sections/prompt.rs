@@ -397,7 +397,7 @@ impl ConvertedTable for ToolUse {
 
 /// The answers to agents make the result of the tool use; an agent makes no agents.
 fn check_agents(keys: &ToolUseKeys, reader: &mut TableReader<'_, '_>) {
-    for key in ["result", "result_json", "hangs", "panics", "latency"] {
+    for key in ["result", "result_json", "structured", "hangs", "panics", "latency"] {
         reader.one_of(&["agent", key]);
     }
     let turns = || keys.agent.iter().flat_map(|agent| &agent.turn).chain(&keys.synthesis);

@@ -39,6 +39,7 @@ pub(super) fn odd_session() -> SessionSettings {
         orphan_reply: Some("Nothing to say.".into()),
         elicitation_handler: true,
         status_reports: true,
+        tool_details: true,
         snip_replay: false,
         verbose: true,
         tool_use_summaries: Some("claude-haiku-4-5".into()),

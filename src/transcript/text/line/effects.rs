@@ -1,7 +1,8 @@
 //! Lines of what comes out of an agent: emissions and notes.
 
 use super::{
-    LineClock, TextLine, assistant_line, attempt_line, block_text, content_text, line, plural, result_text, short, usage_text, user_line,
+    LineClock, TextLine, assistant_line, attempt_line, block_text, content_text, line, plural, progress_text, result_text, short,
+    usage_text, user_line,
 };
 use crate::engine::contract::{Micros, RequestId};
 use crate::engine::emission::{Emission, Note, SessionSurroundings, ToolState};
@@ -28,8 +29,10 @@ pub(super) fn emission_line(emission: &Emission, view: &LineContext) -> TextLine
             line(Normal, LineClock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
         }
         Emission::User(message) => user_line(message),
-        Emission::Progress { run, text, .. } => {
-            line(Normal, LineClock::Request(run.request), "engine", &format!("progress {run}"), short(text))
+        Emission::Progress { run, text, kind, details, .. } => {
+            let after = details.as_ref().map(|details| format!(" (after {})", details.after)).unwrap_or_default();
+            let text = format!("{}{after}", progress_text(*kind, text));
+            line(Normal, LineClock::Request(run.request), "engine", &format!("progress {run}"), text)
         }
         Emission::InProgress { tool_use_ids } => line(Debug, LineClock::Latest, "engine", "in progress", or_none(tool_use_ids)),
         Emission::Interruptible(may) => {
