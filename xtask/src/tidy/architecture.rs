@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn an_invariant_must_name_a_check_that_exists() {
         let map = "### `wire`\n### `engine`\n";
-        assert!(messages(&format!("{map}Architecture invariant: a.\n\n[tidy: rooms]"))[0].contains("does not say what holds it"));
+        assert!(messages(&format!("{map}Architecture invariant: a.\n\n[tidy: rooms]"))[0].contains("names no check"));
         assert!(messages(&format!("{map}Architecture invariant: a [tidy: luck]."))[0].contains("no check `tidy: luck`"));
         assert!(messages(&format!("{map}Architecture invariant: a [ci: hope]."))[0].contains("no check `ci: hope`"));
         assert!(messages(map)[0].contains("no invariant"));

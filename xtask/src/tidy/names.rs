@@ -214,9 +214,9 @@ mod tests {
     #[test]
     fn types_and_modules_are_called_by_nouns() {
         assert!(messages(&[("src/sim/a.rs", "struct Told;\n")])[0].contains("`Told` is not a noun"));
-        assert!(messages(&[("src/sim/a.rs", "type EverythingAsked = u8;\n")])[0].contains("no noun"));
+        assert!(messages(&[("src/sim/a.rs", "type EverythingAsked = u8;\n")])[0].contains("not a noun"));
         assert!(messages(&[("src/sim/again.rs", "")])[0].contains("`again` is not a noun"));
-        assert!(messages(&[("src/sim/not_planned.rs", "")])[0].contains("no noun"));
+        assert!(messages(&[("src/sim/not_planned.rs", "")])[0].contains("not a noun"));
         assert_eq!(messages(&[("src/sim/seed.rs", "pub struct KeyedDraws;\npub enum Speed {}\n")]), [""; 0]);
     }
 

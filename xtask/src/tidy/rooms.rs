@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn is_refused(path: &str, text: &str, target: &str) -> bool {
-        problems(path, text).iter().any(|(_, message)| message.contains(&format!("may not import `{target}`")))
+        problems(path, text).iter().any(|(_, message)| message.contains(&format!("must not import `{target}`")))
     }
 
     #[test]

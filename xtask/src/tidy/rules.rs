@@ -195,7 +195,7 @@ mod tests {
     fn a_room_names_its_page() {
         let room = |text: &str| check(&checkout("", &[("src/wire.rs", text)]));
         assert_eq!(room("//! A room.\n//!\n//! Its rules: `docs/rules/wire.md` (N).\n"), []);
-        assert!(room("//! A room.\nuse a;\n//! `docs/rules/wire.md`\n")[0].message.contains("does not say where its rules are"));
+        assert!(room("//! A room.\nuse a;\n//! `docs/rules/wire.md`\n")[0].message.contains("does not name its rules"));
         assert!(room("//! `docs/rules/wires.md`\n")[0].message.contains("no page docs/rules/wires.md"));
     }
 
