@@ -103,25 +103,25 @@ settings! {
     pub struct Settings, keys engine_keys {
         /// The model that requests name.
         model: Arc<str> as ModelName = "claude-sonnet-4-5".into();
-        /// `max_tokens` of each request (Q-15: the default cap is 8,000).
+        /// `max_tokens` of each request. Q-15 raises the default once it was reached.
         max_tokens: u64 = Self::DEFAULT_MAX_TOKENS, unit("tokens");
-        /// Whether answers are asked for as streams.
+        /// Whether requests ask for streams.
         stream: bool = true;
-        /// The system prompt: a JSON string or a JSON array of blocks; `None` for the engine's own (S-2).
+        /// The system prompt (S-2). By default the engine's own.
         system_prompt: Option<Json> as TextOrJson = None, or_key("system_prompt_json");
         /// Whether the memory-mechanics part follows the system prompt (S-2).
         memory: bool = false;
         /// Text that follows the system prompt (S-2).
         append_system_prompt: Option<Arc<str>> = None;
-        /// Project instructions, date …: precedes each request's messages as a hidden user message (S-2a).
+        /// Project instructions, date and the like: a hidden user message before the messages of each request (S-2a).
         user_context: Option<Arc<str>> = None;
-        /// Appended to the system prompt of each request (S-2a).
+        /// Text at the end of the system prompt of each request (S-2a).
         system_context: Option<Arc<str>> = None;
         /// Whether cache breakpoints are set at system, tools and last message (N-7).
         cache_breakpoints: bool = true;
         /// Further members of each request's body, as one JSON object (`thinking`, `tool_choice`, `temperature`, …).
         request_extra: Json as JsonObjectText = Json::trusted("{}"), example("'{\"temperature\":0.5}'");
-        /// What becomes of messages of one role in a row (N-7).
+        /// How requests carry several messages of one role in a row (N-7).
         neighbours: NeighbourMerging = NeighbourMerging::Joined;
         /// Whether raw stream events are passed on to the consumer (S-7).
         partial_messages: bool = false;
@@ -131,7 +131,7 @@ settings! {
         result_order: ResultOrder = ResultOrder::ToolUse;
         /// When a result that is in is emitted.
         result_delivery: ResultDelivery = ResultDelivery::NextItem;
-        /// How many safe tools may run at once; `None` for any number (T-4).
+        /// How many safe tools may run at once (T-4). By default any number.
         max_concurrent_tools: Option<u32> = None, unit("tools");
         /// Whether tools start while the model still streams; otherwise they run after the stream, in batches (Q-6, T-20).
         streaming_execution: bool = true;
@@ -141,7 +141,7 @@ settings! {
         sibling_abort: SiblingAbort = SiblingAbort::Failed;
         /// The same without streaming execution: the siblings are then those of its batch (T-20).
         batch_sibling_abort: SiblingAbort = SiblingAbort::Off;
-        /// How long a tool that was told to stop may take (T-15a).
+        /// How long a tool may take to stop (T-15a).
         tool_grace: Micros = Micros::from_secs(5);
         /// When a queued tool use that is aborted gets its result (T-15a).
         abort_results: AbortResultOrder = AbortResultOrder::AtOnce;
@@ -155,7 +155,7 @@ settings! {
         retry: RetrySettings as Section<RetrySettings> = RetrySettings::default();
         /// When and how the context is shortened (C-1 to C-9).
         compaction: CompactionSettings as Section<CompactionSettings> = CompactionSettings::default();
-        /// Rules on which tools may run; `None` when nothing asks, and every tool runs (T-24).
+        /// Rules on which tools may run (T-24). By default every tool runs.
         permissions: Option<PermissionSettings> as NoKey<Option<PermissionSettings>> = None;
         /// Budgets, structured output, commands and the rest of what a session is given (S-1 to S-11).
         session: SessionSettings as Flat<SessionSettings> = SessionSettings::default();
@@ -166,7 +166,7 @@ settings! {
         /// The texts that the engine sends to the model (T-31).
         #[serde(skip_serializing_if = "ModelTexts::is_default")]
         texts: ModelTexts as NoKey<ModelTexts> = ModelTexts::default();
-        /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
+        /// Whether this agent does background work, such as titles. Such requests are not retried when the API is overloaded.
         background: bool = false;
     }
 }

@@ -13,19 +13,19 @@ use crate::scenario::language::sections::network::{PacketLatency, check_network}
 use crate::scenario::language::tables::{Section, Sections};
 
 keys! {
-    /// A simulated network.
+    /// `[network]`: a simulated network between engine and model server (M-11).
     pub struct NetworkScript check check_network {
         /// How long a packet takes: this, or anything between the two.
         latency: (Micros, Micros) as PacketLatency = (Micros::ZERO, Micros::ZERO);
         /// How often a packet is lost, from 0 to 1. Nothing is sent again, so that the connection is dead from then on.
         loss: f64 as Probability = 0.0;
-        /// How far time goes in one step: what is shorter takes no time.
+        /// The length of one step of time. Shorter times are 0.
         tick: Micros = Micros::from_millis(10);
-        /// What happens to it.
+        /// What happens to the network.
         events: Vec<NetworkEvent> as Sections<NetworkEvent> = Vec::new(), key("event"), example("[{ at = \"1s\", kind = \"reset\" }]");
-        /// Why it is not run on a network; `None` for a scenario that is.
+        /// Why the scenario is not run on a network.
         skip: Option<String> = None, not_blank("`skip` says why this is not run on a network: give the reason");
-        /// What must hold at the end in place of what holds without the network; `None` for the same.
+        /// What must hold at the end on the network. By default the same as without one.
         expect: Option<Expectations> as Option<Section<Expectations>> = None;
     }
 }

@@ -55,11 +55,11 @@ keys! {
     /// When an answer arrives.
     #[derive(Eq)]
     pub struct AnswerTimes {
-        /// Its head, after the request; `None` for as drawn.
+        /// When its head arrives after the request. By default as drawn.
         head: Option<Micros> = None;
-        /// Each piece of its body after what came before it. Pieces that are not named come as drawn.
+        /// When each piece of its body arrives after the one before. Further pieces come as drawn.
         gaps: Vec<Micros> = Vec::new();
-        /// Its end after its last piece; `None` for as drawn.
+        /// When it ends after its last piece. By default as drawn.
         end: Option<Micros> = None;
     }
 }

@@ -67,15 +67,15 @@ impl<T: Default> Default for ScriptedReply<T> {
 }
 
 keys! {
-    /// Where large results are stored (T-27).
+    /// `[files]`: where large results are stored (T-27).
     pub struct ResultStore {
-        /// The folder; `None` when there is no place.
+        /// The folder of stored results. Without one, large results are cut.
         folder: Option<Arc<str>> = None, key("store"), example("\"/tmp/results\"");
-        /// How long storing takes.
+        /// How long it takes to store a result.
         latency: Latency = AT_ONCE;
-        /// Whether no answer ever comes.
+        /// No answer ever comes.
         never_answers: bool as Mark = false;
-        /// Whether nothing need be stored (F-10).
+        /// This need not come to pass (F-10).
         may: bool = false;
     }
 }
@@ -83,17 +83,17 @@ keys! {
 keys! {
     /// What is found when an engine looks up what there is (S-4).
     pub struct ScriptedLookups {
-        /// Skills.
+        /// The names of the skills.
         skills: Vec<Arc<str>> = Vec::new();
-        /// Plugins.
+        /// The names of the plugins.
         plugins: Vec<Arc<str>> = Vec::new();
         /// How long it takes to find the skills.
         skills_latency: Latency = AT_ONCE;
-        /// And the plugins.
+        /// How long it takes to find the plugins.
         plugins_latency: Latency = AT_ONCE;
-        /// Whether no answer ever comes.
+        /// No answer ever comes.
         never_answers: bool as Mark = false;
-        /// Whether the lookup may stay out (F-10).
+        /// This need not come to pass (F-10).
         may: bool = false;
     }
 }

@@ -212,24 +212,24 @@ pub enum StopDeafness {
 }
 
 keys! {
-    /// How new credentials are got (M-7).
+    /// New credentials (M-7).
     pub struct ScriptedAuth {
-        /// Whether there are any.
+        /// Whether the refresh of credentials works.
         refresh: RefreshOutcome = RefreshOutcome::Works;
-        /// How long it takes to know.
+        /// How long the refresh takes.
         latency: Latency = Latency::Fixed(Micros::from_millis(100));
-        /// Whether they may stay unused (F-10).
+        /// This need not come to pass (F-10).
         may: bool = false;
     }
 }
 
 words! {
-    /// Whether new credentials are to be had.
+    /// Whether new credentials come.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RefreshOutcome default Works {
-        /// They are.
+        /// There are new credentials.
         Works = "works",
-        /// They are not.
+        /// No new credentials come.
         Fails = "fails",
     }
 }
@@ -238,13 +238,13 @@ keys! {
     /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
     #[derive(Copy, Eq)]
     pub struct SimulatedApi check sections::run::check_api {
-        /// The context window in tokens: a longer prompt is refused. `None` for none.
+        /// The context window. The API refuses a longer prompt. By default there is no limit.
         context_window: Option<u64> = None, unit("tokens");
-        /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
+        /// Whether scripted answers without `input_tokens` carry an estimate. With a window they always do.
         count_tokens: bool = false;
-        /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
+        /// Whether `max_tokens` must fit into the window beside the prompt. By default as the model has it (before 4.5: yes).
         counts_max_tokens: Option<bool> = None;
-        /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
+        /// What happens to thinking that is not in its place. By default as the model has it.
         signatures: Option<SignaturePolicy> = None;
     }
 }
@@ -374,11 +374,11 @@ keys! {
     /// Where a run is stopped (M-9).
     #[derive(Copy, Eq)]
     pub struct RunLimits {
-        /// Virtual time.
+        /// The longest virtual time of a run.
         time: Micros = Micros::from_secs(24 * 3_600);
-        /// Events.
+        /// The greatest number of events of a run.
         events: u64 = 1_000_000, unit("events");
-        /// Requests.
+        /// The greatest number of requests of a run.
         requests: u64 = 1_000, unit("requests");
     }
 }
@@ -387,9 +387,9 @@ keys! {
     /// How requests are held against the recorded ones (M-3).
     #[derive(Eq)]
     pub struct RequestMatching {
-        /// Whether a difference, or an answer that is never used, is a failure.
+        /// Whether a difference, or an answer without a request, is a failure.
         strict: bool = false;
-        /// What may differ.
+        /// The differences between requests that do not count.
         volatile: VolatileMember as VolatileNames = VolatileMember::default();
     }
 }
@@ -402,14 +402,14 @@ keys! {
         terminal: Option<String> as Option<WordOf<TerminalWords>> = None;
         /// The terminals of all prompts that had one, in the order in which they ended.
         terminals: Option<Vec<String>> as Option<Vec<WordOf<TerminalWords>>> = None;
-        /// All transitions in order.
+        /// All transitions, in order.
         transitions: Option<Vec<String>> as Option<Vec<WordOf<TransitionWords>>> = None;
         /// How many requests, attempts counted.
         requests: Option<u64> = None, unit("requests");
         /// The wait before each further attempt at a request, from the end of the attempt before: at least and at
         /// most, in the order of the run.
         delays: Option<Vec<(Micros, Micros)>> as Option<Vec<FigureRange>> = None;
-        /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
+        /// How many requests the API refuses because they are not valid (M-2). By default none may be.
         refusals: Option<u64> = None, unit("requests");
         /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
         breaks: Vec<String> as Vec<WordOf<BreakableRules>> = Vec::new();
@@ -431,7 +431,7 @@ keys! {
         ends_after: Option<Micros> = None;
         /// The run ends at or before this.
         ends_before: Option<Micros> = None;
-        /// Whether a text that must not occur may be one that nothing could bring.
+        /// Whether a text of `text_absent` or `not_sent` may be one that no run could bring.
         may: bool = false;
     }
 }

@@ -49,7 +49,7 @@ fn command(input: &str) -> Option<String> {
 }
 
 /// Commands that write nothing, whatever their arguments are.
-const READERS: [&str; 12] = ["ls", "cat", "head", "tail", "wc", "grep", "stat", "du", "df", "pwd", "echo", "true"];
+const READERS: [&str; 13] = ["ls", "cat", "head", "tail", "wc", "grep", "stat", "du", "df", "pwd", "echo", "true", "which"];
 
 /// What of `git` writes nothing, but for its options.
 const GIT_READERS: [&str; 4] = ["status", "log", "diff", "show"];
@@ -64,7 +64,7 @@ pub(crate) fn only_reads(command: &str) -> bool {
             GIT_READERS.contains(&reader) && arguments.iter().all(|word| is_harmless(word, &["output", "ext-diff"], 'o'))
         }
         ["file", ref arguments @ ..] => arguments.iter().all(|word| is_harmless(word, &["compile"], 'C')),
-        [first, ..] => READERS.contains(&first) || first == "which",
+        [first, ..] => READERS.contains(&first),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 
 impl Executor {
-    /// Aborts the query scope (T-12, Q-10): waiting tool uses are answered at once, running tools are stopped.
+    /// Aborts the query scope (T-12, Q-10): waiting tool uses are answered, running tools are stopped, as the settings say.
     pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
         if matches!(self.aborts.query, None | Some(AbortKind::Interrupt)) {
             self.aborts.query = Some(kind); // what a message left alone ends with the prompt

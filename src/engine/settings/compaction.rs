@@ -7,12 +7,12 @@ use crate::prelude::*;
 
 settings! {
     ($)
-    /// Settings of the compaction cascade.
+    /// When and how the context is shortened (C-1 to C-5, Q-5).
     #[derive(Eq)]
     pub struct CompactionSettings, keys compaction_keys {
         /// The context window that the other figures follow from. Without one nothing that depends on it happens (C-3, C-4, Q-5).
         context_window: ContextWindow = ContextWindow::Auto, unit("tokens"), example("200000");
-        /// Whether dead messages go (C-1).
+        /// Whether the engine removes dead messages (C-1).
         snip: bool = true;
         /// How old results are cleared (C-2).
         microcompact: MicrocompactMode = MicrocompactMode::Off;
@@ -20,36 +20,36 @@ settings! {
         keep_results: u32 = 5, unit("results");
         /// Whether staged summaries are committed (C-3).
         collapse: bool = true;
-        /// From how many percent of the effective window on they are (C-3).
+        /// Staged summaries are committed from this part of the effective window on (C-3).
         collapse_percent: u32 = 90, unit("percent");
-        /// Whether all is summarised when the context comes near the window (C-4).
+        /// Whether the engine summarises the conversation when the context comes near the window (C-4).
         auto: bool = true;
-        /// Whether all is summarised after the API said too long (C-5).
+        /// Whether the engine summarises the conversation after the API refused it as too long (C-5).
         reactive: bool = true;
-        /// The most that the model can answer, in tokens; `None` when it is not known, and then `output_reserve` stands for it.
+        /// The longest answer of the model. By default `output_reserve` counts.
         output_cap: Option<u64> = None, unit("tokens");
-        /// At most so much of the window is kept free for the answer: what is left is the effective window. A summary may be as long.
+        /// The greatest part of the window that stays free for the answer. The rest is the effective window. A summary may be as long.
         output_reserve: u64 = 20_000, unit("tokens");
-        /// So far below the effective window all is summarised (C-4).
+        /// The engine summarises from this distance to the effective window on (C-4).
         margin: u64 = 13_000, unit("tokens");
-        /// So far below that the user is warned.
+        /// The user gets a warning from this distance to that point on.
         warning_margin: u64 = 20_000, unit("tokens");
-        /// So far below the effective window no request is made any more.
+        /// The engine makes no request from this distance to the effective window on.
         hard_margin: u64 = 3_000, unit("tokens");
-        /// After so many failures in a row it is not tried again in this session (C-4).
+        /// After this many failures in a row the session does not summarise again (C-4).
         max_failures: u32 = 3, above_zero("a circuit breaker opens after at least 1 failure");
-        /// How often the oldest rounds are left out when the summarising call itself is too long (C-4).
+        /// How often the engine drops the oldest rounds when the summarising request itself is too long (C-4).
         summary_drops: u32 = 3;
-        /// So many of the newest messages stay as they are, and what belongs to the same round with them (C-4). What the user said last stays
-        /// whatever this says, as long as it is not answered.
+        /// How many of the newest messages a summary leaves unchanged, with the rest of their rounds (C-4). The last message of the user stays in any
+        /// case until it is answered.
         keep_messages: u32 = 0, unit("messages");
-        /// At most so many of the files that were read last are attached to the summary (C-4).
+        /// How many of the files that were read last are attached to a summary (C-4).
         attached_files: u32 = 5, unit("files");
-        /// And at most so many tokens of them in all.
+        /// How many tokens of these files are attached in all (C-4).
         attached_file_tokens: u64 = 50_000, unit("tokens");
-        /// The plan that is attached to the summary, if there is one.
+        /// A plan that is attached to a summary (C-4).
         plan: Option<Arc<str>> = None;
-        /// What invoked skills say, attached to the summary.
+        /// The texts of invoked skills, attached to a summary (C-4).
         skills: Vec<Arc<str>> as TextListOf<Arc<str>> = Vec::new();
     }
 }

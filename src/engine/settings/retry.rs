@@ -8,58 +8,57 @@ use crate::prelude::*;
 
 settings! {
     ($)
-    /// R-1's figures, and what is done when waiting does not help.
+    /// Retries: their number and delays, and what happens when waiting does not help.
     #[derive(Eq)]
     pub struct RetrySettings, keys retry_keys {
-        /// How many attempts may follow the first.
+        /// How many attempts may follow the first one.
         max_retries: u32 = 10, unit("attempts");
-        /// The first delay; each further one is twice as long.
+        /// The first delay. Each further delay is twice as long.
         base_delay: Micros = Micros::from_millis(500);
-        /// No computed delay is longer, before jitter.
+        /// The longest computed delay, without jitter.
         max_delay: Micros = Micros::from_secs(32);
-        /// Jitter adds up to this many percent.
+        /// Jitter adds up to this much to a delay.
         jitter_percent: u32 = 25, unit("percent");
-        /// A `retry-after` beyond this is not waited for.
+        /// The engine does not wait for a longer `retry-after`.
         max_retry_after: Micros = Micros::from_secs(6 * 3_600);
-        /// After this many answers in a row that the API is overloaded, waiting is no longer enough.
+        /// After this many overload errors in a row another model takes over, or `on_overload` decides.
         overloads_to_fallback: u32 = 3, above_zero("it takes at least 1 answer to be overloaded");
-        /// What is done then when no other model can take over.
+        /// What happens then without a fallback model.
         on_overload: OverloadPolicy = OverloadPolicy::GiveUp;
         /// Whether requests ask for fast answers.
         fast_mode: bool = false;
-        /// A shorter `retry-after` is waited for at fast speed; otherwise the speed is switched.
+        /// The engine waits for a shorter `retry-after` at fast speed. For a longer one it switches the speed.
         fast_wait_max: Micros = Micros::from_secs(20);
-        /// How long requests are not fast after that, at least.
+        /// How long requests are not fast after a switch, at least.
         fast_cooldown_min: Micros = Micros::from_secs(10 * 60);
-        /// The same when the server names no time.
+        /// How long requests are not fast after a switch when the server names no time.
         fast_cooldown: Micros = Micros::from_secs(30 * 60);
         /// Whether no user waits for the answer: 429 and 529 are then retried without limit.
         unattended: bool = false;
-        /// No computed delay of an unattended call is longer, jitter included.
+        /// The longest computed delay of an unattended call, jitter included.
         unattended_max_delay: Micros = Micros::from_secs(5 * 60);
-        /// After so long, the delays of an unattended call begin with the first one again; no reset time is waited for longer.
+        /// After this time the delays of an unattended call start again with the first one. It is also the longest wait for a reset time.
         unattended_reset: Micros = Micros::from_secs(6 * 3_600);
         /// An unattended wait is cut into pieces of this length, with a message after each.
         heartbeat: Micros = Micros::from_secs(30);
-        /// How many tokens stay free of input and output when `max_tokens` is lowered.
+        /// How many tokens of the window stay free when the engine lowers `max_tokens`.
         overflow_margin: u64 = 1_000, unit("tokens");
-        /// `max_tokens` is not lowered below this.
+        /// The engine does not lower `max_tokens` below this.
         overflow_floor: u64 = 3_000, unit("tokens");
-        /// Whether a stream that broke after it brought a block is asked for again unstreamed, and one that broke before, when no retry is left
-        ///
+        /// Whether the engine repeats a request without streaming when its stream broke after a first block, or when no retry is left.
         nonstreaming_fallback: bool = true;
-        /// Whether a stream that broke before it brought a block is asked for again unstreamed at once, too.
+        /// Whether it does so at once for a stream that broke before a first block as well.
         nonstreaming_without_block: bool = false;
-        /// The most that `max_tokens` may be in that case: the API lets no answer take longer than ten minutes that comes whole.
+        /// The greatest `max_tokens` of a request without streaming: the API limits such answers to ten minutes.
         nonstreaming_max_tokens: u64 = 21_333, unit("tokens");
-        /// How long an answer that comes whole may take; zero for as long as it likes.
+        /// How long an answer without streaming may take. `0s` is no limit.
         nonstreaming_timeout: Micros = Micros::from_secs(300);
-        /// A stream whose answer has not begun after this long counts as broken; zero for never. The user is warned at half of it. The default
-        /// is what the official SDKs wait: a long prompt may take minutes, and no request should wait for ever.
+        /// A stream without a head after this time is broken. The user gets a warning at half of it. `0s` is no limit. The default is that of the
+        /// official SDKs.
         head_timeout: Micros = Micros::from_secs(600);
-        /// A stream that brings no event for this long, once its answer has begun, counts as broken; zero for never.
+        /// A stream without an event for this time is broken. `0s` is no limit.
         stream_idle: Micros = Micros::from_secs(90);
-        /// The cloud provider whose credentials the requests carry.
+        /// The cloud provider of the credentials.
         cloud: Option<CloudProvider> as WordOrNone<CloudProvider> = None;
     }
 }
@@ -69,7 +68,7 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum OverloadPolicy default GiveUp {
-        /// The call gives up and says so.
+        /// The call gives up.
         GiveUp = "give_up",
         /// It continues to the general limit of retries.
         GoOn = "go_on",

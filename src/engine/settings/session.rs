@@ -17,62 +17,61 @@ settings! {
         fallback_model: Option<Arc<str>> as Option<ModelName> = None;
         /// How many turns a prompt may have (S-10).
         max_turns: Option<u32> = None, unit("turns"), above_zero("a prompt has at least 1 turn");
-        /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above
-        /// the cap raises nothing.
+        /// The cap on output tokens after an answer reached the first one. By default 64,000, and only where `max_tokens` has its default.
         raised_max_tokens: Option<u64> = None, unit("tokens");
         /// How often the model is asked to continue after the output limit.
         max_output_recoveries: u32 = 3;
-        /// How many tokens of output a turn should have.
+        /// How many output tokens a turn should have.
         token_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
         /// The budget of the session (S-10).
         max_budget: Option<NanoUsd> as Option<Readable<NanoUsd>> = None, key("max_budget_usd");
-        /// How many tokens the API is told that the task has (S-10).
+        /// The token budget of the task that requests give the API (S-10).
         task_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
         /// The day by which prices hold (S-10).
         date: Date as Readable<Date> = Date::default();
-        /// The form of the structured output; enforced if a tool `StructuredOutput` is there (S-9).
+        /// The JSON Schema of the structured output. It is enforced if the tool `StructuredOutput` exists (S-9).
         json_schema: Option<Json> as Option<JsonObjectText> = None, example("'{\"type\":\"object\"}'");
         /// How often the model is asked for its structured output (S-9).
         max_structured_output_retries: u32 = 5, above_zero("it is asked for at least once");
         /// Commands beside the built-in ones (S-3).
         commands: Vec<SlashCommand> as NoKey<Vec<SlashCommand>> = Vec::new();
-        /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
+        /// Whether a prompt that begins with a slash is a command (S-3). Otherwise the model gets it unchanged.
         slash_commands: bool = true;
         /// Whether the user's messages are repeated to consumers (S-7).
         replay_user_messages: bool = false;
         /// Whether the state of the files is kept for each prompt (S-6).
         file_history: bool = false;
-        /// The working directory.
+        /// The working directory, an absolute path.
         cwd: Arc<str> = "/w".into(), example("\"/w/project\""), checked(problem_with_folder);
-        /// The servers that tools come from, by name: for the init message (S-4).
+        /// The names of the tools' servers, for the init message (S-4).
         mcp_servers: Vec<Arc<str>> = Vec::new();
-        /// The kinds of agent that there are, by name: for the init message.
+        /// The names of the kinds of agents, for the init message.
         agents: Vec<Arc<str>> = Vec::new();
         /// Whether skills are looked up before the first request (S-4).
         look_up_skills: bool = false;
-        /// Whether plugins are.
+        /// Whether plugins are looked up before the first request (S-4).
         look_up_plugins: bool = false;
-        /// Whether and how the model thinks; `None` to leave it to the API.
+        /// Whether and how the model thinks. By default the API decides.
         thinking: Option<ThinkingSetting> as Flat<Option<ThinkingSetting>> = None;
-        /// What a person answered about a tool use of an earlier session that was not run (S-3).
+        /// An answer about a tool use of an earlier session, which did not run yet (S-3).
         orphaned_permission: Option<OrphanedPermission> as Option<Section<OrphanedPermission>> = None;
-        /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`,
-        /// and the prompt is in one turn with them: words that the model never wrote need a setting.
+        /// A made-up answer of the model between the results of `[[history]]` that the engine adds and the prompt (S-3). By default it is left out,
+        /// and results and prompt are one message.
         orphan_reply: Option<Arc<str>> = None, not_blank("a blank answer cannot be sent; leave it out");
         /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
         elicitation_handler: bool = false;
-        /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
+        /// Whether the session reports that it sends a request, summarises or is idle (S-11).
         status_reports: bool = false;
         /// Whether results have the time of their call, and progress a name and a time (T-32).
         #[serde(skip_serializing_if = "core::ops::Not::not")]
         tool_details: bool = false;
-        /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
+        /// Whether the session's own store loses dead messages as well (S-7, C-1). Otherwise it keeps them, and each request leaves them out.
         snip_replay: bool = true;
         /// Whether consumers get a report of each hook and of each level of compaction (S-11).
         verbose: bool = false;
-        /// The model that summarises a turn's tools in one line; `None` for no such line (S-7).
+        /// The model that summarises the tools of each turn in one line (S-7). By default there is no such line.
         tool_use_summaries: Option<Arc<str>> = None, example("\"claude-haiku-4-5\""), not_blank("`tool_use_summaries` names the model that is asked; leave it out if none is");
-        /// Whether requests name the container that the API's own tools were given (S-11).
+        /// Whether requests name the container of the API's own tools (S-11).
         keep_container: bool = false;
         /// Changes of requests from some request on, in the order of their places (S-11).
         #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -95,8 +95,19 @@ pub(crate) enum ValueShape {
     Map(Box<ValueShape>),
     /// One of several.
     Either(Vec<ValueShape>),
-    /// Text of a form; the first sentence says which, the second is an example as TOML.
-    Written(&'static str, &'static str, Box<ValueShape>),
+    /// One of these kinds that must have a form.
+    Written(WrittenForm, Box<ValueShape>),
+}
+
+/// What a value looks like where its kind does not tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WrittenForm {
+    /// What it is, with its article.
+    pub(crate) noun: &'static str,
+    /// How it is written; empty where the noun says it.
+    pub(crate) help: &'static str,
+    /// A value, as TOML.
+    pub(crate) example: &'static str,
 }
 
 impl ValueShape {
@@ -126,7 +137,7 @@ impl ValueShape {
             Self::Table(table) | Self::Section(table) => table.example(),
             Self::Map(item) => format!("{{ name = {} }}", item.example(None)),
             Self::Either(shapes) => shapes.first().map(|shape| shape.example(default)).unwrap_or_default(),
-            Self::Written(_, example, _) => (*example).into(),
+            Self::Written(form, _) => form.example.into(),
         }
     }
 }

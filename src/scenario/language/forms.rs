@@ -6,7 +6,7 @@ mod words;
 
 use core::marker::PhantomData;
 
-use super::description::{KeyDescription, ValueShape};
+use super::description::{KeyDescription, ValueShape, WrittenForm};
 use super::keys::{FieldForm, KeyFacts, KeyForm, KeyPosition};
 use super::toml::{TomlTable, TomlValue};
 use crate::engine::random::Seed;
@@ -236,7 +236,8 @@ impl KeyForm for ModelName {
     type Value = Arc<str>;
 
     fn shape() -> ValueShape {
-        ValueShape::Written("the name of a model", "\"claude-haiku-4-5\"", Box::new(ValueShape::Text))
+        let form = WrittenForm { noun: "the name of a model", help: "", example: "\"claude-haiku-4-5\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Arc<str>> {
@@ -277,7 +278,7 @@ impl<T: ReadableText> KeyForm for Readable<T> {
     type Value = T;
 
     fn shape() -> ValueShape {
-        ValueShape::Written(T::HELP, T::EXAMPLE, Box::new(ValueShape::Text))
+        ValueShape::Written(WrittenForm { noun: T::HELP, help: "", example: T::EXAMPLE }, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<T> {

@@ -12,7 +12,16 @@ This page is made from the tables that the reader of scenario files is made of: 
 explains the language with examples; this page is for looking a key up. Editors that know the JSON Schema `scenarios/scenario.schema.json` show the
 same text.
 
-A key that is left out has the default that stands here. A key without a default does nothing until it is set.
+A key that is left out has its default. A key without a default does nothing until it is set.
+
+## How values are written
+
+- A duration is a number with a unit: `us`, `ms`, `s`, `m` or `h`. Several may follow each other: `\"12ms\"`, `\"1.5s\"`, `\"1m30s\"`.
+- A range of durations has two dots: `\"500ms..750ms\"`.
+- A latency is a duration, a range, or a range with an even logarithm: `\"log 50ms..30s\"`. A table gives the median and the 99th percentile:
+  `{ p50 = \"5s\", p99 = \"46s\" }`. `\"recorded\"` takes the figure of the tape, `\"recorded x0.5\"` half of it. An array gives one duration a use.
+- JSON stands in text, because TOML has no null and keeps no order: `'{\"type\":\"object\"}'`.
+- A section `[a.b]` can also stand on one line, as `b = { … }` in its table, and sections `[[a]]` as `a = [{ … }, { … }]`.
 ";
 
 /// The page.
@@ -82,7 +91,11 @@ impl ReferencePage {
             ValueShape::Section(table) => format!("a section, {}", self.link(&section_path(path, key, ["[", "]"]), table)),
             ValueShape::Map(value) => format!("a table of names, each with {}", self.kind(path, key, value)),
             ValueShape::Either(shapes) => shapes.iter().map(|shape| self.kind(path, key, shape)).collect::<Vec<_>>().join(", or "),
-            ValueShape::Written(help, ..) => (*help).into(),
+            ValueShape::Written(form, inner) => {
+                // A table inside has a heading; the noun tells enough here.
+                let _ = self.kind(path, key, inner);
+                form.noun.into()
+            }
         }
     }
 

@@ -65,7 +65,7 @@ impl SchemaTables {
             ValueShape::Table(table) | ValueShape::Section(table) => self.reference(table),
             ValueShape::Map(value) => json!({ "type": "object", "additionalProperties": self.shape(value) }),
             ValueShape::Either(shapes) => json!({ "anyOf": shapes.iter().map(|shape| self.shape(shape)).collect::<Vec<_>>() }),
-            ValueShape::Written(_, _, inner) => self.shape(inner),
+            ValueShape::Written(_, inner) => self.shape(inner),
         }
     }
 
@@ -82,7 +82,7 @@ impl SchemaTables {
 /// How a value is written, where its kind does not tell.
 fn written_help(shape: &ValueShape) -> Option<&'static str> {
     match shape {
-        ValueShape::Written(help, ..) => Some(help),
+        ValueShape::Written(form, _) => Some(if form.help.is_empty() { form.noun } else { form.help }),
         ValueShape::List(inner) | ValueShape::Map(inner) => written_help(inner),
         ValueShape::Either(shapes) => shapes.iter().find_map(written_help),
         _ => None,

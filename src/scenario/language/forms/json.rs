@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::super::description::{KeyDescription, ValueShape};
+use super::super::description::{KeyDescription, ValueShape, WrittenForm};
 use super::super::keys::{FieldForm, KeyFacts, KeyForm, KeyPosition};
 use super::super::toml::{TomlTable, TomlValue};
 use super::{text, wrong};
@@ -24,7 +24,8 @@ impl KeyForm for JsonObjectText {
 
     fn shape() -> ValueShape {
         let forms = vec![ValueShape::Text, ValueShape::Map(Box::new(ValueShape::Anything))];
-        ValueShape::Written("a table, or text with a JSON object", "'{}'", Box::new(ValueShape::Either(forms)))
+        let form = WrittenForm { noun: "a table, or text with a JSON object", help: "", example: "'{}'" };
+        ValueShape::Written(form, Box::new(ValueShape::Either(forms)))
     }
 
     fn read(value: &TreeValue, _: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Json> {
@@ -69,7 +70,8 @@ impl KeyForm for ContentJson {
     type Value = Json;
 
     fn shape() -> ValueShape {
-        ValueShape::Written("text with a JSON string or a JSON array of blocks", BLOCKS_EXAMPLE, Box::new(ValueShape::Text))
+        let form = WrittenForm { noun: "text with a JSON string or a JSON array of blocks", help: "", example: BLOCKS_EXAMPLE };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, _: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Json> {
@@ -92,7 +94,8 @@ impl KeyForm for BlocksText {
     type Value = Vec<Block>;
 
     fn shape() -> ValueShape {
-        ValueShape::Written("text with a JSON array of blocks", BLOCKS_EXAMPLE, Box::new(ValueShape::Text))
+        let form = WrittenForm { noun: "text with a JSON array of blocks", help: "", example: BLOCKS_EXAMPLE };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, _: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Vec<Block>> {

@@ -1,6 +1,6 @@
 //! Durations, ranges of them, and latencies (M-5).
 
-use super::super::description::{TableDescription, ValueShape};
+use super::super::description::{TableDescription, ValueShape, WrittenForm};
 use super::super::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use super::super::tables::Inline;
 use super::super::text;
@@ -16,7 +16,7 @@ use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 
 /// That of a duration.
 pub(crate) fn duration_shape() -> ValueShape {
-    ValueShape::Written(DURATION_HELP, "\"1500ms\"", Box::new(ValueShape::Text))
+    ValueShape::Written(WrittenForm { noun: "a duration", help: DURATION_HELP, example: "\"1500ms\"" }, Box::new(ValueShape::Text))
 }
 
 impl KeyForm for Micros {
@@ -44,7 +44,8 @@ impl KeyForm for Latency {
     fn shape() -> ValueShape {
         let forms =
             vec![ValueShape::Text, ValueShape::List(Box::new(duration_shape())), ValueShape::Table(TableDescription::new::<Percentiles>())];
-        ValueShape::Written(LATENCY_HELP, "\"10ms..50ms\"", Box::new(ValueShape::Either(forms)))
+        let form = WrittenForm { noun: "a latency", help: LATENCY_HELP, example: "\"10ms..50ms\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Either(forms)))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
@@ -111,7 +112,8 @@ impl KeyForm for FigureRange {
     type Value = (Micros, Micros);
 
     fn shape() -> ValueShape {
-        ValueShape::Written(RANGE_HELP, "\"500ms..750ms\"", Box::new(ValueShape::Text))
+        let form = WrittenForm { noun: "a duration or a range of them", help: RANGE_HELP, example: "\"500ms..750ms\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, _: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<(Micros, Micros)> {

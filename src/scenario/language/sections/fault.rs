@@ -7,7 +7,7 @@ use crate::scenario::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
     STREAM_PARTS,
 };
-use crate::scenario::language::description::ValueShape;
+use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::{Mark, Word, WordList, WordOf, WordValue, duration_shape, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
 use crate::scenario::language::sections::prompt::{AnswerStatus, HeaderTable};
@@ -359,9 +359,9 @@ keys! {
     pub(crate) struct InsertedEventKeys {
         /// After this many events.
         after_events: u32 = 0, unit("events");
-        /// Its name.
+        /// The event's name.
         name: Option<Arc<str>> = None, required, example("\"ping\""), checked(more_than_a_line);
-        /// Its data.
+        /// The event's data.
         data: Option<Arc<str>> = None, required, example("'{\"type\":\"ping\"}'"), checked(more_than_a_line);
     }
 }
@@ -390,7 +390,8 @@ impl KeyForm for NumberSpan {
     type Value = Self;
 
     fn shape() -> ValueShape {
-        ValueShape::Written(SPAN_HELP, "\"1..=3\"", Box::new(ValueShape::Either(vec![ValueShape::Integer(1), ValueShape::Text])))
+        let form = WrittenForm { noun: "a number or a range of numbers", help: SPAN_HELP, example: "\"1..=3\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Either(vec![ValueShape::Integer(1), ValueShape::Text])))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {

@@ -9,7 +9,7 @@ use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
 use crate::scenario::drive::{DriveScript, NormaliseRule};
 use crate::scenario::fault::FaultRule;
-use crate::scenario::language::description::ValueShape;
+use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::SeedNumber;
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::sections::drive::DriveKeys;
@@ -74,7 +74,7 @@ keys! {
         /// Tools with what their runs do.
         tool: Vec<ToolEntry> as Sections<ToolEntry> = Vec::new();
         /// Slash commands.
-        command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new();
+        command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new(), example("[{ name = \"review\", asks = \"Review $ARGUMENTS\" }]");
         /// Hooks. Their answers are put together in this order.
         hook: Vec<ScriptedHook> as Sections<ScriptedHook> = Vec::new();
         /// Rules on which tools may run. Without this section every tool runs.
@@ -86,21 +86,21 @@ keys! {
         /// What the engine finds when it looks up what there is.
         session: ScriptedLookups as Section<ScriptedLookups> = ScriptedLookups::default();
         /// Changes of requests by the host.
-        change: Vec<RequestChange> as Sections<RequestChange> = Vec::new();
+        change: Vec<RequestChange> as Sections<RequestChange> = Vec::new(), example("[{ from = { prompt = 1, request = 2 }, unset = [\"tool_choice\"] }]");
         /// Messages of the host.
-        message: Vec<HostMessage> as Sections<HostMessage> = Vec::new();
+        message: Vec<HostMessage> as Sections<HostMessage> = Vec::new(), example("[{ at = { prompt = 1, request = 2 }, text = \"The file has changed.\" }]");
         /// Messages from before the first prompt.
-        history: Vec<Arc<Message>> as Sections<Arc<Message>> = Vec::new();
+        history: Vec<Arc<Message>> as Sections<Arc<Message>> = Vec::new(), example("[{ role = \"user\", text = \"Hello\" }]");
         /// What the user says, in order, and the answers.
-        prompt: Vec<ScriptedPrompt> as Sections<ScriptedPrompt> = Vec::new();
+        prompt: Vec<ScriptedPrompt> as Sections<ScriptedPrompt> = Vec::new(), example("[{ text = \"Hello\", turn = [{ text = \"Hello.\" }] }]");
         /// What goes wrong between engine and model server.
-        fault: Vec<FaultRule> as Sections<FaultRule> = Vec::new();
+        fault: Vec<FaultRule> as Sections<FaultRule> = Vec::new(), example("[{ at = { request = 1 }, status = 529 }]");
         /// What the user does while work goes on.
-        interrupt: Vec<InterruptEntry> as Sections<InterruptEntry> = Vec::new();
+        interrupt: Vec<InterruptEntry> as Sections<InterruptEntry> = Vec::new(), example("[{ kind = \"cancel\", at = \"5s\" }]");
         /// Messages that are marked as dead.
-        dead: Vec<DeadEntry> as Sections<DeadEntry> = Vec::new();
+        dead: Vec<DeadEntry> as Sections<DeadEntry> = Vec::new(), example("[{ names = [\"p1.r2.a1\"], at = \"5s\" }]");
         /// Summaries that were made in the background.
-        collapse: Vec<CollapseEntry> as Sections<CollapseEntry> = Vec::new();
+        collapse: Vec<CollapseEntry> as Sections<CollapseEntry> = Vec::new(), example("[{ from = \"p1\", to = \"p1.r1.a1\", summary = \"Looked.\", at = \"5s\" }]");
         /// What single tool uses do, by id.
         result: Vec<ResultKeys> as Sections<ResultKeys> = Vec::new();
         /// The simulated network. A run without a network ignores it.
@@ -112,7 +112,7 @@ keys! {
         /// What is known of a real client.
         drive: DriveKeys as Section<DriveKeys> = DriveKeys::default();
         /// What varies between equal runs of a real client.
-        normalise: Vec<NormaliseRule> as Sections<NormaliseRule> = Vec::new();
+        normalise: Vec<NormaliseRule> as Sections<NormaliseRule> = Vec::new(), example("[{ name = \"build\", member = \"build_id\" }]");
     }
 }
 
@@ -340,7 +340,8 @@ impl KeyForm for RuleId {
     type Value = String;
 
     fn shape() -> ValueShape {
-        ValueShape::Written("the id of a rule", "\"T-5\"", Box::new(ValueShape::Text))
+        let form = WrittenForm { noun: "the id of a rule", help: "", example: "\"T-5\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<String> {

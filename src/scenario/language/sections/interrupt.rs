@@ -35,7 +35,7 @@ keys! {
         kind: Option<AbortWord> = None, required_such_as(": \"cancel\" or \"interrupt\"");
         /// The message. Only with kind `interrupt`.
         content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
-        /// When.
+        /// When it happens.
         moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
@@ -92,7 +92,7 @@ keys! {
     pub(crate) struct DeadKeys {
         /// The messages, as transcripts name them.
         names: Option<Vec<Arc<str>>> as Option<TextListOf<Arc<str>>> = None, required, example("[\"p1.r2.a1\"]");
-        /// When.
+        /// When it happens.
         moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
@@ -133,7 +133,7 @@ keys! {
         to: Option<Arc<str>> = None, required, example("\"p1.r1.a1\"");
         /// The summary.
         summary: Option<Arc<str>> = None, required;
-        /// When.
+        /// When it happens.
         moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;

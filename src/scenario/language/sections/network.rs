@@ -2,7 +2,7 @@
 
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
+use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::word_forms;
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::text;
@@ -36,7 +36,8 @@ impl KeyForm for PacketLatency {
     type Value = (Micros, Micros);
 
     fn shape() -> ValueShape {
-        ValueShape::Written(RANGE_HELP, "\"5ms..80ms\"", Box::new(ValueShape::Text))
+        let form = WrittenForm { noun: "a duration or a range of them", help: RANGE_HELP, example: "\"5ms..80ms\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<(Micros, Micros)> {
@@ -59,9 +60,9 @@ impl KeyForm for PacketLatency {
 keys! {
     /// `[[network.event]]`: something that happens to the network.
     pub(crate) struct NetworkEventKeys {
-        /// When.
+        /// When it happens.
         at: Option<Latency> as Option<EventTime> = None, required, help(EVENT_HELP);
-        /// What.
+        /// What happens.
         kind: Option<NetworkFault> = None, required, help(EVENT_HELP);
         /// How long. By default to the end. A reset has no length.
         lasts: Option<Latency> as Option<EventTime> = None;
@@ -96,7 +97,8 @@ impl KeyForm for EventTime {
     type Value = Latency;
 
     fn shape() -> ValueShape {
-        ValueShape::Written(RANGE_HELP, "\"1s..3s\"", Box::new(Latency::shape()))
+        let form = WrittenForm { noun: "a duration or a range of them", help: RANGE_HELP, example: "\"1s..3s\"" };
+        ValueShape::Written(form, Box::new(Latency::shape()))
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Latency> {

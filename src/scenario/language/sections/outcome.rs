@@ -275,7 +275,7 @@ keys! {
         check: Option<Arc<str>> = None;
         /// What the tool decides about the permission.
         check_permission: Option<PermissionWord> = None;
-        /// Why.
+        /// Why the tool decides so.
         check_reason: Option<Arc<str>> = None;
         /// Rules that would make a question needless, in place of the usual ones.
         check_suggestions: Option<Vec<Arc<str>>> = None;
@@ -367,7 +367,7 @@ impl ConvertedTable for ScriptedElicitation {
 keys! {
     /// `[[result]]`: what the run of one tool use does, by the API's id of the tool use. It wins over the tool's own.
     pub(crate) struct ResultKeys {
-        /// The id.
+        /// The id of the tool use.
         tool_use: Option<Arc<str>> = None, required, example("\"toolu_1\"");
         /// What the run does.
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;

@@ -2,7 +2,7 @@
 
 use crate::engine::permission::{PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, rule};
 use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
+use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::{JsonObjectText, TextListOf, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::sections::reply::Replies;
@@ -25,7 +25,10 @@ impl KeyForm for RuleText {
 
     fn shape() -> ValueShape {
         let help = "a rule about tool uses: a tool's name, or with a pattern in parentheses";
-        ValueShape::Written(help, "\"Bash(git *)\"", Box::new(ValueShape::Text))
+        ValueShape::Written(
+            WrittenForm { noun: "a rule about tool uses", help: help, example: "\"Bash(git *)\"" },
+            Box::new(ValueShape::Text),
+        )
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Arc<str>> {
@@ -82,7 +85,7 @@ keys! {
         /// The user's rules for what may not run.
         deny: Vec<Arc<str>> as RuleList = Vec::new();
         /// Rules with their source.
-        rule: Vec<PermissionRule> as Sections<PermissionRule> = Vec::new();
+        rule: Vec<PermissionRule> as Sections<PermissionRule> = Vec::new(), example("[{ deny = \"Bash(rm *)\", source = \"project\" }]");
     }
 }
 

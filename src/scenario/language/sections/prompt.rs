@@ -126,7 +126,7 @@ keys! {
         /// Why the model stopped. By default `tool_use` with tools and `end_turn` without.
         stop_reason: Option<Arc<str>> = None, example("\"max_tokens\"");
         /// The HTTP status of the answer. With another status than 200 there is no content.
-        status: u16 as AnswerStatus = 200;
+        status: u16 as AnswerStatus = 200, example("529");
         /// The literal body: of an answer with another status, or a stream as SSE text.
         body: Option<Arc<str>> = None, example("'{\"type\":\"error\"}'");
         /// Further headers of the answer.
@@ -145,7 +145,7 @@ keys! {
         thinking: Option<Arc<str>> = None;
         /// Text, before tools.
         text: Option<Arc<str>> = None;
-        /// Tool uses.
+        /// The tool uses.
         tool: Vec<ToolUse> as Inlines<ToolUse> = Vec::new(), example("[{ name = \"Read\", input = { file_path = \"a.txt\" } }]");
         /// The blocks of the answer in any order.
         content: Vec<TurnBlock> as Sections<TurnBlock> = Vec::new(), example("[{ text = \"First,\" }, { tool = { name = \"Read\" } }]");
@@ -292,7 +292,7 @@ fn header(member: &TreeMember, at: KeyPosition<'_>, report: &mut DiagnosticRepor
 keys! {
     /// An entry of `content`: one block of an answer.
     pub(crate) struct TurnBlockKeys {
-        /// Text.
+        /// A block of text.
         text: Option<Arc<str>> = None;
         /// Thinking. Its signature is made up.
         thinking: Option<Arc<str>> = None;
@@ -326,7 +326,7 @@ impl ConvertedTable for TurnBlock {
 keys! {
     /// A tool use of the model, and what its run does. Without a key about the run, the run does what the tool's runs do.
     pub(crate) struct ToolUseKeys {
-        /// The tool.
+        /// The name of the tool.
         name: Option<Arc<str>> = None, required, example("\"Read\"");
         /// Its input: a table, or the text that the model writes, which need not be JSON.
         input: Arc<str> as ToolInput = "{}".into(), example("{ file_path = \"a.txt\" }");

@@ -119,7 +119,7 @@ impl From<ScriptedTool> for ToolEntry {
 keys! {
     /// `[[tool]]`: a tool, and what its runs do. A key that is left out has the known tool's value.
     pub(crate) struct ToolKeys {
-        /// Its name.
+        /// The tool's name.
         name: Option<Arc<str>> = None, required;
         /// The whole definition as requests carry it, as a JSON object. It replaces `description` and `input_schema`.
         definition: Option<Json> as Option<JsonObjectText> = None, example("'{\"name\":\"Deploy\",\"input_schema\":{\"type\":\"object\"}}'");

@@ -41,7 +41,7 @@ fn add_tables(shape: &ValueShape, tables: &mut Vec<TableDescription>) {
         ValueShape::Table(table) | ValueShape::Section(table) if !tables.iter().any(|known| known.name == table.name) => {
             tables.push(table.clone());
         }
-        ValueShape::List(inner) | ValueShape::Map(inner) | ValueShape::Written(_, _, inner) => add_tables(inner, tables),
+        ValueShape::List(inner) | ValueShape::Map(inner) | ValueShape::Written(_, inner) => add_tables(inner, tables),
         ValueShape::Either(shapes) => shapes.iter().for_each(|shape| add_tables(shape, tables)),
         _ => (),
     }
