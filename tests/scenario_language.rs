@@ -195,7 +195,7 @@ fn f_9_a_matrix_is_held_to_the_same_rules_as_a_file() {
     assert!(
         wrong("[matrix]\nengine.modle = [\"a\", \"b\"]").contains("x.toml:2:8: unknown key `modle` in [engine]; did you mean `model`?")
     );
-    assert!(wrong("[matrix]\nseed = [1, \"x\"]").contains("x.toml:2:12: `x` is no seed"));
+    assert!(wrong("[matrix]\nseed = [1, \"x\"]").contains("x.toml:2:12: `x` is not a seed"));
     assert!(wrong("[matrix]\nseed = 3").contains("x.toml:2:8: expected an array of values, found an integer"));
     assert!(wrong("[matrix]\nseed = []").contains("x.toml:2:8: a key needs at least one value here"));
     assert!(wrong("[matrix]\ntitle = [\"a\"]").contains("x.toml:2:1: `title` cannot be varied"));
@@ -215,5 +215,5 @@ fn f_9_text_that_stands_alone_is_one_scenario() {
         "{}",
         said(MATRIX)
     );
-    assert!(said("extends = \"a.toml\"").contains("x.toml:1:11: no file is looked for here, so `a.toml` cannot be extended"));
+    assert!(said("extends = \"a.toml\"").contains("x.toml:1:11: `a.toml` cannot be extended: this text is read without files"));
 }

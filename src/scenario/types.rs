@@ -159,7 +159,7 @@ pub struct ScriptedOutcome {
 pub struct ScriptedProgress {
     /// When, after the start.
     pub at: Micros,
-    /// What it says.
+    /// Its content.
     pub text: Arc<str>,
     /// Where it says it; `None` where that is not known.
     pub kind: Option<ProgressKind>,
@@ -224,7 +224,7 @@ keys! {
 }
 
 words! {
-    /// Whether new credentials are to be had.
+    /// Whether new credentials come.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RefreshOutcome default Works {
         /// The refresh gives new credentials.
