@@ -415,6 +415,8 @@ keys! {
         breaks: Vec<String> as Vec<WordOf<BreakableRules>> = Vec::new();
         /// The models asked, in order of first use.
         models: Option<Vec<String>> = None;
+        /// The tools that start, by name, in the order in which they start.
+        tools: Option<Vec<String>> = None, example("[\"Read\", \"Bash\"]");
         /// The last result's subtype.
         result: Option<String> as Option<WordOf<ResultSubtypes>> = None;
         /// Text that some emitted message holds.

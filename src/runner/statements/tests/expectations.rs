@@ -5,7 +5,7 @@ use crate::scenario::language::keys::KeyTable;
 use crate::scenario::types::Expectations;
 
 /// A value that does not hold for the scenario, and the words of the failure.
-const BROKEN: [(&str, &str); 16] = [
+const BROKEN: [(&str, &str); 17] = [
     ("terminal = \"max_turns\"", "expected terminal max_turns, got completed"),
     ("terminals = [\"completed\", \"completed\"]", "expected terminals [completed, completed], got [completed]"),
     ("transitions = []", "expected transitions [], got [next_turn]"),
@@ -14,6 +14,7 @@ const BROKEN: [(&str, &str); 16] = [
     ("refusals = 1", "expected refusals 1, got 0"),
     ("breaks = [\"O-3\"]", "expected O-3 to be broken"),
     ("models = [\"claude-haiku-4-5\"]", "expected models [claude-haiku-4-5], got [claude-sonnet-4-5]"),
+    ("tools = [\"Read\", \"Read\"]", "expected tools [Read, Read], got [Read]"),
     ("result = \"error_max_turns\"", "expected result error_max_turns, got success"),
     ("text_present = [\"signed out\"]", "expected some message to hold \"signed out\", none does"),
     ("text_absent = [\"signed in\"]", "expected no message to hold \"signed in\", one does"),
