@@ -98,7 +98,7 @@ impl fmt::Display for Diagnostic {
         let shown: Vec<char> = line_text.chars().skip(skipped).take(SHOWN_BEFORE + SHOWN_AFTER).collect();
         let (cut_before, cut_after) = (skipped > 0, line_text.chars().count() > skipped + shown.len());
         let before = column - 1 - skipped;
-        writeln!(f, "{source}:{line}:{column}: {message}")?;
+        writeln!(f, "{source}:{line}:{column}: {}", plain(message))?;
         write!(f, "{line:>5} | {}", if cut_before { "…" } else { "" })?;
         shown.iter().try_for_each(|character| write!(f, "{}", visible(*character)))?;
         writeln!(f, "{}", if cut_after { "…" } else { "" })?;
@@ -110,10 +110,17 @@ impl fmt::Display for Diagnostic {
         let room = shown.len().saturating_sub(before).max(1);
         write!(f, "{}", "^".repeat((*width).min(room)))?;
         match help {
-            Some(help) => write!(f, "\n      = {help}"),
+            Some(help) => write!(f, "\n      = {}", plain(help)),
             None => Ok(()),
         }
     }
+}
+
+/// A message may quote the file: what would disturb a terminal is shown by its code.
+fn plain(message: &str) -> String {
+    let is_direction = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| if c.is_control() || is_direction(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    message.chars().map(shown).collect()
 }
 
 /// Control characters would disturb a terminal and the marks below the line.

@@ -89,7 +89,7 @@ impl DiagnosticReport {
         let near = nearest(word, known.iter().copied());
         let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        let help = near.is_none().then(|| format!("known here: {list}"));
+        let help = (near.is_none() && !known.is_empty()).then(|| format!("known here: {list}"));
         self.value(place, format!("unknown {what} `{word}`{within}{question}"), help);
     }
 
