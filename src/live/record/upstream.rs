@@ -24,6 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
 use super::body::{ProxiedRequestBody, is_reset};
+use crate::files::open;
 use crate::live::network::{MachineNetwork, Network as _};
 
 /// How long the rest of a request is waited for that has nowhere to go.
@@ -261,9 +262,12 @@ fn tls_config(ca: Option<&Path>) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
+/// All roots that there are take a quarter of a MiB.
+const CA_BYTES_MAX: u64 = 16 << 20;
+
 fn roots_of(path: &Path) -> Result<RootCertStore, String> {
     let wrong = |problem: &str| format!("--ca {}: {problem}", path.display());
-    let bytes = std::fs::read(path).map_err(|error| wrong(&format!("cannot be read ({error})")))?;
+    let bytes = open::read(path, CA_BYTES_MAX).map_err(|error| wrong(&format!("cannot be read ({error})")))?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&bytes) {
         let certificate = certificate.map_err(|error| wrong(&format!("not a PEM file ({error})")))?;
