@@ -53,7 +53,7 @@ keys! {
         thread: Arc<str> = MAIN.into();
         /// How bodies are cut into network chunks (M-6).
         chunking: Chunking = Chunking::default();
-        /// The answer to requests that exist only because of an interrupt (M-3). By default "All right."
+        /// The answer to requests that exist only because of an interrupt (M-3). Without it the text is "All right".
         default_answer: Option<Arc<str>> = None;
         /// The engine.
         engine: EngineKeys as Section<EngineKeys> = EngineKeys::default();
