@@ -36,7 +36,6 @@ use self::explore::{FoundSecret, SecretExplorer};
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
 use self::json::{JsonStart, JsonStrings};
 use self::placeholder::{SecretNumbers, placeholder};
-use self::region::HeldRegion;
 pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
 use crate::prelude::plural;
 
@@ -107,23 +106,20 @@ impl Redactor {
 
     /// A whole body, its length kept.
     pub fn body(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut region = HeldRegion::default();
-        region.feed_source(0, bytes);
+        let (found, _) = self.explore(bytes, &JsonStart::Beginning);
         let mut out = bytes.to_vec();
-        for hit in region.decide_all(self) {
-            hit.apply(0, &mut out);
+        for found in found {
+            let length = found.spans.iter().map(ExactSizeIterator::len).sum();
+            let replacement = self.replacement(&found, length);
+            let places = found.spans.iter().map(|span| span.start as u64..span.end as u64).collect();
+            SecretHit { rule: found.rule, places, replacement }.apply(0, &mut out);
         }
         out
     }
 
     /// Text that is not JSON: the value of a header, a line.
     pub fn text(&mut self, text: &str) -> String {
-        let mut region = HeldRegion::default();
-        region.feed_source(0, text.as_bytes());
-        let mut out = text.as_bytes().to_vec();
-        for hit in region.decide_all(self) {
-            hit.apply(0, &mut out);
-        }
+        let out = self.body(text.as_bytes());
         // A match may cut a character that is no ASCII; what is left of it is replaced by the reader's mark.
         String::from_utf8_lossy(&out).into_owned()
     }
@@ -210,4 +206,19 @@ pub fn counts_text(counts: &BTreeMap<String, u64>) -> Option<String> {
     let secrets: u64 = counts.values().sum();
     let rules: Vec<&str> = counts.keys().map(String::as_str).collect();
     (secrets > 0).then(|| format!("replaced or left out: {} ({})", plural(secrets, "secret"), rules.join(", ")))
+}
+
+/// For people: a table of what was replaced, by which rule, because of which name, and how often; never the secrets.
+pub fn explained_text(explained: &BTreeMap<ReplacedSecret, u64>) -> String {
+    let rows: Vec<[String; 4]> = explained
+        .iter()
+        .map(|(replaced, count)| [replaced.placeholder.clone(), replaced.rule.clone(), replaced.name.clone(), format!("{count}x")])
+        .collect();
+    if rows.is_empty() {
+        return String::from("nothing was replaced or left out");
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let (placeholder, rule, name) = (width(0), width(1), width(2));
+    let line = |row: &[String; 4]| format!("{:placeholder$}  {:rule$}  {:name$}  {}", row[0], row[1], row[2], row[3]).trim_end().to_owned();
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -334,7 +334,9 @@ pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace
     match (name, place) {
         (TellingName::Password, ValuePlace::Whole) => true,
         (TellingName::Password, ValuePlace::Quoted) => value.len() >= 4,
-        (TellingName::Password | TellingName::Strong, ValuePlace::Setting) => is_unbroken && value.len() >= 4,
+        (TellingName::Password | TellingName::Strong, ValuePlace::Setting) => {
+            is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value)
+        }
         (TellingName::Password | TellingName::Strong, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && !is_code(value),
         (TellingName::Strong, ValuePlace::Whole | ValuePlace::Quoted) => is_unbroken && value.len() >= 6,
         (TellingName::Medium, ValuePlace::Bare) => is_unbroken && value.len() >= 8 && is_mixed && !is_plain(value) && !is_code(value),
@@ -379,7 +381,14 @@ fn is_reference(value: &[u8]) -> bool {
         || has(b"process.env")
         || has(b"os.environ")
         || has(b"getenv")
+        || value.to_ascii_lowercase().starts_with(b"your")
         || value.iter().all(|byte| b"*x.X-_".contains(byte))
+}
+
+/// A function that is called: `getpass.getpass()`.
+fn is_call(value: &[u8]) -> bool {
+    let name = value.iter().take_while(|byte| byte.is_ascii_alphabetic() || b"._:".contains(byte)).count();
+    name > 0 && value.get(name) == Some(&b'(')
 }
 
 /// Letters and digits, or capitals and small letters with a sign between.

@@ -213,9 +213,9 @@ fn k_2_fragments_of_other_apis_are_put_together() {
 #[test]
 fn k_2_every_example_of_a_rule_holds_in_every_view() {
     let mut problems = Vec::new();
+    let rules = &RedactionRules::with_options(&RedactionOptions { personal: true, ..RedactionOptions::default() }).unwrap();
     for rule in rules::shipped().unwrap() {
-        let rules = RedactionRules::with_options(&RedactionOptions { personal: true, ..RedactionOptions::default() });
-        let rules = PERSONAL.get_or_init(|| rules.unwrap());
+        rules::check_vectors(&rule, &rules::compile(&rule).unwrap()).unwrap();
         for hit in &rule.hits {
             let text = rules::filled(hit);
             for number in 0..8 {
@@ -230,8 +230,6 @@ fn k_2_every_example_of_a_rule_holds_in_every_view() {
     }
     assert_all_fine(problems);
 }
-
-static PERSONAL: std::sync::OnceLock<Arc<RedactionRules>> = std::sync::OnceLock::new();
 
 /// Bytes of text that no name and no shape tells of.
 fn ordinary() -> Vec<String> {
@@ -292,7 +290,7 @@ fn k_2_the_work_is_linear_in_the_bytes() {
         ("percent", &|size| "%2541".repeat(size / 5)),
     ];
     for (what, text) in cases {
-        for size in [50_000, 100_000, 400_000] {
+        for size in [20_000, 80_000] {
             let began = std::time::Instant::now();
             let text = text(size);
             let mut redactor = redactor();
