@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::CommandExit;
 use super::output::{complain, print_line};
-use super::record::rules;
+use super::record::{RedactionArguments, rules};
 use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
-use crate::files::redact::counts_text;
+use crate::files::redact::{counts_text, explained_text};
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
 
@@ -21,17 +21,19 @@ pub(super) struct ImportArguments {
     /// The recording was made by hand and is not real traffic
     #[arg(long)]
     written_by_hand: bool,
-    /// Further rules for secrets: TOML with [[rule]], name and pattern
-    #[arg(long, value_name = "FILE", conflicts_with = "keep_bodies")]
-    redact: Vec<PathBuf>,
-    /// Keep bodies byte for byte, with the secrets in them
+    #[command(flatten)]
+    redaction: RedactionArguments,
+    /// Say what was replaced, and why
     #[arg(long)]
+    explain: bool,
+    /// Keep bodies byte for byte, with the secrets in them
+    #[arg(long, conflicts_with_all = ["redact", "keep"])]
     keep_bodies: bool,
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
     let provenance = if arguments.written_by_hand { Provenance::Written } else { Provenance::Recorded };
-    let rules = match rules(&arguments.redact) {
+    let rules = match rules(&arguments.redaction) {
         Ok(rules) => rules,
         Err(problem) => {
             complain(&problem);
@@ -53,6 +55,9 @@ pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
         Ok(written) => {
             imported.unreadable().iter().for_each(|what| complain(&format!("warning: {what}")));
             imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));
+            if arguments.explain {
+                complain(&explained_text(&imported.explained));
+            }
             print_line(&summary(&imported, &written));
             CommandExit::Fine
         }

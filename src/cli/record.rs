@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::CommandExit;
 use super::output::complain;
-use crate::files::redact::RedactionRules;
+use crate::files::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 use crate::files::text;
 use crate::live::record::{ClientCommand, RecordOptions, run as record};
 
@@ -33,9 +33,11 @@ pub(super) struct RecordArguments {
     /// Let the end of each answer wait until it is on the disk
     #[arg(long)]
     durable: bool,
-    /// Further rules for secrets: TOML with [[rule]], name and pattern
-    #[arg(long, value_name = "FILE")]
-    redact: Vec<PathBuf>,
+    #[command(flatten)]
+    redaction: RedactionArguments,
+    /// Say what was replaced, and why
+    #[arg(long)]
+    explain: bool,
     /// The environment variable that gives the command the recorder's address
     #[arg(long, value_name = "NAME", default_value = "ANTHROPIC_BASE_URL")]
     base_url_var: String,
@@ -44,12 +46,23 @@ pub(super) struct RecordArguments {
     command: Vec<OsString>,
 }
 
+/// Which secrets are replaced.
+#[derive(Debug, clap::Args)]
+pub(super) struct RedactionArguments {
+    /// Further rules for secrets: TOML with [[rule]], name and pattern; `personal` for mail addresses, home folders and host names
+    #[arg(long, value_name = "FILE")]
+    redact: Vec<PathBuf>,
+    /// Do not replace what this rule finds
+    #[arg(long, value_name = "RULE")]
+    keep: Vec<String>,
+}
+
 pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     if arguments.out.extension().is_none_or(|extension| extension != "jsonl") {
         complain(&format!("--out {}: call it NAME.tape.jsonl; other commands recognise a tape by this ending", arguments.out.display()));
         return ExitCode::from(CommandExit::WrongInput as u8);
     }
-    let rules = match rules(&arguments.redact) {
+    let rules = match rules(&arguments.redaction) {
         Ok(rules) => rules,
         Err(problem) => {
             complain(&problem);
@@ -74,6 +87,9 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
             return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };
+    if arguments.explain {
+        complain(&explained_text(&recorded.summary.explained));
+    }
     complain(&format!("{} in {}", recorded.summary.text(), arguments.out.display()));
     // A tape without an exchange is nothing that anybody wanted.
     let fallen_short = if recorded.summary.is_whole() && recorded.summary.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
@@ -89,13 +105,18 @@ fn print_notice(text: &str) {
 }
 
 /// The shipped rules and those of files.
-pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<RedactionRules>, String> {
+pub(super) fn rules(arguments: &RedactionArguments) -> Result<Arc<RedactionRules>, String> {
+    let (personal, files): (Vec<_>, Vec<_>) = arguments.redact.iter().partition(|path| path.as_os_str() == "personal");
     let mut texts = Vec::new();
-    for path in files {
+    for path in &files {
         texts.push(text::read(path).map_err(|error| format!("--redact {}: {error}", path.display()))?);
     }
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    RedactionRules::with(&texts).map_err(|error| format!("--redact {}: {error}", names.join(", ")))
+    let options = RedactionOptions { files: texts, keep: arguments.keep.clone(), personal: !personal.is_empty() };
+    RedactionRules::with_options(&options).map_err(|error| match error {
+        RulesError::Unknown { .. } => error.to_string(),
+        _ => format!("--redact {}: {error}", names.join(", ")),
+    })
 }
 
 /// As shells have it: 128 and the signal, where one ended the client.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::CommandExit;
 use super::output::{complain, print_line};
-use super::record::rules;
+use super::record::{RedactionArguments, rules};
 use crate::files::open;
 use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
@@ -15,13 +15,12 @@ pub(super) struct ScanArguments {
     /// Tapes; other files are searched as text
     #[arg(required = true, value_name = "TAPE")]
     tapes: Vec<PathBuf>,
-    /// Further rules for secrets: TOML with [[rule]], name and pattern
-    #[arg(long, value_name = "FILE")]
-    redact: Vec<PathBuf>,
+    #[command(flatten)]
+    redaction: RedactionArguments,
 }
 
 pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
-    let rules = match rules(&arguments.redact) {
+    let rules = match rules(&arguments.redaction) {
         Ok(rules) => rules,
         Err(problem) => {
             complain(&problem);
@@ -63,6 +62,9 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     exit
 }
 
+/// How much of a file is looked at to see whether it is text.
+const TEXT_BYTES: usize = 64 << 10;
+
 /// Why a file cannot be searched.
 fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
     match contents {
@@ -70,6 +72,11 @@ fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'P', b'K', 3, 4, ..] => {
             Some("it is compressed and was not searched: unpack it first")
         }
+        [b'B', b'Z', b'h', ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'7', b'z', 0xbc, 0xaf, ..] => {
+            Some("it is compressed and was not searched: unpack it first")
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("it is UTF-16 and was not searched: convert it to UTF-8 first"),
+        _ if contents.iter().take(TEXT_BYTES).any(|byte| *byte == 0) => Some("it is not text and was not searched"),
         _ => None,
     }
 }

@@ -38,7 +38,7 @@ use self::node::SyntaxError;
 pub use self::packing::PackedExchange;
 use self::recording_reader::{FormatProbe, ReadOutcome, ReadStop, RecordingReader};
 use self::source::{ForeignFile, RecordingSource, SourceError};
-use super::redact::RedactionRules;
+use super::redact::{RedactionRules, ReplacedSecret};
 use super::{atomic, open, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
@@ -84,6 +84,8 @@ pub struct ImportedRecording {
     pub exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
     pub redacted: BTreeMap<String, u64>,
+    /// What was replaced, and why.
+    pub explained: BTreeMap<ReplacedSecret, u64>,
     /// What the file holds and the tape does not, a line each: exchanges with other APIs, and those that cannot be read.
     pub left_out: Vec<String>,
 }
@@ -312,9 +314,9 @@ fn looks_like_a_recording(head: &[u8]) -> bool {
 
 /// A recording that has something to replay.
 fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) -> Result<ImportedRecording, ImportError> {
-    let CollectionSummary { header, exchanges, redacted, left_out } = collected;
+    let CollectionSummary { header, exchanges, redacted, explained, left_out } = collected;
     if exchanges.iter().any(|exchange| exchange.outline().asks_for_message()) {
-        return Ok(ImportedRecording { format, header, exchanges, redacted, left_out });
+        return Ok(ImportedRecording { format, header, exchanges, redacted, explained, left_out });
     }
     let mut found: Vec<String> = left_out;
     match exchanges.len() as u64 {

@@ -12,9 +12,14 @@
 //! the input of its tool come in fragments that may cut a secret anywhere.
 
 mod answer;
+mod assignments;
 mod blocks;
+mod explore;
 mod headers;
+mod json;
+mod names;
 mod placeholder;
+mod private_key;
 mod region;
 mod rules;
 pub mod scan;
@@ -27,10 +32,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, HeldChunk};
+use self::explore::{FoundSecret, SecretExplorer};
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
-use self::placeholder::{SecretNumbers, is_placeholder, placeholder};
-use self::region::HeldRegion;
-pub use self::rules::{RedactionRules, RulesError};
+use self::json::{JsonStart, JsonStrings};
+use self::placeholder::{SecretNumbers, placeholder};
+pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
 use crate::prelude::plural;
 
 /// A value that stood in a header is looked for everywhere when it is at least this long: shorter ones are words.
@@ -39,9 +45,6 @@ const LEARNED_BYTES_MIN: usize = 12;
 /// How many values of headers are looked for: clients have one key, or a few that are renewed.
 const LEARNED_MAX: usize = 64;
 
-/// The name of the rule for such values.
-const LEARNED: &str = "sent-as-header";
-
 /// Replaces secrets in what goes into one tape.
 #[derive(Clone, Debug)]
 pub struct Redactor {
@@ -49,16 +52,20 @@ pub struct Redactor {
     numbers: SecretNumbers,
     learned: Vec<Vec<u8>>,
     counts: BTreeMap<String, u64>,
+    explained: BTreeMap<ReplacedSecret, u64>,
+    /// How many bytes of views were looked at.
+    work: u64,
 }
 
-/// A secret in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct SecretMatch {
-    rule: usize,
-    /// What the rule needs to see.
-    whole: Range<usize>,
-    /// What is replaced.
-    secret: Range<usize>,
+/// What was replaced, and why; never what it was.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReplacedSecret {
+    /// The rule.
+    pub rule: String,
+    /// The name that told, where one did.
+    pub name: String,
+    /// What stands in its place.
+    pub placeholder: String,
 }
 
 /// A secret and where it stands in the source.
@@ -72,7 +79,14 @@ struct SecretHit {
 impl Redactor {
     /// With these rules, and no secret seen.
     pub fn new(rules: &Arc<RedactionRules>) -> Self {
-        Self { rules: Arc::clone(rules), numbers: SecretNumbers::default(), learned: Vec::new(), counts: BTreeMap::new() }
+        Self {
+            rules: Arc::clone(rules),
+            numbers: SecretNumbers::default(),
+            learned: Vec::new(),
+            counts: BTreeMap::new(),
+            explained: BTreeMap::new(),
+            work: 0,
+        }
     }
 
     /// How often each rule found something.
@@ -85,33 +99,63 @@ impl Redactor {
         self.numbers.count()
     }
 
+    /// What was replaced and why, and how often.
+    pub fn explained(&self) -> &BTreeMap<ReplacedSecret, u64> {
+        &self.explained
+    }
+
     /// A whole body, its length kept.
     pub fn body(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut region = HeldRegion::from_body(bytes.first().copied());
-        region.feed_source(0, bytes);
+        let (found, _) = self.explore(bytes, &JsonStart::Beginning);
         let mut out = bytes.to_vec();
-        for hit in region.decide_all(self) {
-            hit.apply(0, &mut out);
+        for found in found {
+            let length = found.spans.iter().map(ExactSizeIterator::len).sum();
+            let replacement = self.replacement(&found, length);
+            let places = found.spans.iter().map(|span| span.start as u64..span.end as u64).collect();
+            SecretHit { rule: found.rule, places, replacement }.apply(0, &mut out);
         }
         out
     }
 
     /// Text that is not JSON: the value of a header, a line.
     pub fn text(&mut self, text: &str) -> String {
-        let mut region = HeldRegion::plain();
-        region.feed_source(0, text.as_bytes());
-        let mut out = text.as_bytes().to_vec();
-        for hit in region.decide_all(self) {
-            hit.apply(0, &mut out);
-        }
+        let out = self.body(text.as_bytes());
         // A match may cut a character that is no ASCII; what is left of it is replaced by the reader's mark.
         String::from_utf8_lossy(&out).into_owned()
     }
 
     /// The placeholder of a secret where it takes `length` bytes.
-    fn stand_in(&mut self, rule: &str, secret: &[u8], length: usize) -> Vec<u8> {
+    fn stand_in(&mut self, rule: &str, name: &str, secret: &[u8], length: usize) -> Vec<u8> {
+        let made = placeholder(self.numbers.number(secret), length);
+        self.count(rule, name, &made);
+        made
+    }
+
+    fn count(&mut self, rule: &str, name: &str, placeholder: &[u8]) {
         *self.counts.entry(rule.to_owned()).or_default() += 1;
-        placeholder(self.numbers.number(secret), length)
+        let shown = String::from_utf8_lossy(placeholder).trim_end_matches('x').to_owned();
+        let replaced = ReplacedSecret { rule: rule.to_owned(), name: name.to_owned(), placeholder: shown };
+        *self.explained.entry(replaced).or_default() += 1;
+    }
+
+    /// What is written in the places of a secret, so many bytes.
+    fn replacement(&mut self, found: &FoundSecret, length: usize) -> Vec<u8> {
+        let rule = self.rule_name(found.rule).to_owned();
+        if let Some(packed) = &found.packed {
+            let inner = placeholder(self.numbers.number(&found.secret), packed.secret.len());
+            let written = packed.written(&inner);
+            if written.len() == length {
+                self.count(&rule, &found.name, &inner);
+                return written;
+            }
+        }
+        self.stand_in(&rule, &found.name, &found.secret, length)
+    }
+
+    /// What is written in the place of what follows a match that is too long.
+    fn continued(&mut self, length: usize) -> Vec<u8> {
+        self.work += length as u64;
+        vec![b'x'; length]
     }
 
     /// Remembers a value that is a secret because of where it stood.
@@ -122,62 +166,17 @@ impl Redactor {
     }
 
     fn rule_name(&self, rule: usize) -> &str {
-        self.rules.names.get(rule).map_or(LEARNED, String::as_str)
+        self.rules.names.get(rule).map_or("", String::as_str)
     }
 
-    /// Every secret in `text`, in order, none overlapping another.
-    fn find(&self, text: &[u8]) -> Vec<SecretMatch> {
-        let mut found = Vec::new();
-        for rule in &self.rules.any.matches(text) {
-            for captures in self.rules.patterns[rule].captures_iter(text) {
-                let Some(whole) = captures.get(0) else { continue };
-                let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
-                let (whole, secret) = (whole.range(), secret.range());
-                if self.rules.checks[rule].holds(&text[secret.clone()]) {
-                    found.push(SecretMatch { rule, whole, secret });
-                }
-            }
-        }
-        for secret in &self.learned {
-            for at in memchr::memmem::find_iter(text, secret) {
-                let range = at..at + secret.len();
-                found.push(SecretMatch { rule: self.rules.names.len(), whole: range.clone(), secret: range });
-            }
-        }
-        if found.is_empty() {
-            return found;
-        }
-        found.retain(|found| !found.secret.is_empty() && !is_placeholder(&text[found.secret.clone()]));
-        self.keep_opaque(text, &mut found);
-        merged(found)
+    /// Every secret in `text`, in order, none overlapping another; and its strings, where it is JSON.
+    fn explore(&mut self, text: &[u8], start: &JsonStart) -> (Vec<FoundSecret>, Option<JsonStrings>) {
+        let mut explorer = SecretExplorer { rules: &self.rules, learned: &self.learned, work: 0 };
+        let (mut found, strings) = explorer.explore(text, start);
+        self.work += explorer.work;
+        found.retain(|found| !self.rules.keeps(&self.rules.names[found.rule]));
+        (found, strings)
     }
-
-    /// Leaves signatures and encrypted content alone: replay must give them back as they were.
-    fn keep_opaque(&self, text: &[u8], found: &mut Vec<SecretMatch>) {
-        if found.is_empty() {
-            return;
-        }
-        for captures in self.rules.opaque.captures_iter(text) {
-            let opaque = captures.iter().skip(1).flatten().next().map(|group| group.range());
-            found.retain(|found| opaque.as_ref().is_none_or(|opaque| found.secret.end <= opaque.start || opaque.end <= found.secret.start));
-        }
-    }
-}
-
-/// Matches that overlap become one, named by the first.
-fn merged(mut found: Vec<SecretMatch>) -> Vec<SecretMatch> {
-    found.sort_by_key(|found| (found.secret.start, core::cmp::Reverse(found.secret.end)));
-    let mut merged: Vec<SecretMatch> = Vec::new();
-    for next in found {
-        match merged.last_mut() {
-            Some(last) if next.secret.start < last.secret.end => {
-                last.secret.end = last.secret.end.max(next.secret.end);
-                last.whole = last.whole.start.min(next.whole.start)..last.whole.end.max(next.whole.end);
-            }
-            _ => merged.push(next),
-        }
-    }
-    merged
 }
 
 impl SecretHit {
@@ -207,4 +206,19 @@ pub fn counts_text(counts: &BTreeMap<String, u64>) -> Option<String> {
     let secrets: u64 = counts.values().sum();
     let rules: Vec<&str> = counts.keys().map(String::as_str).collect();
     (secrets > 0).then(|| format!("replaced or left out: {} ({})", plural(secrets, "secret"), rules.join(", ")))
+}
+
+/// For people: a table of what was replaced, by which rule, because of which name, and how often; never the secrets.
+pub fn explained_text(explained: &BTreeMap<ReplacedSecret, u64>) -> String {
+    let rows: Vec<[String; 4]> = explained
+        .iter()
+        .map(|(replaced, count)| [replaced.placeholder.clone(), replaced.rule.clone(), replaced.name.clone(), format!("{count}x")])
+        .collect();
+    if rows.is_empty() {
+        return String::from("nothing was replaced or left out");
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let (placeholder, rule, name) = (width(0), width(1), width(2));
+    let line = |row: &[String; 4]| format!("{:placeholder$}  {:rule$}  {:name$}  {}", row[0], row[1], row[2], row[3]).trim_end().to_owned();
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -75,6 +75,8 @@ pub(super) struct CollectionSummary {
     pub(super) exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
     pub(super) redacted: BTreeMap<String, u64>,
+    /// What was replaced, and why.
+    pub(super) explained: BTreeMap<redact::ReplacedSecret, u64>,
     /// What is not on the tape, a line each.
     pub(super) left_out: Vec<String>,
 }
@@ -249,7 +251,7 @@ impl TapeCollector {
         header.lost = self.lost.into_iter().collect();
         let redacted = self.redactor.counts().clone();
         header.redactions = redacted.keys().cloned().collect();
-        CollectionSummary { header, exchanges, redacted, left_out }
+        CollectionSummary { header, exchanges, redacted, explained: self.redactor.explained().clone(), left_out }
     }
 
     fn note_what_is_lost(&mut self, decoded: &[DecodedExchange]) {

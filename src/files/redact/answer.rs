@@ -115,7 +115,7 @@ impl AnswerRedactor {
         let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
         self.form = match is_events {
             true => AnswerForm::Events(Box::default()),
-            false => AnswerForm::Whole(Box::new(HeldRegion::from_body(beginning.first().copied()))),
+            false => AnswerForm::Whole(Box::default()),
         };
         self.read(0, &beginning, redactor);
     }
@@ -127,7 +127,7 @@ impl AnswerRedactor {
             AnswerForm::Events(blocks) => {
                 blocks.feed(start, bytes, redactor, &mut self.hits);
                 if blocks.line_bytes() > LINE_BYTES_MAX {
-                    let mut region = HeldRegion::json();
+                    let mut region = HeldRegion::default();
                     blocks.give_up(redactor, &mut self.hits, &mut region);
                     self.hits.extend(region.decide_some(redactor));
                     self.form = AnswerForm::Whole(Box::new(region));

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::json::{JsonStart, JsonStrings};
 use super::region::HeldRegion;
 use super::text_map::{ByteRole, MappedText};
 use super::{Redactor, SecretHit};
@@ -28,13 +29,13 @@ pub(super) struct BlockReader {
     after_cr: bool,
     /// The data of the event that has not ended.
     data: MappedText,
-    open: BTreeMap<u64, HeldRegion>,
+    open: BTreeMap<BlockId, HeldRegion>,
 }
 
 /// What an event means for blocks.
 enum BlockEvent {
     /// A fragment of a block: which, in what form, and where it stands in the data.
-    Fragment { index: u64, kind: BlockContentKind, inner: Range<usize> },
+    Fragment { index: u64, inner: Range<usize> },
     /// Nothing of it is looked at.
     Opaque,
     /// A block ends, or begins anew.
@@ -43,11 +44,32 @@ enum BlockEvent {
     Other,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BlockContentKind {
-    Text,
-    Json,
+/// Which block a fragment belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum BlockId {
+    Index(u64),
+    /// Of another API: the key of the fragment, that of the object around it, and how many such came before in the event.
+    Keys(Vec<u8>, Vec<u8>, usize),
 }
+
+/// Keys of the streams of other APIs whose values are fragments of a longer text.
+const FRAGMENT_KEYS: &[&[u8]] = &[
+    b"content",
+    b"text",
+    b"arguments",
+    b"delta",
+    b"reasoning_content",
+    b"reasoning",
+    b"thinking",
+    b"refusal",
+    b"completion",
+    b"response",
+    b"partial_json",
+    b"generated_text",
+    b"output_text",
+    b"transcript",
+    b"input",
+];
 
 impl BlockReader {
     pub(super) fn feed(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor, hits: &mut Vec<SecretHit>) {
@@ -108,7 +130,7 @@ impl BlockReader {
         }
         let Some(data) = line.strip_prefix(b"data:") else {
             if !line.starts_with(b"event:") || line.len() > 64 {
-                let mut region = HeldRegion::plain();
+                let mut region = HeldRegion::default();
                 region.feed_source(self.line_start, line);
                 hits.extend(region.decide_all(redactor));
             }
@@ -116,9 +138,9 @@ impl BlockReader {
         };
         let data = data.strip_prefix(b" ").unwrap_or(data);
         let origin = self.line_start + (line.len() - data.len()) as u64;
-        if let Some((index, kind, inner)) = usual_fragment(data).filter(|_| self.data.text().is_empty()) {
+        if let Some((index, inner)) = usual_fragment(data).filter(|_| self.data.text().is_empty()) {
             let piece = (origin + inner.start as u64, inner.len() as u64, &data[inner]);
-            self.fragment(index, kind, std::iter::once(piece), redactor, hits);
+            self.fragment(BlockId::Index(index), std::iter::once(piece), redactor, hits);
             return;
         }
         if !self.data.text().is_empty() {
@@ -131,16 +153,12 @@ impl BlockReader {
     /// The next part of a block.
     fn fragment<'a>(
         &mut self,
-        index: u64,
-        kind: BlockContentKind,
+        block: BlockId,
         pieces: impl Iterator<Item = (u64, u64, &'a [u8])>,
         redactor: &mut Redactor,
         hits: &mut Vec<SecretHit>,
     ) {
-        let region = self.open.entry(index).or_insert_with(|| match kind {
-            BlockContentKind::Text => HeldRegion::text_block(),
-            BlockContentKind::Json => HeldRegion::json_block(),
-        });
+        let region = self.open.entry(block).or_default();
         region.feed_fragment(pieces);
         hits.extend(region.decide_some(redactor));
     }
@@ -153,10 +171,10 @@ impl BlockReader {
         }
         match read(data.text()) {
             BlockEvent::Opaque => (),
-            BlockEvent::Fragment { index, kind, inner } => {
+            BlockEvent::Fragment { index, inner } => {
                 let extra = data.text().len() - inner.len();
                 let before = data.origins(inner.clone());
-                self.fragment(index, kind, data.pieces(inner), redactor, hits);
+                self.fragment(BlockId::Index(index), data.pieces(inner), redactor, hits);
                 if extra > EXTRA_BYTES {
                     let outside =
                         |hit: &SecretHit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
@@ -164,20 +182,44 @@ impl BlockReader {
                 }
             }
             BlockEvent::Stop(index) => {
-                if let Some(mut region) = self.open.remove(&index) {
+                if let Some(mut region) = self.open.remove(&BlockId::Index(index)) {
                     hits.extend(region.decide_all(redactor));
                 }
                 hits.extend(scan_event(&data, redactor));
             }
-            BlockEvent::Other => hits.extend(scan_event(&data, redactor)),
+            BlockEvent::Other => {
+                let fragments = foreign_fragments(data.text());
+                let places: Vec<Range<u64>> = fragments.iter().flat_map(|(_, inner)| data.origins(inner.clone())).collect();
+                for (block, inner) in fragments {
+                    self.fragment(block, data.pieces(inner), redactor, hits);
+                }
+                // What stands in a fragment is known by the fragments together.
+                let outside = |hit: &SecretHit| places.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
+                hits.extend(scan_event(&data, redactor).into_iter().filter(outside));
+            }
         }
     }
 }
 
+/// The fragments in an event of another API.
+fn foreign_fragments(data: &[u8]) -> Vec<(BlockId, Range<usize>)> {
+    let Some(json) = JsonStrings::read(data, &JsonStart::Beginning) else { return Vec::new() };
+    let mut fragments: Vec<(BlockId, Range<usize>)> = Vec::new();
+    for string in json.strings.iter().filter(|string| !string.value.is_empty()) {
+        let part = |range: &Option<Range<usize>>| range.clone().map(|range| data[range].to_vec()).unwrap_or_default();
+        let (key, around) = (part(&string.key), part(&json.containers[string.container].key));
+        if FRAGMENT_KEYS.contains(&key.as_slice()) {
+            let is_same = |(block, _): &&(BlockId, Range<usize>)| matches!(block, BlockId::Keys(a, b, _) if *a == key && *b == around);
+            let before = fragments.iter().filter(is_same).count();
+            fragments.push((BlockId::Keys(key, around, before), string.value.clone()));
+        }
+    }
+    fragments
+}
+
 /// Looks at the data of one event by itself.
 fn scan_event(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
-    let first = data.text().first().copied();
-    let mut region = HeldRegion::from_body(first);
+    let mut region = HeldRegion::default();
     for (origin, _, bytes) in data.pieces(0..data.text().len()) {
         region.feed_source(origin, bytes);
     }
@@ -186,17 +228,13 @@ fn scan_event(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
 
 /// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt
 /// in any other way is no worse off.
-fn usual_fragment(data: &[u8]) -> Option<(u64, BlockContentKind, Range<usize>)> {
+fn usual_fragment(data: &[u8]) -> Option<(u64, Range<usize>)> {
     let rest = data.strip_prefix(br#"{"type":"content_block_delta","index":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let index = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
     let rest = rest[digits..].strip_prefix(br#","delta":{"type":""#)?;
-    let table: [(&[u8], BlockContentKind); 3] = [
-        (br#"text_delta","text":""#, BlockContentKind::Text),
-        (br#"input_json_delta","partial_json":""#, BlockContentKind::Json),
-        (br#"thinking_delta","thinking":""#, BlockContentKind::Text),
-    ];
-    let (rest, kind) = table.iter().find_map(|(start, kind)| Some((rest.strip_prefix(*start)?, *kind)))?;
+    let table = [&br#"text_delta","text":""#[..], br#"input_json_delta","partial_json":""#, br#"thinking_delta","thinking":""#];
+    let rest = table.iter().find_map(|start| rest.strip_prefix(*start))?;
     let start = data.len() - rest.len();
     let mut end = memchr::memchr2(b'"', b'\\', rest)?;
     while rest[end] == b'\\' {
@@ -205,7 +243,7 @@ fn usual_fragment(data: &[u8]) -> Option<(u64, BlockContentKind, Range<usize>)> 
         end += memchr::memchr2(b'"', b'\\', rest.get(end..)?)?;
     }
     let closed = rest[end..].strip_prefix(b"\"}")?.trim_ascii() == b"}";
-    closed.then_some((index, kind, start..start + end))
+    closed.then_some((index, start..start + end))
 }
 
 /// Understands an event as far as blocks go.
@@ -217,17 +255,17 @@ fn read(data: &[u8]) -> BlockEvent {
         Some("content_block_start" | "content_block_stop") => BlockEvent::Stop(index()),
         Some("content_block_delta") => {
             let Some(delta) = event.object("delta") else { return BlockEvent::Other };
-            let (name, kind) = match delta.string("type").as_deref() {
-                Some("text_delta") => ("text", BlockContentKind::Text),
-                Some("thinking_delta") => ("thinking", BlockContentKind::Text),
-                Some("input_json_delta") => ("partial_json", BlockContentKind::Json),
+            let name = match delta.string("type").as_deref() {
+                Some("text_delta") => "text",
+                Some("thinking_delta") => "thinking",
+                Some("input_json_delta") => "partial_json",
                 Some("signature_delta") => return BlockEvent::Opaque,
                 _ => return BlockEvent::Other,
             };
             let inner = delta.get(name).and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));
             let Some(inner) = inner else { return BlockEvent::Other };
             let start = inner.as_ptr() as usize - text.as_ptr() as usize;
-            BlockEvent::Fragment { index: index(), kind, inner: start..start + inner.len() }
+            BlockEvent::Fragment { index: index(), inner: start..start + inner.len() }
         }
         _ => BlockEvent::Other,
     }
@@ -235,16 +273,12 @@ fn read(data: &[u8]) -> BlockEvent {
 
 /// An event that was cut: its fragment continues to the end.
 fn cut(text: &str) -> BlockEvent {
-    let table = [
-        (r#""partial_json":""#, BlockContentKind::Json),
-        (r#""text":""#, BlockContentKind::Text),
-        (r#""thinking":""#, BlockContentKind::Text),
-    ];
+    let table = [r#""partial_json":""#, r#""text":""#, r#""thinking":""#];
     let is_delta = text.contains("content_block_delta");
-    let Some((at, kind)) = table.iter().find_map(|(name, kind)| Some((text.find(name)? + name.len(), *kind))).filter(|_| is_delta) else {
+    let Some(at) = table.iter().find_map(|name| Some(text.find(name)? + name.len())).filter(|_| is_delta) else {
         return BlockEvent::Other;
     };
     let after = text.split_once(r#""index":"#).map_or("", |(_, after)| after);
     let digits = after.trim_start().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    BlockEvent::Fragment { index: digits.parse().unwrap_or_default(), kind, inner: at..text.len() }
+    BlockEvent::Fragment { index: digits.parse().unwrap_or_default(), inner: at..text.len() }
 }

@@ -1,6 +1,7 @@
 //! Headers and addresses: which are left out, and what of the others is replaced.
 
 use super::Redactor;
+use super::names::{TellingName, ValuePlace, is_secret_value, telling_header};
 use crate::wire::http::HttpHeader;
 
 /// Headers that hold secrets, or ids of an account or a person.
@@ -31,43 +32,31 @@ const SECRET: &[&str] = &[
     "x-session-token",
 ];
 
-/// Those whose value is a key or a token: it is looked for in bodies, too.
-const KEYS: &[&str] = &[
-    "api-key",
-    "authorization",
-    "cookie",
-    "proxy-authorization",
-    "set-cookie",
-    "x-access-token",
-    "x-amz-security-token",
-    "x-api-key",
-    "x-auth-token",
-    "x-goog-api-key",
-    "x-session-token",
-];
-
 /// Ids that are not secrets, but identify accounts.
 const IDS: &[&str] = &["request-id", "x-request-id", "x-amzn-request-id"];
 
 /// Parts of the names of parameters that hold secrets.
 const SECRET_PARAMETERS: &[&str] = &["auth", "code", "credential", "key", "passwd", "password", "secret", "sig", "token"];
 
-/// The listed name, if a header is left out of tapes.
-pub(super) fn is_secret(name: &str) -> Option<&'static str> {
-    SECRET.iter().find(|secret| name.eq_ignore_ascii_case(secret)).copied()
+/// The name in small letters, if a header is left out of tapes: it is listed, or its parts say that it holds a key.
+pub(super) fn is_secret(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let is_listed = SECRET.contains(&lower.as_str());
+    (is_listed || telling_header(&lower) >= Some(TellingName::Medium)).then_some(lower)
 }
 
 /// Whether the value of a query parameter of this name is replaced.
 pub(super) fn parameter_is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    SECRET_PARAMETERS.iter().any(|secret| lower.contains(secret))
+    let is_count = lower.contains("tokens") || lower.starts_with("page") || lower.starts_with("next");
+    !is_count && SECRET_PARAMETERS.iter().any(|secret| lower.contains(secret))
 }
 
 impl Redactor {
     /// Remembers the keys that stand in headers, where these are at hand before what may repeat them.
     pub fn learn_headers(&mut self, headers: &[HttpHeader]) {
         for HttpHeader { name, value } in headers {
-            if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
+            if telling_header(name) >= Some(TellingName::Medium) {
                 self.learn_value(&name.to_ascii_lowercase(), value);
             }
         }
@@ -78,10 +67,14 @@ impl Redactor {
         self.learn_headers(headers);
         let mut kept = Vec::new();
         for HttpHeader { name, value } in headers {
-            if let Some(secret) = is_secret(name) {
-                *self.counts.entry(format!("header {secret}")).or_default() += 1;
+            let secret = is_secret(name).map(|secret| format!("header {secret}")).filter(|rule| !self.rules.keeps(rule));
+            if let Some(rule) = secret {
+                self.count(&rule, "", b"left out");
+            } else if telling_header(name).is_some_and(|tells| is_secret_value(tells, value.as_bytes(), ValuePlace::Whole)) {
+                let made = self.stand_in("header", name, value.as_bytes(), value.len());
+                kept.push(HttpHeader::new(name, &String::from_utf8_lossy(&made)));
             } else if IDS.iter().any(|id| name.eq_ignore_ascii_case(id)) {
-                let made = self.stand_in("request-id", value.as_bytes(), value.len());
+                let made = self.stand_in("request-id", "", value.as_bytes(), value.len());
                 kept.push(HttpHeader::new(name, &String::from_utf8_lossy(&made)));
             } else {
                 kept.push(HttpHeader::new(name, &self.text(value)));
@@ -98,7 +91,7 @@ impl Redactor {
             out.push(if position == 0 { '?' } else { '&' });
             match parameter.split_once('=') {
                 Some((name, value)) if parameter_is_secret(name) && !value.is_empty() => {
-                    let made = self.stand_in("url-parameter", value.as_bytes(), value.len());
+                    let made = self.stand_in("url-parameter", name, value.as_bytes(), value.len());
                     out.push_str(name);
                     out.push('=');
                     out.push_str(&String::from_utf8_lossy(&made));

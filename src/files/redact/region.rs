@@ -1,10 +1,13 @@
 //! A stretch of text in which secrets are looked for as a whole: a body, or one block of an answer.
 //!
 //! It is decided when it ends. What grows too long is decided but for its last part, in which a secret may be unfinished; so memory does not grow
-//! with an answer.
+//! with an answer, and each byte is looked at a few times only, however long a match stays open.
 
+use super::json::JsonStart;
+use super::private_key::KEY_BYTES_MAX;
+use super::rules::BuiltinRule;
 use super::text_map::{ByteRole, Flattener, MappedText};
-use super::{Redactor, SecretHit, SecretMatch};
+use super::{Redactor, SecretHit};
 
 /// How much text is held before a part of it is decided.
 const HELD_BYTES_MAX: usize = 64 << 10;
@@ -12,148 +15,148 @@ const HELD_BYTES_MAX: usize = 64 << 10;
 /// How much of the end is not decided then: what a rule needs to see at once.
 const WINDOW_BYTES: usize = 16 << 10;
 
-/// What is still one match after this much text is decided as it is.
-const MATCH_BYTES_MAX: usize = 1 << 20;
+/// How far a cut is moved to a place between words.
+const CUT_BYTES: usize = 4 << 10;
 
 /// Text that is held.
 #[derive(Clone, Debug)]
 pub(super) struct HeldRegion {
-    /// What rules look at.
-    flat: MappedText,
-    form: RegionForm,
+    text: MappedText,
+    start: JsonStart,
+    /// How much there must be until it is looked at again.
+    next: usize,
+    /// A match became too long to wait for its end: what follows is replaced.
+    overlong: Option<usize>,
 }
 
-#[derive(Clone, Debug)]
-enum RegionForm {
-    /// The source is the text.
-    Plain,
-    /// The source is JSON.
-    Json(Flattener),
-    /// The source comes in fragments that are strings of JSON; their text is the text.
-    Fragments,
-    /// The text of the fragments is itself JSON: it, with its places in the source, and how far it was read.
-    JsonFragments(Flattener, Box<MappedText>),
+impl Default for HeldRegion {
+    fn default() -> Self {
+        Self { text: MappedText::default(), start: JsonStart::Beginning, next: HELD_BYTES_MAX, overlong: None }
+    }
 }
 
 impl HeldRegion {
-    /// For text.
-    pub(super) fn plain() -> Self {
-        Self { flat: MappedText::default(), form: RegionForm::Plain }
-    }
-
-    /// For a body, as its first byte has it.
-    pub(super) fn from_body(first: Option<u8>) -> Self {
-        match first {
-            Some(b'{' | b'[' | b'"' | b' ' | b'\t' | b'\r' | b'\n') => Self::json(),
-            _ => Self::plain(),
-        }
-    }
-
-    /// For JSON.
-    pub(super) fn json() -> Self {
-        Self { flat: MappedText::default(), form: RegionForm::Json(Flattener::document()) }
-    }
-
-    /// For a block whose fragments are text.
-    pub(super) fn text_block() -> Self {
-        Self { flat: MappedText::default(), form: RegionForm::Fragments }
-    }
-
-    /// For a block whose fragments are JSON.
-    pub(super) fn json_block() -> Self {
-        Self { flat: MappedText::default(), form: RegionForm::JsonFragments(Flattener::document(), Box::default()) }
-    }
-
     /// The next bytes of the source.
     pub(super) fn feed_source(&mut self, origin: u64, bytes: &[u8]) {
-        match &mut self.form {
-            RegionForm::Json(flattener) => flattener.feed(origin, bytes, &mut self.flat),
-            RegionForm::Plain | RegionForm::Fragments | RegionForm::JsonFragments(..) => {
-                self.flat.push_run(origin, bytes, ByteRole::String)
-            }
-        }
+        self.text.push_run(origin, bytes, ByteRole::String);
     }
 
     /// The next fragment: what stands between the quotes, in pieces with their origins.
     pub(super) fn feed_fragment<'a>(&mut self, pieces: impl Iterator<Item = (u64, u64, &'a [u8])>) {
         let mut string = Flattener::string();
-        match &mut self.form {
-            RegionForm::JsonFragments(document, text) => {
-                let before = text.end();
-                pieces.for_each(|(origin, _, bytes)| string.feed(origin, bytes, text));
-                let new = text.local(before)..text.text().len();
-                document.feed(before, &text.text()[new], &mut self.flat);
-            }
-            RegionForm::Plain | RegionForm::Json(_) | RegionForm::Fragments => {
-                pieces.for_each(|(origin, _, bytes)| string.feed(origin, bytes, &mut self.flat));
-            }
-        }
+        pieces.for_each(|(origin, _, bytes)| string.feed(origin, bytes, &mut self.text));
     }
 
     /// Where the source is not decided yet.
     pub(super) fn undecided(&self) -> Option<u64> {
-        let of_flat = self.flat.first_origin();
-        match &self.form {
-            RegionForm::Plain | RegionForm::Fragments => of_flat,
-            RegionForm::Json(flattener) => of_flat.or_else(|| flattener.open_escape()),
-            // What was decided was dropped from the fragments' text, too.
-            RegionForm::JsonFragments(_, text) => text.first_origin(),
-        }
+        self.text.first_origin()
     }
 
     /// Decides what no longer depends on what follows, once there is much.
     pub(super) fn decide_some(&mut self, redactor: &mut Redactor) -> Vec<SecretHit> {
-        let length = self.flat.text().len();
-        if length < HELD_BYTES_MAX {
+        if self.overlong.is_some() {
+            return self.replace_rest(redactor);
+        }
+        let length = self.text.text().len();
+        if length < self.next {
             return Vec::new();
         }
-        let found = redactor.find(self.flat.text());
-        let mut keep = length - WINDOW_BYTES;
-        while let Some(open) = found.iter().find(|found| found.whole.start < keep && found.whole.end > keep) {
-            keep = open.whole.start;
+        let (found, strings) = redactor.explore(self.text.text(), &self.start);
+        let mut keep = cut_near(self.text.text(), length - WINDOW_BYTES);
+        let mut open = None;
+        for found in &found {
+            let hull = found.hull();
+            // What reaches the end may continue. A private key may also where its last line has ended.
+            let is_key = found.rule == BuiltinRule::PrivateKey as usize;
+            let is_open = hull.end + 1 >= length || is_key && hull.end + WINDOW_BYTES / 8 >= length;
+            if hull.start < keep && hull.end > keep {
+                let most = if is_key { KEY_BYTES_MAX } else { HELD_BYTES_MAX };
+                match is_open {
+                    true if length - hull.start < most => keep = hull.start,
+                    true => open = Some(found.rule),
+                    // Decided: it goes out whole.
+                    false => keep = hull.end,
+                }
+            }
         }
-        if keep == 0 && length > MATCH_BYTES_MAX {
+        if open.is_some() {
             keep = length;
         }
-        self.settle(&found, keep, redactor)
+        let start = strings.map_or(JsonStart::Structure, |strings| strings.start_at(self.text.text(), keep, &self.start));
+        let is_json = start != JsonStart::Structure || self.start != JsonStart::Beginning || keep > 0;
+        let hits = self.settle(&found, keep, redactor);
+        if keep > 0 && is_json {
+            self.start = start;
+        }
+        self.overlong = open;
+        // Twice as much: so what stays open is looked at a few times only.
+        self.next = (2 * (length - keep)).max(HELD_BYTES_MAX);
+        hits
     }
 
     /// Decides everything: nothing follows.
     pub(super) fn decide_all(&mut self, redactor: &mut Redactor) -> Vec<SecretHit> {
-        let found = redactor.find(self.flat.text());
-        let hits = self.settle(&found, self.flat.text().len(), redactor);
-        if let RegionForm::JsonFragments(_, text) = &mut self.form {
-            text.drop_before(u64::MAX);
+        if self.overlong.is_some() {
+            return self.replace_rest(redactor);
         }
+        let (found, _) = redactor.explore(self.text.text(), &self.start);
+        self.settle(&found, self.text.text().len(), redactor)
+    }
+
+    /// Turns what was found before `keep` into hits, and forgets the text before it.
+    fn settle(&mut self, found: &[super::explore::FoundSecret], keep: usize, redactor: &mut Redactor) -> Vec<SecretHit> {
+        let mut hits = Vec::new();
+        for found in found.iter().filter(|found| found.hull().end <= keep) {
+            let places: Vec<_> = found.spans.iter().flat_map(|span| self.text.origins(span.clone())).collect();
+            let length: u64 = places.iter().map(|place| place.end - place.start).sum();
+            if length == 0 {
+                continue;
+            }
+            let replacement = redactor.replacement(found, length as usize);
+            hits.push(SecretHit { rule: found.rule, places, replacement });
+        }
+        self.text.drop_first(keep);
         hits
     }
 
-    /// Turns matches before `keep` into hits, and forgets the text before it.
-    fn settle(&mut self, found: &[SecretMatch], keep: usize, redactor: &mut Redactor) -> Vec<SecretHit> {
-        let mut hits = Vec::new();
-        for found in found.iter().filter(|found| found.whole.end <= keep) {
-            let secret = self.flat.in_one_string(found.secret.clone());
-            if secret.is_empty() {
-                continue;
-            }
-            let places = self.flat.origins(secret.clone());
-            let places = match &self.form {
-                RegionForm::JsonFragments(_, text) => {
-                    let inner = places.iter().flat_map(|place| text.origins(text.local(place.start)..text.local(place.end)));
-                    inner.collect()
-                }
-                RegionForm::Plain | RegionForm::Json(_) | RegionForm::Fragments => places,
-            };
-            let length: u64 = places.iter().map(|place| place.end - place.start).sum();
-            let rule = redactor.rule_name(found.rule).to_owned();
-            let replacement = redactor.stand_in(&rule, &self.flat.text()[secret], length as usize);
-            hits.push(SecretHit { rule: found.rule, places, replacement });
+    /// What follows an overlong match, up to the end of the string that it stands in.
+    fn replace_rest(&mut self, redactor: &mut Redactor) -> Vec<SecretHit> {
+        let text = self.text.text();
+        let end = match self.start {
+            JsonStart::String(_) => quote_in(text),
+            JsonStart::Beginning | JsonStart::Structure => None,
+        };
+        let places = self.text.origins(0..end.unwrap_or(text.len()));
+        let length: u64 = places.iter().map(|place| place.end - place.start).sum();
+        let rule = self.overlong.unwrap_or(BuiltinRule::Undecided as usize);
+        self.text.drop_first(end.unwrap_or(self.text.text().len()));
+        if end.is_some() {
+            self.overlong = None;
         }
-        self.flat.drop_first(keep);
-        if let RegionForm::JsonFragments(flattener, text) = &mut self.form {
-            let reached = self.flat.first_origin().or_else(|| flattener.open_escape()).unwrap_or_else(|| text.end());
-            text.drop_before(reached);
+        if length == 0 {
+            return Vec::new();
         }
-        hits
+        vec![SecretHit { rule, places, replacement: redactor.continued(length as usize) }]
     }
+}
+
+/// The quote that ends a string.
+fn quote_in(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// A place at or a little behind `at` that is in no word and in no escape.
+fn cut_near(text: &[u8], at: usize) -> usize {
+    let is_between = |at: &usize| {
+        let (before, here) = (text[*at - 1], text[*at]);
+        before != b'\\' && (here.is_ascii_whitespace() || here == b'"' || here == b'\'' || here == b',')
+    };
+    (at.max(1)..text.len().min(at + CUT_BYTES)).find(is_between).unwrap_or(at)
 }

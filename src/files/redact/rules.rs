@@ -1,145 +1,61 @@
-//! The patterns of secrets (K-2): a table over plain text, extensible by a file.
+//! The rules of secrets (K-2): those that a name tells are built in, those that have a shape are patterns of a data file, extensible by files.
 //!
-//! Patterns see text whose JSON escapes are resolved; a quote that was escaped is the byte 0x01 there, so that a pattern sees the end of a string
-//! from a quote in it. The first group that takes part is the secret; without groups it is the whole match. Classes are written so that a secret
-//! never reaches over a quote.
+//! A pattern sees every view of a text. Its first group that takes part is the secret; without groups it is the whole match. Classes are written so
+//! that a secret never reaches over a quote. Each pattern comes with texts that it must find and texts that it must not.
 
 use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
+/// The shipped patterns.
+const SHIPPED: &str = include_str!("rules.toml");
+
 /// How much compiled patterns may need. A pattern of a rules file that needs more is refused.
 const PATTERN_BYTES_MAX: usize = 8 << 20;
 
-/// A rule of the shipped table.
-struct ShippedRule {
-    name: &'static str,
-    pattern: &'static str,
-    check: PatternCheck,
-}
-
 /// What a pattern cannot say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum PatternCheck {
     /// Every match counts.
+    #[default]
     None,
     /// The secret has letters and digits, or capitals and small letters with a sign between: a word of a language has not.
     Mixed,
-    /// The secret has no white space: prose about a password is none.
-    Unbroken,
+    /// The secret has a digit.
+    Digits,
+    /// The secret looks drawn at random, and is no hash.
+    Drawn,
 }
 
-const fn rule(name: &'static str, pattern: &'static str, check: PatternCheck) -> ShippedRule {
-    ShippedRule { name, pattern, check }
+/// The rules that are no patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum BuiltinRule {
+    /// The member of an object has a telling name.
+    Member,
+    /// So has what is assigned, or what is an option.
+    Assignment,
+    /// A private key of several lines.
+    PrivateKey,
+    /// `metadata.user_id`
+    UserId,
+    /// The id of an account.
+    AccountId,
+    /// It was sent as a key in a header.
+    Learned,
+    /// It follows a match of which no end came.
+    Undecided,
 }
 
-/// Sources: the providers' documentation, and what such keys look like in the public rule sets of secret scanners.
-const SHIPPED: &[ShippedRule] = &[
-    rule("anthropic-key", r"sk-ant-[a-z]+[0-9]{2}-[A-Za-z0-9_-]{10,}", PatternCheck::None),
-    rule("openai-key", r"\bsk-[A-Za-z0-9_-]{20,}", PatternCheck::Mixed),
-    rule("jwt", r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", PatternCheck::None),
-    rule("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b", PatternCheck::None),
-    rule("aws-credential", r"(?i)\bCredential=([^,\s\x22'\x01&]{16,})", PatternCheck::None),
-    rule("aws-signature", r"(?i)\bSignature=([0-9a-f]{64})", PatternCheck::None),
-    rule(
-        "aws-secret-key",
-        r"(?i)aws_?(?:secret)?_?(?:access)?_?key\\*[\x22'\x01]?\s{0,3}[:=]\s{0,3}\\*[\x22'\x01]?([A-Za-z0-9/+=]{40})",
-        PatternCheck::None,
-    ),
-    rule("bedrock-key", r"\bABSK[A-Za-z0-9+/]{40,}={0,2}", PatternCheck::None),
-    rule("bedrock-key", r"bedrock-api-key-[A-Za-z0-9+/=_-]{20,}", PatternCheck::None),
-    rule("google-key", r"\bAIza[A-Za-z0-9_-]{35}", PatternCheck::None),
-    rule("google-token", r"\bya29\.[A-Za-z0-9_.-]{20,}", PatternCheck::None),
-    rule("google-secret", r"\bGOCSPX-[A-Za-z0-9_-]{20,}", PatternCheck::None),
-    rule("private-key", r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[A-Za-z0-9+/=:,\s]|\\+[nrt]){16,})", PatternCheck::None),
-    rule("github-token", r"\bgh[pousr]_[A-Za-z0-9]{36,}", PatternCheck::None),
-    rule("github-token", r"\bgithub_pat_[A-Za-z0-9_]{22,}", PatternCheck::None),
-    rule("gitlab-token", r"\bgl(?:pat|ptt|dt|rt)-[A-Za-z0-9_-]{20,}", PatternCheck::None),
-    rule("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}", PatternCheck::None),
-    rule("slack-token", r"\bxapp-[0-9]-[A-Za-z0-9-]{10,}", PatternCheck::None),
-    rule("slack-webhook", r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/]{20,})", PatternCheck::None),
-    rule("stripe-key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", PatternCheck::None),
-    rule("stripe-key", r"\bwhsec_[A-Za-z0-9+/=]{20,}", PatternCheck::None),
-    rule("npm-token", r"\bnpm_[A-Za-z0-9]{36}", PatternCheck::None),
-    rule("pypi-token", r"\bpypi-[A-Za-z0-9_-]{50,}", PatternCheck::None),
-    rule("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}", PatternCheck::None),
-    rule("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", PatternCheck::None),
-    rule("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{64}", PatternCheck::None),
-    rule("telegram-token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", PatternCheck::None),
-    rule("azure-key", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{40,})", PatternCheck::None),
-    rule("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", PatternCheck::None),
-    rule("basic", r"(?i)\b(?:basic|token)\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", PatternCheck::Mixed),
-    rule(
-        "header",
-        r"(?i)\b(?:x-api-key|api-key|x-goog-api-key|x-amz-security-token|x-auth-token|x-access-token|x-session-token)\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?([^\s\x22'\x01,;&\\]{6,})",
-        PatternCheck::None,
-    ),
-    rule(
-        "authorization",
-        r"(?i)\bauthorization\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?(?:[a-z]+\s+)?([A-Za-z0-9._~+/-]{7,}[A-Za-z0-9_~+/=-]=*)",
-        PatternCheck::Mixed,
-    ),
-    rule(
-        "cookie",
-        r"(?i)\b(?:set-)?cookie\\*[\x22'\x01]?\s{0,3}:\s{0,3}\\*[\x22'\x01]?([^\x22'\x01\r\n\\]{0,64}=[^\x22'\x01\r\n\\]{4,})",
-        PatternCheck::None,
-    ),
-    rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]*:[^\s/@\x22'\x01<>\\]+)@", PatternCheck::None),
-    rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]{16,})@", PatternCheck::Mixed),
-    rule(
-        "url-parameter",
-        r"(?i)[?&;][a-z0-9_.-]*(?:key|token|secret|signature|sig|password|passwd|credential|code|auth)=([^&;\s\x22'\x01<>#\\]{4,})",
-        PatternCheck::None,
-    ),
-    rule(
-        "member",
-        concat!(
-            r"(?i)[\x22'\x01][a-z0-9_.-]*(?:api[_-]?key|secret|access[_-]?key|secret[_-]?key|private[_-]?key|[_-]token|accesstoken|refreshtoken",
-            r"|idtoken|authtoken|sessiontoken|clientsecret|passwd|password|passphrase|credentials?|authorization)\\*[\x22'\x01]",
-            r"\s{0,4}[:=]\s{0,4}(?:\x22((?:[^\x22\\]|\\.){4,})|\\*\x01([^\x22\x01\\]{4,})|'([^'\x22\x01\n]{4,}))"
-        ),
-        PatternCheck::Unbroken,
-    ),
-    rule(
-        "password",
-        r"(?i)[\x22'\x01](?:password|passphrase)\\*[\x22'\x01]\s{0,4}[:=]\s{0,4}(?:\x22((?:[^\x22\\]|\\.)+)|\\*\x01([^\x22\x01\\]+)|'([^'\x22\x01\n]+))",
-        PatternCheck::None,
-    ),
-    rule(
-        "variable",
-        r"\b[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|CREDENTIALS?)\s?[=:]\s?\\*[\x22'\x01]?([^\s\x22'\x01;&|$\\(){}]{6,})",
-        PatternCheck::None,
-    ),
-    rule("variable", r"\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN)\s?[=:]\s?\\*[\x22'\x01]?([^\s\x22'\x01;&|$\\(){}]{8,})", PatternCheck::Mixed),
-    rule(
-        "assignment",
-        r"(?i)\b(?:password|passwd|passphrase|api_?key|secret_?key|access_?token|auth_?token|client_?secret)\s{0,2}[=:]\s{0,2}\\*[\x22'\x01]?([A-Za-z0-9_+/=.~!@#%^*-]{8,})",
-        PatternCheck::Mixed,
-    ),
-    rule("user-id", r"\x22metadata\x22\s*:\s*\{[^{}]*?\x22user_id\x22\s*:\s*\x22((?:[^\x22\\]|\\.)+)", PatternCheck::None),
-    rule(
-        "account-id",
-        r"(?i)\b(?:organi[sz]ation|org|account|user|workspace|device|tenant|profile|customer|subscription)(?:[ _-]?u?u?id)?[\x22'\x01\x60]?\s{0,2}[:=(]?\s{0,2}[\x22'\x01\x60]?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
-        PatternCheck::None,
-    ),
-    rule(
-        "account-id",
-        r"(?i)[\x22\x01](?:organi[sz]ation|org|account|user|workspace|device|tenant)_?(?:id|uuid)\\*[\x22\x01]\s{0,4}:\s{0,4}\\*[\x22\x01]([^\x22\x01\\]{12,})",
-        PatternCheck::Mixed,
-    ),
-    rule("account-id", r"\buser_[A-Za-z0-9]{18,}(?:_account_[A-Za-z0-9-]*)?(?:_session_[A-Za-z0-9-]+)?", PatternCheck::Mixed),
-    rule("account-id", r"\b(?:org|wrkspc|acct|apikey|svac|fdrl)_[A-Za-z0-9]{16,}", PatternCheck::Mixed),
-    rule("object-id", r"\b(?:file|container)_[A-Za-z0-9]{16,}", PatternCheck::Mixed),
-    rule("request-id", r"\breq_[A-Za-z0-9]{16,}", PatternCheck::None),
-];
+impl BuiltinRule {
+    /// How many there are; patterns are numbered from here.
+    pub(super) const COUNT: usize = NAMES.len();
+}
 
-/// What is opaque and must come back as it was: signatures, and what the model keeps encrypted.
-const OPAQUE: &str = concat!(
-    r"\x22(?:signature|encrypted_content|encrypted_index|encrypted_stdout)\x22\s*:\s*\x22([A-Za-z0-9+/=]{64,})\x22",
-    r"|\x22redacted_thinking\x22\s*,\s*\x22data\x22\s*:\s*\x22([A-Za-z0-9+/=_-]{64,})\x22",
-    r"|\x22data\x22\s*:\s*\x22([A-Za-z0-9+/=_-]{64,})\x22\s*,\s*\x22type\x22\s*:\s*\x22redacted_thinking\x22"
-);
+/// Their names.
+const NAMES: [&str; 7] = ["member", "assignment", "private-key", "user-id", "account-id", "sent-as-header", "undecided"];
 
 /// Why a file of rules cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -156,6 +72,14 @@ pub enum RulesError {
         /// What is wrong with it.
         problem: String,
     },
+    /// No rule has the name.
+    #[error("--keep {name}: no rule has this name; the rules are {rules}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Those that are.
+        rules: String,
+    },
 }
 
 /// The rules in force. They are shared, because what a search learns of its patterns is kept with them.
@@ -166,22 +90,45 @@ pub struct RedactionRules {
     pub(super) checks: Vec<PatternCheck>,
     /// All patterns at once: most text holds nothing, and then this is the only pass over it.
     pub(super) any: RegexSet,
-    pub(super) opaque: Regex,
+    /// What is found by these rules stays.
+    kept: Vec<String>,
 }
 
-/// A file of further rules.
+/// What a user asks for.
+#[derive(Clone, Debug, Default)]
+pub struct RedactionOptions {
+    /// The contents of files of further rules.
+    pub files: Vec<String>,
+    /// The names of rules whose findings stay.
+    pub keep: Vec<String>,
+    /// Mail addresses, folders of homes and names of hosts are replaced, too.
+    pub personal: bool,
+}
+
+/// A file of rules.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RulesFile {
+pub(super) struct RulesFile {
     #[serde(default)]
-    rule: Vec<FurtherRule>,
+    pub(super) rule: Vec<PatternRule>,
 }
 
+/// A rule of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FurtherRule {
-    name: String,
-    pattern: String,
+pub(super) struct PatternRule {
+    pub(super) name: String,
+    pub(super) pattern: String,
+    #[serde(default)]
+    check: PatternCheck,
+    #[serde(default)]
+    personal: bool,
+    /// Texts in which it must find something; `{20}` stands for twenty letters and digits.
+    #[serde(default)]
+    pub(super) hits: Vec<String>,
+    /// Texts in which it must find nothing.
+    #[serde(default)]
+    pub(super) misses: Vec<String>,
 }
 
 impl RedactionRules {
@@ -191,52 +138,125 @@ impl RedactionRules {
     /// # Errors
     /// What is wrong with a file.
     pub fn with(files: &[String]) -> Result<Arc<Self>, RulesError> {
-        let mut names: Vec<String> = SHIPPED.iter().map(|rule| rule.name.to_owned()).collect();
-        let mut patterns: Vec<String> = SHIPPED.iter().map(|rule| rule.pattern.to_owned()).collect();
-        let mut checks: Vec<PatternCheck> = SHIPPED.iter().map(|rule| rule.check).collect();
-        for file in files {
-            for further in toml::from_str::<RulesFile>(file)?.rule {
-                names.push(further.name);
-                patterns.push(further.pattern);
-                checks.push(PatternCheck::None);
-            }
+        Self::with_options(&RedactionOptions { files: files.to_vec(), ..RedactionOptions::default() })
+    }
+
+    /// The shipped rules, changed as a user asks.
+    ///
+    /// # Errors
+    /// What is wrong with a file, or that a rule to keep is none.
+    pub fn with_options(options: &RedactionOptions) -> Result<Arc<Self>, RulesError> {
+        let mut rules = shipped()?;
+        rules.retain(|rule| options.personal || !rule.personal);
+        let shipped = rules.len();
+        for file in &options.files {
+            rules.extend(toml::from_str::<RulesFile>(file)?.rule);
         }
-        let compile = |(name, pattern): (&String, &String)| {
-            let compiled = RegexBuilder::new(pattern).unicode(false).size_limit(PATTERN_BYTES_MAX).build();
-            compiled.map_err(|error| RulesError::Pattern { name: name.clone(), problem: error.to_string() })
-        };
-        let compiled = names.iter().zip(&patterns).map(compile).collect::<Result<Vec<_>, _>>()?;
+        let compiled = rules.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
+        // The shipped examples are held by a test.
+        for (rule, pattern) in rules.iter().zip(&compiled).skip(shipped) {
+            check_vectors(rule, pattern)?;
+        }
+        let all = || rules.iter().map(|rule| &rule.pattern);
         let any =
-            RegexSetBuilder::new(&patterns).unicode(false).size_limit(8 * PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX).build();
-        let all = String::from("all rules");
-        let any = any.map_err(|error| RulesError::Pattern { name: all.clone(), problem: error.to_string() })?;
-        let opaque = RegexBuilder::new(OPAQUE).unicode(false).build();
-        let opaque = opaque.map_err(|error| RulesError::Pattern { name: all, problem: error.to_string() })?;
-        Ok(Arc::new(Self { names, patterns: compiled, checks, any, opaque }))
+            RegexSetBuilder::new(all()).unicode(false).size_limit(16 * PATTERN_BYTES_MAX).dfa_size_limit(2 * PATTERN_BYTES_MAX).build();
+        let any = any.map_err(|error| RulesError::Pattern { name: String::from("all rules"), problem: error.to_string() })?;
+        let names: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).chain(rules.iter().map(|rule| rule.name.clone())).collect();
+        if let Some(name) = options.keep.iter().find(|name| !names.contains(name) && !name.starts_with("header ")) {
+            let mut known = names.clone();
+            known.dedup();
+            return Err(RulesError::Unknown { name: name.clone(), rules: known.join(", ") });
+        }
+        let checks = rules.iter().map(|rule| rule.check).collect();
+        Ok(Arc::new(Self { names, patterns: compiled, checks, any, kept: options.keep.clone() }))
     }
 
     /// The names of the rules, each once, in the order of the table.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for name in &self.names {
-            if !names.contains(&name.as_str()) {
+            if !names.contains(&name.as_str()) && !self.keeps(name) {
                 names.push(name);
             }
         }
         names
     }
+
+    /// Whether what a rule finds stays.
+    pub(super) fn keeps(&self, name: &str) -> bool {
+        self.kept.iter().any(|kept| kept == name)
+    }
+
+    /// Whether a rule knows a secret by its shape alone.
+    pub(super) fn has_shape(&self, rule: usize) -> bool {
+        self.patterns.get(rule - BuiltinRule::COUNT).is_some_and(|pattern| pattern.captures_len() == 1)
+    }
+}
+
+/// The patterns of the data file.
+pub(super) fn shipped() -> Result<Vec<PatternRule>, RulesError> {
+    Ok(toml::from_str::<RulesFile>(SHIPPED)?.rule)
+}
+
+pub(super) fn compile(rule: &PatternRule) -> Result<Regex, RulesError> {
+    let problem = |problem: String| RulesError::Pattern { name: rule.name.clone(), problem };
+    let compiled = RegexBuilder::new(&rule.pattern).unicode(false).size_limit(PATTERN_BYTES_MAX).build();
+    let compiled = compiled.map_err(|error| problem(error.to_string()))?;
+    if rule.name.is_empty() || compiled.is_match(b"") {
+        return Err(problem(String::from("it needs a name, and a pattern that matches at least one character")));
+    }
+    Ok(compiled)
+}
+
+/// Holds a rule to its own examples.
+pub(super) fn check_vectors(rule: &PatternRule, pattern: &Regex) -> Result<(), RulesError> {
+    let finds = |text: &String| {
+        let text = filled(text);
+        pattern.captures_iter(text.as_bytes()).any(|captures| {
+            let secret = captures.iter().skip(1).flatten().next().or(captures.get(0));
+            secret.is_some_and(|secret| rule.check.holds(secret.as_bytes()))
+        })
+    };
+    let problem = |text: &String, what| RulesError::Pattern { name: rule.name.clone(), problem: format!("{what} in `{text}`") };
+    if let Some(text) = rule.hits.iter().find(|text| !finds(text)) {
+        return Err(problem(text, "it finds nothing"));
+    }
+    rule.misses.iter().find(|text| finds(text)).map_or(Ok(()), |text| Err(problem(text, "it finds something")))
+}
+
+/// An example with its letters: `{20}` twenty letters and digits, `{C20}` capitals, `{h20}` hexadecimal.
+pub(super) fn filled(example: &str) -> String {
+    let mut out = String::new();
+    let mut rest = example;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let (letters, count) = match after.as_bytes().first() {
+            Some(b'C') => ("ZK7QW9XB2LP4RT6VN8MC3HD5JF", &after[1..]),
+            Some(b'h') => ("3f786850e387550fdab836ed7e6dc881de23001b", &after[1..]),
+            _ => ("Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5Jf1Gs0", after),
+        };
+        let place = count.split_once('}').and_then(|(count, after)| Some((count.parse().ok()?, after)));
+        match place {
+            Some((count, after)) => {
+                out.extend(letters.chars().cycle().take(count));
+                rest = after;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out + rest
 }
 
 impl PatternCheck {
     pub(super) fn holds(self, secret: &[u8]) -> bool {
-        let has = |of: fn(&u8) -> bool| secret.iter().any(of);
         match self {
             Self::None => true,
-            Self::Unbroken => !has(u8::is_ascii_whitespace),
-            Self::Mixed => {
-                let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| b"=+/~".contains(byte));
-                has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit) || cases
-            }
+            Self::Mixed => super::names::is_mixed(secret),
+            Self::Digits => secret.iter().any(u8::is_ascii_digit),
+            Self::Drawn => super::names::is_drawn(secret),
         }
     }
 }

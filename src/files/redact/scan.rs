@@ -32,7 +32,7 @@ pub struct SecretFinding {
 pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> Vec<SecretFinding> {
     let mut scanner = SecretScanner::new(rules);
     if !contents.starts_with(b"{\"reenact_tape\"") {
-        let mut region = HeldRegion::from_body(contents.first().copied());
+        let mut region = HeldRegion::default();
         region.feed_source(0, contents);
         scanner.decide(region);
     } else {
@@ -72,7 +72,7 @@ impl SecretScanner {
         let parsed =
             std::str::from_utf8(line).ok().and_then(|text| Some((text, RawObject::parse(text).ok()?, TapeLine::read(line).ok()?.kind)));
         let Some((text, object, kind)) = parsed else {
-            let mut region = HeldRegion::json();
+            let mut region = HeldRegion::default();
             region.feed_source(start, line);
             return self.decide(region);
         };
@@ -107,13 +107,13 @@ impl SecretScanner {
             LineKind::Header { .. } => {
                 // The names of rules are no secrets, and look like the beginnings of some.
                 for (_, value) in object.members().filter(|(name, _)| *name != "redactions") {
-                    let mut region = HeldRegion::json();
+                    let mut region = HeldRegion::default();
                     region.feed_source(at(value), value.as_bytes());
                     self.decide(region);
                 }
             }
             LineKind::Unknown(_) => {
-                let mut region = HeldRegion::json();
+                let mut region = HeldRegion::default();
                 region.feed_source(start, line);
                 self.decide(region);
             }
@@ -150,7 +150,7 @@ impl SecretScanner {
 
     /// One string of JSON, quotes included.
     fn string(&mut self, at: u64, text: &str) {
-        let mut region = HeldRegion::text_block();
+        let mut region = HeldRegion::default();
         let inner = inner(text);
         region.feed_fragment(std::iter::once((at + 1, inner.len() as u64, inner.as_bytes())));
         self.decide(region);
@@ -194,7 +194,7 @@ impl SecretScanner {
             self.recent.pop_front();
         }
         self.recent.push_back((id, list));
-        let mut region = HeldRegion::from_body(source.text().first().copied());
+        let mut region = HeldRegion::default();
         region.feed_source(0, source.text());
         let hits = region.decide_all(&mut self.redactor);
         self.report_hits(&hits.iter().map(|hit| (hit.rule, hit.span().start)).collect::<Vec<_>>(), &source);

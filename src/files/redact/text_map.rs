@@ -11,9 +11,6 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What an escaped quote inside of a string becomes, so that it is not mistaken for the string's end.
-pub(super) const NESTED_QUOTE: u8 = 0x01;
-
 /// Text and where each of its bytes comes from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MappedText {
@@ -91,25 +88,6 @@ impl MappedText {
         origins
     }
 
-    /// The first stretch of `range` that lies in one string; nothing when none does.
-    pub(super) fn in_one_string(&self, range: Range<usize>) -> Range<usize> {
-        let (start, end) = (self.base + range.start as u64, self.base + range.end as u64);
-        let first = self.segments.partition_point(|segment| segment.at + segment.length <= start);
-        let overlapping = self.segments.range(first..).take_while(|segment| segment.at < end);
-        let mut within: Option<Range<u64>> = None;
-        for segment in overlapping {
-            match (segment.place, &mut within) {
-                (ByteRole::Structure, None) => (),
-                (ByteRole::Structure, Some(_)) => break,
-                (ByteRole::String, within) => {
-                    let from = within.as_ref().map_or(segment.at.max(start), |range| range.start);
-                    *within = Some(from..(segment.at + segment.length).min(end));
-                }
-            }
-        }
-        within.map_or(range.start..range.start, |range| (range.start - self.base) as usize..(range.end - self.base) as usize)
-    }
-
     /// Where the first byte comes from.
     pub(super) fn first_origin(&self) -> Option<u64> {
         let first = self.segments.front()?;
@@ -137,12 +115,6 @@ impl MappedText {
         }
     }
 
-    /// Forgets what comes before the offset.
-    pub(super) fn drop_before(&mut self, offset: u64) {
-        let count = offset.saturating_sub(self.base).min(self.text.len() as u64);
-        self.drop_first(count as usize);
-    }
-
     /// The place of an offset in the text that is still there.
     pub(super) fn local(&self, offset: u64) -> usize {
         offset.saturating_sub(self.base) as usize
@@ -167,38 +139,23 @@ impl MappedSegment {
 
 /// Resolves the escapes of JSON strings, a piece at a time.
 ///
-/// It follows quotes and backslashes alone, so that text which is cut, or is not JSON, is read as far as it goes.
+/// It follows backslashes alone, so that text which is cut, or is not JSON, is read as far as it goes.
 #[derive(Clone, Debug)]
 pub(super) struct Flattener {
     state: FlattenerState,
-    quote: u8,
 }
 
 #[derive(Clone, Debug)]
 enum FlattenerState {
-    Structure,
-    String,
+    Text,
     /// After a backslash: where it stands, and what came since.
     Escape(u64, Vec<u8>),
 }
 
 impl Flattener {
-    /// For a document.
-    pub(super) fn document() -> Self {
-        Self { state: FlattenerState::Structure, quote: NESTED_QUOTE }
-    }
-
-    /// For what stands between the quotes of one string.
+    /// For what stands between the quotes of one string, or for text with strings in it: a quote is like any other character.
     pub(super) fn string() -> Self {
-        Self { state: FlattenerState::String, quote: b'"' }
-    }
-
-    /// Where an escape begins whose end has not come yet.
-    pub(super) fn open_escape(&self) -> Option<u64> {
-        match &self.state {
-            FlattenerState::Escape(origin, _) => Some(*origin),
-            _ => None,
-        }
+        Self { state: FlattenerState::Text }
     }
 
     pub(super) fn feed(&mut self, origin: u64, bytes: &[u8], out: &mut MappedText) {
@@ -207,27 +164,13 @@ impl Flattener {
             let here = origin + at as u64;
             let rest = &bytes[at..];
             match &mut self.state {
-                FlattenerState::Structure => {
-                    let quote = memchr::memchr(b'"', rest).map(|quote| quote + 1);
-                    out.push_run(here, &rest[..quote.unwrap_or(rest.len())], ByteRole::Structure);
-                    if quote.is_some() {
-                        self.state = FlattenerState::String;
-                    }
-                    at += quote.unwrap_or(rest.len());
-                }
-                FlattenerState::String => {
-                    let end = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                FlattenerState::Text => {
+                    let end = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
                     out.push_run(here, &rest[..end], ByteRole::String);
-                    at += end;
-                    match rest.get(end) {
-                        Some(b'\\') => self.state = FlattenerState::Escape(origin + at as u64, Vec::new()),
-                        Some(_) => {
-                            out.push_run(origin + at as u64, b"\"", ByteRole::Structure);
-                            self.state = FlattenerState::Structure;
-                        }
-                        None => (),
+                    if end < rest.len() {
+                        self.state = FlattenerState::Escape(here + end as u64, Vec::new());
                     }
-                    at += usize::from(end < rest.len());
+                    at += end + usize::from(end < rest.len());
                 }
                 FlattenerState::Escape(start, escape) => {
                     escape.push(rest[0]);
@@ -235,8 +178,8 @@ impl Flattener {
                     if escape[0] != b'u' || escape.len() == 5 {
                         let (start, length) = (*start, escape.len() as u64 + 1);
                         let mut buffer = [0; 4];
-                        out.push_escape(start, length, unescaped(escape, self.quote, &mut buffer));
-                        self.state = FlattenerState::String;
+                        out.push_escape(start, length, unescaped(escape, &mut buffer));
+                        self.state = FlattenerState::Text;
                     }
                 }
             }
@@ -245,9 +188,8 @@ impl Flattener {
 }
 
 /// What an escape without its backslash stands for. Half of a pair stands for U+FFFD: no secret is made of them.
-fn unescaped<'a>(escape: &[u8], quote: u8, buffer: &'a mut [u8; 4]) -> &'a [u8] {
+fn unescaped<'a>(escape: &[u8], buffer: &'a mut [u8; 4]) -> &'a [u8] {
     let character = match escape[0] {
-        b'"' => char::from(quote),
         b'n' => '\n',
         b'r' => '\r',
         b't' => '\t',
@@ -255,10 +197,7 @@ fn unescaped<'a>(escape: &[u8], quote: u8, buffer: &'a mut [u8; 4]) -> &'a [u8] 
         b'f' => '\u{c}',
         b'u' => {
             let hex = std::str::from_utf8(&escape[1..]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
-            match hex.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER) {
-                '"' => char::from(quote),
-                character => character,
-            }
+            hex.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
         }
         other => char::from(other),
     };
@@ -270,7 +209,7 @@ mod tests {
     use super::*;
 
     fn flat(parts: &[&str]) -> MappedText {
-        let (mut out, mut flattener, mut origin) = (MappedText::default(), Flattener::document(), 0);
+        let (mut out, mut flattener, mut origin) = (MappedText::default(), Flattener::string(), 0);
         for part in parts {
             flattener.feed(origin, part.as_bytes(), &mut out);
             origin += part.len() as u64;
@@ -284,9 +223,9 @@ mod tests {
 
     #[test]
     fn k_2_escapes_are_resolved_and_their_places_known() {
-        let source = r#"{"a\/b":"x\u0041y\"z\n"}"#;
+        let source = r#"a\/b x\u0041y\"z\n"#;
         let whole = flat(&[source]);
-        assert_eq!(whole.text(), b"{\"a/b\":\"xAy\x01z\n\"}");
+        assert_eq!(whole.text(), b"a/b xAy\"z\n");
         let at = whole.text().iter().position(|byte| *byte == b'A').unwrap();
         let origin = source.find("\\u0041").unwrap() as u64;
         assert_eq!(whole.origins(at..at + 1), one(origin..origin + 6));
@@ -299,18 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn k_2_structure_is_no_place_for_a_replacement() {
-        let mapped = flat(&[r#"{"ab":12,"c":"d"}"#]);
-        assert_eq!(mapped.in_one_string(0..mapped.text().len()), 2..4);
-        assert_eq!(mapped.in_one_string(5..9), 5..5);
-        assert_eq!(mapped.origins(0..5), one(2..4));
-    }
-
-    #[test]
     fn k_2_offsets_survive_a_dropped_beginning() {
-        let mut mapped = flat(&[r#"{"ab\ncd":"e"}"#]);
+        let mut mapped = flat(&[r"xyab\ncd"]);
         mapped.drop_first(3);
-        assert_eq!(mapped.text(), b"b\ncd\":\"e\"}");
+        assert_eq!(mapped.text(), b"b\ncd");
         assert_eq!((mapped.first_origin(), mapped.origins(0..3)), (Some(3), one(3..7)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::redact::counts_text;
+use crate::files::redact::{ReplacedSecret, counts_text};
 use crate::prelude::*;
 use crate::scenario::tape::ResponseEnd;
 
@@ -25,6 +25,8 @@ pub struct TapeSummary {
     pub ends_unwritten: u64,
     /// How often each rule replaced something.
     pub redacted: BTreeMap<String, u64>,
+    /// What was replaced, and why.
+    pub explained: BTreeMap<ReplacedSecret, u64>,
     /// What ended the recording early.
     pub problem: Option<String>,
 }

@@ -155,6 +155,7 @@ impl TapeWriter {
                     Ok(TapeWriterEvent::Stop) => {
                         self.hand_over();
                         self.summary.redacted = self.redactor.counts().clone();
+                        self.summary.explained = self.redactor.explained().clone();
                         return self.summary;
                     }
                     Ok(event) => self.take(event),

@@ -40,7 +40,7 @@ fn one(rule: &str, before: &str, secret: &str, after: &str) -> PlantedSecret {
 fn of_providers() -> Vec<PlantedSecret> {
     let jwt = format!("eyJ{}.eyJ{}.{}", filled(30), filled(50), filled(43));
     let encrypted = format!("eyJ{}.{}..{}.{}", filled(30), filled(20), filled(40), filled(22));
-    let pem = format!("\n{}\n{}\n", filled(64), filled(40));
+    let pem = format!("{}\n{}", filled(64), filled(40));
     vec![
         one("anthropic api", "use ", &format!("sk-ant-api03-{}AA", filled(93)), " now"),
         one("anthropic admin", "(", &format!("sk-ant-admin01-{}AA", filled(93)), ")"),
@@ -67,12 +67,12 @@ fn of_providers() -> Vec<PlantedSecret> {
         one("google api", "key ", &format!("AIza{}", filled(35)), " end"),
         one("google oauth", "token ", &format!("ya29.{}", filled(60)), " end"),
         one("google client", "secret ", &format!("GOCSPX-{}", filled(28)), " end"),
-        one("private key", "-----BEGIN RSA PRIVATE KEY-----", &pem, "-----END RSA PRIVATE KEY-----"),
+        one("private key", "-----BEGIN RSA PRIVATE KEY-----\n", &pem, "\n-----END RSA PRIVATE KEY-----"),
         one(
             "private key on one line",
-            "\"private_key\": \"-----BEGIN PRIVATE KEY-----",
+            "\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n",
             &pem.replace('\n', "\\n"),
-            "-----END PRIVATE KEY-----\\n\"",
+            "\\n-----END PRIVATE KEY-----\\n\"",
         ),
     ]
 }

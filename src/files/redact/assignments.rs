@@ -1,0 +1,270 @@
+//! Values that are secrets because of the name before them, in text of any kind (K-2).
+//!
+//! ```text
+//! export X_TOKEN=…      token: …      "auth": "…"      --password …      <password>…</password>      headers["x-api-key"] = '…'
+//! ```
+//!
+//! A pattern finds the word that tells; from there a name and a value are read by hand, so that no byte is read more often than a few times.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+use super::names::{TellingName, ValuePlace, is_drawn, is_secret_value, telling};
+
+/// What every name that tells contains.
+static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|\bsid\b|cookie|\bsig\b|jwt|bearer|\bpat\b|otp|assertion|sas\b|dsn|webhook";
+    #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
+    Regex::new(words).expect("the pattern of words is one")
+});
+
+/// The longest name.
+const NAME_BYTES_MAX: usize = 128;
+
+/// The longest value between quotes.
+const VALUE_BYTES_MAX: usize = 64 << 10;
+
+/// How far behind a word that tells a secret without a sign between may stand.
+const NEAR_BYTES: usize = 40;
+
+/// A value and the name that told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NamedValue {
+    pub(super) name: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+/// Every such value of a text, in order.
+pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(word) = WORDS.find_at(text, at) {
+        let name = name_around(text, word.range());
+        at = name.end.max(word.end());
+        if name.len() > NAME_BYTES_MAX {
+            continue;
+        }
+        let Some(tells) = telling(&text[name.clone()]) else { continue };
+        let value = value_after(text, &name, tells).or_else(|| drawn_near(text, &name, tells));
+        if let Some(value) = value {
+            at = value.end;
+            found.push(NamedValue { name, value });
+        }
+    }
+    found
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+/// The whole name of which a word is a part. It is too long to be one where it is longer than names are.
+fn name_around(text: &[u8], word: Range<usize>) -> Range<usize> {
+    let before = text[..word.start].iter().rev().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte)).count();
+    let after = text[word.end..].iter().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte)).count();
+    word.start - before..word.end + after
+}
+
+/// Skips at most `most` of the bytes.
+fn skip(text: &[u8], at: usize, most: usize, bytes: &[u8]) -> usize {
+    at + text.get(at..).unwrap_or_default().iter().take(most).take_while(|byte| bytes.contains(byte)).count()
+}
+
+/// The value that a name is given.
+fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Range<usize>> {
+    let byte = |at: usize| text.get(at).copied();
+    let before = name.start.checked_sub(1).map(|at| text[at]);
+    let mut at = skip(text, name.end, 8, b"\\");
+    let is_quoted = matches!(byte(at), Some(b'"' | b'\'' | b'`'));
+    if is_quoted {
+        at = skip(text, at, 1, b"\"'`");
+        at = skip(text, at, 1, b"]");
+    } else {
+        at = name.end;
+    }
+    let signs = skip(text, at, 4, b" \t");
+    let is_option = text[name.clone()].starts_with(b"-");
+    let is_tag = before == Some(b'<') && byte(name.end) == Some(b'>');
+    let value = match byte(signs) {
+        Some(b'>') if is_tag => signs + 1,
+        Some(b'=') if byte(signs + 1) == Some(b'=') => return None,
+        Some(b'=') if byte(signs + 1) == Some(b'>') => signs + 2,
+        Some(b':') if byte(signs + 1) == Some(b'=') => signs + 2,
+        // `Token::Ident` and `https://…` are none.
+        Some(b':') if matches!(byte(signs + 1), Some(b':' | b'/')) => return None,
+        Some(b'=' | b':') => signs + 1,
+        Some(b',') if is_quoted => signs + 1,
+        Some(_) if is_option && signs > name.end => signs,
+        _ => return None,
+    };
+    let is_list = byte(signs) == Some(b',');
+    let start = skip(text, value, 4, b" \t");
+    let quotes = skip(text, start, 8, b"\\");
+    let of_setting = is_option || is_tag || is_setting(text, name.start) || matches!(byte(name.end), Some(b'=')) && is_pair(text, name);
+    let range = match byte(quotes) {
+        Some(quote @ (b'"' | b'\'' | b'`')) => quoted(text, quotes + 1, quote, quotes - start),
+        // A list of words: the next must be a header's value, and is quoted.
+        _ if is_list => return None,
+        _ if is_tag => start..start + text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| **byte != b'<').count(),
+        _ => bare(text, start, of_setting),
+    };
+    let mut range = after_scheme(text, range, name);
+    let is_text = matches!(byte(quotes), Some(b'"' | b'\'' | b'`'));
+    let place = match () {
+        () if of_setting && !is_text => ValuePlace::Setting,
+        () if is_text => ValuePlace::Quoted,
+        () => ValuePlace::Bare,
+    };
+    // Prose goes on behind a word; a setting does not.
+    if place == ValuePlace::Setting && tells < TellingName::Strong && goes_on(text, range.end) && !is_option {
+        return is_secret_value(tells, &text[range.clone()], ValuePlace::Bare).then_some(range);
+    }
+    if is_list && tells < TellingName::Password && !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()]) {
+        return None;
+    }
+    if is_list && tells == TellingName::Password {
+        return None;
+    }
+    if is_call(text, range.end) && !is_text {
+        return None;
+    }
+    // `const TOKEN: &str = "…"`: what follows the colon is a type.
+    if !is_secret_value(tells, &text[range.clone()], place) && !is_text && byte(signs) == Some(b':') {
+        let equals = skip(text, range.end, 3, b" ");
+        let quote = skip(text, equals + 1, 2, b" ");
+        if byte(equals) == Some(b'=') && matches!(byte(quote), Some(b'"' | b'\'')) {
+            range = quoted(text, quote + 1, text[quote], 0);
+            return is_secret_value(tells, &text[range.clone()], ValuePlace::Quoted).then_some(range);
+        }
+    }
+    is_secret_value(tells, &text[range.clone()], place).then_some(range)
+}
+
+/// Whether a name begins a line that sets it: `export NAME=`, `name: `, `-e NAME=`.
+fn is_setting(text: &[u8], start: usize) -> bool {
+    let before = &text[start.saturating_sub(64)..start];
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let words = line.trim_ascii();
+    const BEFORE: [&[u8]; 12] = [b"", b"export", b"set", b"ENV", b"ARG", b"env", b"-", b"-e", b"--env", b"#", b"setx", b"declare -x"];
+    BEFORE.contains(&words) || words.starts_with(b"//") && words.ends_with(b":")
+}
+
+/// Whether a name is one of pairs without blanks: of a form, of a connection.
+fn is_pair(text: &[u8], name: &Range<usize>) -> bool {
+    let before = name.start.checked_sub(1).map(|at| text[at]);
+    let after = text.get(name.end + 1);
+    matches!(before, None | Some(b'&' | b';' | b'?' | b'"' | b'\'' | b' ' | b'\n'))
+        && after.is_some_and(|byte| !byte.is_ascii_whitespace())
+        && text[name.clone()].iter().all(|byte| *byte != b'.')
+}
+
+/// Whether a line continues with a word.
+fn goes_on(text: &[u8], end: usize) -> bool {
+    text.get(end) == Some(&b' ') && text.get(end + 1).is_some_and(u8::is_ascii_alphabetic)
+}
+
+fn is_call(text: &[u8], end: usize) -> bool {
+    matches!(text.get(end), Some(b'(' | b'[' | b'{'))
+}
+
+/// What stands between quotes that are written with so many backslashes.
+fn quoted(text: &[u8], start: usize, quote: u8, backslashes: usize) -> Range<usize> {
+    let rest = &text[start..text.len().min(start + VALUE_BYTES_MAX)];
+    let mut escaped = 0;
+    for (at, byte) in rest.iter().enumerate() {
+        match *byte {
+            b'\\' => escaped += 1,
+            b'\n' if quote != b'`' => return start..start + at,
+            byte if byte == quote && (backslashes > 0 && escaped <= backslashes || escaped % 2 == 0) => {
+                let end = start + at - if backslashes > 0 { escaped } else { 0 };
+                return start..end.max(start);
+            }
+            _ => escaped = 0,
+        }
+    }
+    start..start + rest.len()
+}
+
+/// What stands without quotes, up to a blank or a sign that ends it.
+fn bare(text: &[u8], start: usize, of_setting: bool) -> Range<usize> {
+    let mut end = start;
+    while let Some(byte) = text.get(end) {
+        let ends = match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b'>' => true,
+            b'\\' => matches!(text.get(end + 1), None | Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'\\' | b'u' | b'\n' | b' ')),
+            b'&' | b';' | b',' | b'|' => !of_setting || is_end_of_pair(text, end),
+            b'(' | b')' | b'{' | b'}' | b'[' | b']' => !of_setting,
+            _ => false,
+        };
+        if ends {
+            break;
+        }
+        end += 1;
+    }
+    // What ends a sentence is no part of it.
+    while end > start && !of_setting && b".:!?".contains(&text[end - 1]) {
+        end -= 1;
+    }
+    start..end
+}
+
+/// Whether a sign ends a value because another pair follows, or nothing.
+fn is_end_of_pair(text: &[u8], at: usize) -> bool {
+    let rest = text.get(at + 1..).unwrap_or_default();
+    let name = rest.iter().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte) || **byte == b' ' && text[at] == b';').count();
+    match rest.first() {
+        None => true,
+        Some(byte) if byte.is_ascii_whitespace() || b"\"'&|;".contains(byte) => true,
+        Some(_) => name > 0 && rest.get(name) == Some(&b'='),
+    }
+}
+
+/// Of `Bearer …` and `Basic …` the secret is what follows.
+fn after_scheme(text: &[u8], range: Range<usize>, name: &Range<usize>) -> Range<usize> {
+    let schemes: [&[u8]; 6] = [b"bearer ", b"basic ", b"token ", b"bot ", b"apikey ", b"digest "];
+    let value = &text[range.clone()];
+    for scheme in schemes {
+        if value.len() > scheme.len() && value[..scheme.len()].eq_ignore_ascii_case(scheme) {
+            return range.start + scheme.len()..range.end;
+        }
+        // Without quotes the value ends with the scheme: `Authorization: Bearer …`.
+        let word = &scheme[..scheme.len() - 1];
+        if value.eq_ignore_ascii_case(word) && text.get(range.end) == Some(&b' ') && name.end < range.start {
+            return bare(text, range.end + 1, true);
+        }
+    }
+    range
+}
+
+/// What looks drawn a little behind a word that tells, on the same line: `the token is …`.
+fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Range<usize>> {
+    if tells == TellingName::Weak {
+        return None;
+    }
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-~.".contains(&byte);
+    let mut at = name.end;
+    while at < text.len() && at <= name.end + NEAR_BYTES && !b"\n{}[];".contains(&text[at]) {
+        if !text[at].is_ascii_alphanumeric() {
+            at += 1;
+            continue;
+        }
+        let length = text[at..].iter().take(VALUE_BYTES_MAX).take_while(|byte| is_part(**byte)).count();
+        let length = text[at..at + length].trim_ascii_end().iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
+        let value = &text[at..at + length];
+        let capitals = value.iter().take(512).any(u8::is_ascii_uppercase) && value.iter().take(512).any(u8::is_ascii_lowercase);
+        if is_drawn(&value[..length.min(512)]) && capitals && !is_path(value) {
+            return Some(at..at + length);
+        }
+        at += length.max(1);
+    }
+    None
+}
+
+/// A path of files, or an id of the API.
+fn is_path(value: &[u8]) -> bool {
+    let value = &value[..value.len().min(512)];
+    let slashes = value.iter().filter(|byte| **byte == b'/').count();
+    let ids: [&[u8]; 5] = [b"msg_", b"toolu_", b"srvtoolu_", b"call_", b"req_"];
+    slashes >= 2 || ids.iter().any(|id| value.starts_with(id))
+}

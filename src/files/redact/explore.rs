@@ -1,0 +1,492 @@
+//! Secrets in every view of a text (K-2).
+//!
+//! ```text
+//! bytes ──> view ──> rules ──> hits
+//!             └──> views of it: strings of JSON, escapes resolved, percent, base64 ──> rules ──> hits, mapped back, joined
+//! ```
+//!
+//! A view is text with the places that it comes from ([`MappedText`]). Its own views are found in it in the same way, to a depth of eight. What is
+//! found in any of them is a hit at the places of the text that was given.
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use super::assignments::{self, NamedValue};
+use super::json::{JsonStart, JsonString, JsonStrings};
+use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, telling, telling_header};
+use super::placeholder::is_placeholder;
+use super::private_key;
+use super::rules::{BuiltinRule, RedactionRules};
+use super::text_map::{Flattener, MappedText};
+
+/// How many views may be inside of one another.
+const DEPTH_MAX: usize = 8;
+
+/// What a run of base64 must have to be looked into, and may have.
+const PACKED_BYTES: Range<usize> = 24..(64 << 10) * 4 / 3 + 4;
+
+/// A string of base64 of at least this length in a member that is opaque is not looked into.
+const OPAQUE_BYTES_MIN: usize = 64;
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FoundSecret {
+    pub(super) rule: usize,
+    /// The name that told, if one did.
+    pub(super) name: String,
+    /// Where it stands, in order; lines of a private key have something between them.
+    pub(super) spans: Vec<Range<usize>>,
+    /// As the innermost view has it: by this its number is known.
+    pub(super) secret: Vec<u8>,
+    depth: usize,
+    /// For one in base64: how its place is written anew.
+    pub(super) packed: Option<PackedSecret>,
+}
+
+/// A secret in base64: the bytes of the groups that hold it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PackedSecret {
+    pub(super) bytes: Vec<u8>,
+    pub(super) secret: Range<usize>,
+    url_safe: bool,
+}
+
+/// Looks for secrets, and counts the bytes that it looked at.
+pub(super) struct SecretExplorer<'a> {
+    pub(super) rules: &'a RedactionRules,
+    pub(super) learned: &'a [Vec<u8>],
+    pub(super) work: u64,
+}
+
+impl FoundSecret {
+    /// From the first byte to behind the last.
+    pub(super) fn hull(&self) -> Range<usize> {
+        let start = self.spans.first().map_or(0, |span| span.start);
+        start..self.spans.last().map_or(start, |span| span.end)
+    }
+}
+
+impl PackedSecret {
+    /// The base64 with `replacement` in the place of the secret.
+    pub(super) fn written(&self, replacement: &[u8]) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        bytes[self.secret.clone()].copy_from_slice(replacement);
+        let text = if self.url_safe { URL_SAFE_NO_PAD.encode(bytes) } else { STANDARD_NO_PAD.encode(bytes) };
+        text.into_bytes()
+    }
+}
+
+impl SecretExplorer<'_> {
+    /// Every secret of a text, in order, none overlapping another; and its strings, where it is JSON.
+    pub(super) fn explore(&mut self, text: &[u8], start: &JsonStart) -> (Vec<FoundSecret>, Option<JsonStrings>) {
+        let (mut found, strings) = self.document(text, start, 0);
+        found.retain(|found| !found.spans.is_empty() && !is_placeholder(&found.secret) && !is_placeholder(&spelt(text, found)));
+        (joined(found), strings)
+    }
+
+    fn document(&mut self, text: &[u8], start: &JsonStart, depth: usize) -> (Vec<FoundSecret>, Option<JsonStrings>) {
+        self.work += text.len() as u64;
+        match JsonStrings::read(text, start) {
+            Some(strings) => (self.strings(text, &strings, start, depth), Some(strings)),
+            None => (self.text(text, depth), None),
+        }
+    }
+
+    /// The strings of JSON, each a view of its own.
+    fn strings(&mut self, text: &[u8], json: &JsonStrings, start: &JsonStart, depth: usize) -> Vec<FoundSecret> {
+        let mut found = Vec::new();
+        let known = match start {
+            JsonStart::String(key) => key.as_slice(),
+            JsonStart::Beginning | JsonStart::Structure => &[],
+        };
+        let members = MemberNames { text, json, known };
+        for (index, string) in json.strings.iter().enumerate() {
+            let value = &text[string.value.clone()];
+            if value.is_empty() || members.is_opaque(index) {
+                continue;
+            }
+            if let Some((rule, name)) = members.rule(index) {
+                let name = String::from_utf8_lossy(name).into_owned();
+                found.push(self.whole_string(text, string, rule, name, depth));
+                continue;
+            }
+            found.extend(self.string(text, string.value.clone(), depth));
+        }
+        // A key is never a secret because of a name, but what has the shape of one is a secret also as a key.
+        for key in &json.keys {
+            if key.len() >= 16 && key.len() < 4096 {
+                let mut of_key = Vec::new();
+                self.patterns(&text[key.clone()], depth, &mut of_key);
+                of_key.retain(|found| found.rule >= BuiltinRule::COUNT && self.rules.has_shape(found.rule));
+                found.extend(of_key.into_iter().map(|found| shifted(found, key.start)));
+            }
+        }
+        found
+    }
+
+    /// A string that is a secret as a whole.
+    fn whole_string(&self, text: &[u8], string: &JsonString, rule: BuiltinRule, name: String, depth: usize) -> FoundSecret {
+        let mut view = MappedText::default();
+        Flattener::string().feed(0, &text[string.value.clone()], &mut view);
+        let mut secret = view.text().to_vec();
+        let mut span = string.value.clone();
+        // Of `Bearer …` the scheme stays.
+        let value = &text[span.clone()];
+        if let Some(at) = scheme_length(value) {
+            span.start += at;
+            secret.drain(..at.min(secret.len()));
+        }
+        FoundSecret { rule: rule as usize, name, spans: vec![span], secret, depth: depth + 1, packed: None }
+    }
+
+    fn string(&mut self, text: &[u8], value: Range<usize>, depth: usize) -> Vec<FoundSecret> {
+        let inner = &text[value.clone()];
+        if memchr::memchr(b'\\', inner).is_none() {
+            let found = if depth < DEPTH_MAX { self.document(inner, &JsonStart::Beginning, depth + 1).0 } else { self.text(inner, depth) };
+            return found.into_iter().map(|found| shifted(found, value.start)).collect();
+        }
+        let mut view = MappedText::default();
+        Flattener::string().feed(value.start as u64, inner, &mut view);
+        self.child(&view, depth)
+    }
+
+    /// What is found in a view, at the places from which it comes.
+    fn child(&mut self, view: &MappedText, depth: usize) -> Vec<FoundSecret> {
+        if depth >= DEPTH_MAX {
+            return Vec::new();
+        }
+        let found = self.document(view.text(), &JsonStart::Beginning, depth + 1).0;
+        found.into_iter().map(|found| mapped(found, view)).collect()
+    }
+
+    /// Text that is not JSON.
+    fn text(&mut self, text: &[u8], depth: usize) -> Vec<FoundSecret> {
+        let mut found = Vec::new();
+        self.patterns(text, depth, &mut found);
+        self.learned(text, depth, &mut found);
+        for NamedValue { name, value } in assignments::find(text) {
+            let name = String::from_utf8_lossy(&text[name]).into_owned();
+            found.push(direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth));
+        }
+        for spans in private_key::find(text) {
+            found.push(direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth));
+        }
+        if depth < DEPTH_MAX {
+            self.escapes(text, depth, &mut found);
+            self.percent(text, depth, &mut found);
+            self.packed(text, depth, &mut found);
+        }
+        found
+    }
+
+    fn patterns(&self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        for rule in &self.rules.any.matches(text) {
+            for captures in self.rules.patterns[rule].captures_iter(text) {
+                let Some(whole) = captures.get(0) else { continue };
+                let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole).range();
+                if !secret.is_empty() && self.rules.checks[rule].holds(&text[secret.clone()]) && !is_placeholder(&text[secret.clone()]) {
+                    found.push(direct(BuiltinRule::COUNT + rule, String::new(), text, vec![secret], depth));
+                }
+            }
+        }
+    }
+
+    fn learned(&self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        for secret in self.learned {
+            for at in memchr::memmem::find_iter(text, secret) {
+                found.push(direct(BuiltinRule::Learned as usize, String::new(), text, vec![at..at + secret.len()], depth));
+            }
+        }
+    }
+
+    /// The text with its escapes resolved, where it has any: JSON in the middle of prose, strings of code.
+    fn escapes(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
+        if !memchr::memchr_iter(b'\\', text).any(is_escape) {
+            return;
+        }
+        let mut view = MappedText::default();
+        Flattener::string().feed(0, text, &mut view);
+        found.extend(self.child(&view, depth));
+    }
+
+    /// Words that are written with percent signs.
+    fn percent(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        let is_part = |byte: &u8| byte.is_ascii_graphic() && !b"\"'<>`\\".contains(byte);
+        let mut done = 0;
+        for sign in memchr::memchr_iter(b'%', text) {
+            if sign < done || percent_byte(text, sign).is_none() {
+                continue;
+            }
+            let start = sign - text[done..sign].iter().rev().take_while(|byte| is_part(byte)).count();
+            let end = sign + text[sign..].iter().take_while(|byte| is_part(byte)).count();
+            done = end;
+            let (mut view, mut at) = (MappedText::default(), start);
+            while at < end {
+                match percent_byte(&text[..end], at) {
+                    Some(byte) => {
+                        view.push_escape(at as u64, 3, &[byte]);
+                        at += 3;
+                    }
+                    None => {
+                        view.push_escape(at as u64, 1, &text[at..=at]);
+                        at += 1;
+                    }
+                }
+            }
+            found.extend(self.child(&view, depth));
+        }
+    }
+
+    /// Text that is packed as base64.
+    fn packed(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+        let mut at = 0;
+        while at < text.len() {
+            let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
+            let run = at..at + length;
+            at = run.end + 1;
+            if !PACKED_BYTES.contains(&length) {
+                continue;
+            }
+            let packed = &text[run.clone()];
+            let url_safe = packed.iter().any(|byte| b"-_".contains(byte));
+            let whole = packed.len() - usize::from(packed.len() % 4 == 1);
+            let bytes = match url_safe {
+                true => lenient_url_safe().decode(&packed[..whole]),
+                false => lenient().decode(&packed[..whole]),
+            };
+            let Some(bytes) = bytes.ok().filter(|bytes| is_readable(bytes)) else { continue };
+            let inner = self.document(&bytes, &JsonStart::Beginning, depth + 1).0;
+            found.extend(inner.into_iter().map(|inner| repacked(inner, &bytes, &run, url_safe)));
+        }
+    }
+}
+
+/// Base64 as it is found: what is left over in the last character does not matter.
+fn lenient() -> base64::engine::GeneralPurpose {
+    let config = base64::engine::GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_encode_padding(false);
+    base64::engine::GeneralPurpose::new(
+        &base64::alphabet::STANDARD,
+        config.with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+    )
+}
+
+fn lenient_url_safe() -> base64::engine::GeneralPurpose {
+    let config = base64::engine::GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_encode_padding(false);
+    base64::engine::GeneralPurpose::new(
+        &base64::alphabet::URL_SAFE,
+        config.with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+    )
+}
+
+/// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
+fn is_readable(bytes: &[u8]) -> bool {
+    let is_text = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || **byte >= 0xc2;
+    let first = &bytes[..bytes.len().min(64)];
+    first.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count() * 10 >= first.len() * 9
+        && bytes.iter().filter(is_text).count() * 20 >= bytes.len() * 17
+}
+
+/// The byte that a percent sign and two digits stand for.
+fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
+    let digits = text.get(at..at + 3)?;
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    (digits[0] == b'%').then_some(())?;
+    u8::try_from(digit(digits[1])? * 16 + digit(digits[2])?).ok()
+}
+
+fn direct(rule: usize, name: String, text: &[u8], spans: Vec<Range<usize>>, depth: usize) -> FoundSecret {
+    let secret = spans.iter().flat_map(|span| &text[span.clone()]).copied().collect();
+    FoundSecret { rule, name, spans, secret, depth, packed: None }
+}
+
+fn shifted(mut found: FoundSecret, by: usize) -> FoundSecret {
+    for span in &mut found.spans {
+        *span = span.start + by..span.end + by;
+    }
+    found
+}
+
+/// What was found in a view, where the view comes from.
+fn mapped(mut found: FoundSecret, view: &MappedText) -> FoundSecret {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    for origin in found.spans.iter().flat_map(|span| view.origins(span.clone())) {
+        let origin = origin.start as usize..origin.end as usize;
+        match spans.last_mut() {
+            Some(last) if last.end >= origin.start => last.end = last.end.max(origin.end),
+            _ => spans.push(origin),
+        }
+    }
+    found.spans = spans;
+    found
+}
+
+/// What was found in the bytes of base64, at the groups of four characters that hold it.
+fn repacked(inner: FoundSecret, bytes: &[u8], run: &Range<usize>, url_safe: bool) -> FoundSecret {
+    let hull = inner.hull();
+    let groups = hull.start / 3 * 3..bytes.len().min(hull.end.div_ceil(3) * 3);
+    let length = (groups.len() * 4).div_ceil(3);
+    let start = run.start + groups.start / 3 * 4;
+    // A secret in views of its own inside of base64 is replaced with all that its group holds.
+    let packed =
+        PackedSecret { bytes: bytes[groups.clone()].to_vec(), secret: hull.start - groups.start..hull.end - groups.start, url_safe };
+    FoundSecret { spans: vec![start..(start + length).min(run.end)], packed: Some(packed), ..inner }
+}
+
+fn spelt(text: &[u8], found: &FoundSecret) -> Vec<u8> {
+    found.spans.iter().flat_map(|span| &text[span.clone()]).copied().collect()
+}
+
+/// The scheme before the secret of a value, with its blank.
+fn scheme_length(value: &[u8]) -> Option<usize> {
+    let schemes: [&[u8]; 4] = [b"bearer ", b"basic ", b"token ", b"bot "];
+    schemes
+        .iter()
+        .find(|scheme| value.len() > scheme.len() && value[..scheme.len()].eq_ignore_ascii_case(scheme))
+        .map(|scheme| scheme.len())
+}
+
+/// Secrets that overlap become one. The longer has the say of what it is; of two that are as long, the one that was seen plainer.
+fn joined(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
+    found.sort_by_key(|found| (found.hull().start, core::cmp::Reverse(found.hull().end), core::cmp::Reverse(found.depth)));
+    let mut joined: Vec<FoundSecret> = Vec::new();
+    for next in found {
+        let Some(last) = joined.last_mut().filter(|last| next.hull().start < last.hull().end) else {
+            joined.push(next);
+            continue;
+        };
+        if last.spans == next.spans {
+            // The same in another view: nothing is new but how it reads.
+            continue;
+        }
+        let is_inside = last.spans.iter().any(|span| span.start <= next.hull().start && next.hull().end <= span.end);
+        if !is_inside {
+            last.packed = None;
+            let mut spans: Vec<Range<usize>> = last.spans.iter().chain(&next.spans).cloned().collect();
+            spans.sort_by_key(|span| span.start);
+            last.spans.clear();
+            for span in spans {
+                match last.spans.last_mut() {
+                    Some(before) if span.start <= before.end => before.end = before.end.max(span.end),
+                    _ => last.spans.push(span),
+                }
+            }
+        } else if last.packed.is_some() {
+            last.packed = None;
+        }
+    }
+    joined
+}
+
+/// The names of the strings of a JSON text.
+struct MemberNames<'a> {
+    text: &'a [u8],
+    json: &'a JsonStrings,
+    /// The key of the string in which the text begins.
+    known: &'a [u8],
+}
+
+impl<'a> MemberNames<'a> {
+    fn part(&self, range: &Range<usize>) -> &'a [u8] {
+        &self.text[range.clone()]
+    }
+
+    fn key(&self, string: &JsonString) -> &'a [u8] {
+        match &string.key {
+            Some(key) => self.part(key),
+            None if string.value.start == 0 => self.known,
+            None => &[],
+        }
+    }
+
+    /// The string before one in the same container.
+    fn before(&self, index: usize) -> Option<&'a JsonString> {
+        let string = &self.json.strings[index];
+        let before = &self.json.strings[index.checked_sub(1)?];
+        (before.container == string.container && before.position + 1 == string.position).then_some(before)
+    }
+
+    /// What makes a string a secret as a whole, and the name that says so.
+    fn rule(&self, index: usize) -> Option<(BuiltinRule, &'a [u8])> {
+        let string = &self.json.strings[index];
+        let (key, value) = (self.key(string), self.part(&string.value));
+        let container = &self.json.containers[string.container];
+        if key == b"user_id" && container.key.as_ref().is_some_and(|key| self.part(key) == b"metadata") {
+            return Some((BuiltinRule::UserId, key));
+        }
+        if is_account(key) && value.len() >= 12 && is_mixed(value) {
+            return Some((BuiltinRule::AccountId, key));
+        }
+        let plain = &value[scheme_length(value).unwrap_or_default()..];
+        let is_cookie = key.to_ascii_lowercase().ends_with(b"cookie") && memchr::memchr(b'=', value).is_some() && value.len() >= 8;
+        if is_cookie || telling(key).is_some_and(|tells| is_secret_value(tells, plain, ValuePlace::Whole)) {
+            // Names of things are given as strings, too: `"required": ["password"]`.
+            let is_list_of_names = container.is_list && !is_drawn(plain);
+            if !is_list_of_names || value.len() >= 12 && is_mixed(plain) {
+                return Some((BuiltinRule::Member, key));
+            }
+        }
+        let before = self.before(index)?;
+        let name = self.part(&before.value);
+        // `["x-api-key", "…"]`, `["--password", "…"]`
+        if container.is_list && before.position == 0 || container.is_list && name.starts_with(b"-") {
+            let tells = telling_header(std::str::from_utf8(name).ok()?)?;
+            let is_option = name.starts_with(b"--") && tells >= TellingName::Strong && !value.starts_with(b"-");
+            let is_header =
+                name.contains(&b'-') || matches!(name.to_ascii_lowercase().as_slice(), b"authorization" | b"cookie" | b"apikey" | b"token");
+            let is_secret =
+                is_option && value.len() >= 4 || is_header && value.len() >= 6 && is_secret_value(tells, plain, ValuePlace::Whole);
+            return is_secret.then_some((BuiltinRule::Member, name));
+        }
+        // `{"name": "x-api-key", "value": "…"}`
+        let before_key = self.key(before).to_ascii_lowercase();
+        let is_pair = matches!(before_key.as_slice(), b"name" | b"key" | b"header" | b"field") && key.eq_ignore_ascii_case(b"value");
+        let tells = telling(name).filter(|_| is_pair)?;
+        is_secret_value(tells, plain, ValuePlace::Whole).then_some((BuiltinRule::Member, name))
+    }
+
+    /// Whether a string must come back as it was: a signature, what the model keeps encrypted, a picture.
+    fn is_opaque(&self, index: usize) -> bool {
+        let string = &self.json.strings[index];
+        let (key, value) = (self.key(string), self.part(&string.value));
+        let is_base64 =
+            || value.len() >= OPAQUE_BYTES_MIN && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-\\".contains(byte));
+        if key == b"signature" || key == b"thoughtSignature" || key == b"thought_signature" || key.starts_with(b"encrypted_") {
+            return is_base64();
+        }
+        if key != b"data" && key != b"file_data" {
+            return false;
+        }
+        let same = |at: &usize| self.json.strings[*at].container == string.container;
+        let around = (index.saturating_sub(4)..index).chain(index + 1..self.json.strings.len().min(index + 5)).filter(same);
+        let mut siblings = around.map(|at| &self.json.strings[at]);
+        let is_media = siblings.any(|sibling| {
+            let (key, value) = (self.key(sibling), self.part(&sibling.value));
+            matches!(key, b"media_type" | b"mimeType" | b"mime_type") || key == b"type" && matches!(value, b"base64" | b"redacted_thinking")
+        });
+        is_media && is_base64()
+    }
+}
+
+/// Names of accounts: of organisations, users, devices.
+fn is_account(key: &[u8]) -> bool {
+    let key: Vec<u8> = key.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
+    let of = key.strip_suffix(b"uuid").or_else(|| key.strip_suffix(b"id"));
+    const OF: [&[u8]; 11] = [
+        b"organization",
+        b"organisation",
+        b"org",
+        b"account",
+        b"user",
+        b"workspace",
+        b"device",
+        b"tenant",
+        b"profile",
+        b"customer",
+        b"subscription",
+    ];
+    of.is_some_and(|of| OF.contains(&of))
+}

@@ -1,0 +1,508 @@
+//! Names that tell that what they name is a secret: of headers, query parameters, members, assignments and options (K-2).
+//!
+//! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
+
+/// How much a name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TellingName {
+    /// A key of anything: only what looks drawn is a secret.
+    Weak,
+    /// A token or a key: what is no word is a secret.
+    Medium,
+    /// A secret whatever it looks like, but for prose.
+    Strong,
+    /// A password: it may be prose.
+    Password,
+}
+
+const PASSWORDS: &[&str] = &["password", "passwd", "pwd", "passphrase", "passcode", "passwort"];
+
+/// These are secrets also at the end of a part: `PGPASSWORD`, `accesstoken`.
+const STRONG: &[&str] =
+    &["secret", "credential", "credentials", "creds", "apikey", "privatekey", "secretkey", "accesskey", "authkey", "sharedkey"];
+
+const MEDIUM: &[&str] = &[
+    "token",
+    "auth",
+    "authorization",
+    "authentication",
+    "jwt",
+    "bearer",
+    "cookie",
+    "cookies",
+    "cred",
+    "pat",
+    "pass",
+    "otp",
+    "assertion",
+    "authkey",
+];
+
+const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook"];
+
+/// What makes a key a secret.
+const OF_KEYS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "api",
+    "app",
+    "application",
+    "auth",
+    "client",
+    "consumer",
+    "customer",
+    "deploy",
+    "developer",
+    "encryption",
+    "functions",
+    "gateway",
+    "hmac",
+    "host",
+    "license",
+    "management",
+    "master",
+    "private",
+    "proxy",
+    "rest",
+    "root",
+    "secret",
+    "server",
+    "service",
+    "shared",
+    "signing",
+    "ssh",
+    "ssl",
+    "storage",
+    "subscription",
+    "tls",
+    "user",
+    "virtual",
+    "write",
+    "writer",
+];
+
+/// What makes a token no secret: of languages, of pages, of usage.
+const HARMLESS_TOKENS: &[&str] = &[
+    "begin",
+    "bos",
+    "cls",
+    "completion",
+    "continuation",
+    "cost",
+    "cursor",
+    "cut",
+    "end",
+    "eos",
+    "eot",
+    "first",
+    "image",
+    "input",
+    "last",
+    "mask",
+    "max",
+    "next",
+    "output",
+    "pad",
+    "page",
+    "per",
+    "prev",
+    "price",
+    "prompt",
+    "sep",
+    "special",
+    "start",
+    "stop",
+    "sync",
+    "time",
+    "unk",
+];
+
+/// What a key must not be with to be a secret.
+const HARMLESS_KEYS: &[&str] = &[
+    "cache",
+    "column",
+    "composite",
+    "foreign",
+    "group",
+    "hash",
+    "hot",
+    "idempotency",
+    "index",
+    "keyboard",
+    "lookup",
+    "map",
+    "object",
+    "partition",
+    "primary",
+    "public",
+    "pub",
+    "query",
+    "range",
+    "row",
+    "sort",
+    "translation",
+    "unique",
+    "websocket",
+];
+
+/// A name that ends so names something about a secret.
+const ABOUT: &[&str] = &[
+    "affinity",
+    "alg",
+    "algorithm",
+    "at",
+    "attempts",
+    "auth",
+    "budget",
+    "bytes",
+    "class",
+    "config",
+    "count",
+    "counts",
+    "description",
+    "dir",
+    "enabled",
+    "endpoint",
+    "env",
+    "error",
+    "exists",
+    "expires",
+    "expiry",
+    "field",
+    "file",
+    "format",
+    "header",
+    "hint",
+    "id",
+    "ids",
+    "index",
+    "input",
+    "kind",
+    "label",
+    "len",
+    "length",
+    "limit",
+    "max",
+    "message",
+    "method",
+    "min",
+    "mode",
+    "name",
+    "names",
+    "needed",
+    "only",
+    "params",
+    "path",
+    "pattern",
+    "placeholder",
+    "policy",
+    "prompt",
+    "provider",
+    "ref",
+    "regex",
+    "remaining",
+    "required",
+    "reset",
+    "rules",
+    "scheme",
+    "scope",
+    "size",
+    "source",
+    "spec",
+    "status",
+    "store",
+    "test",
+    "time",
+    "title",
+    "ttl",
+    "type",
+    "types",
+    "uri",
+    "url",
+    "usage",
+    "valid",
+    "validator",
+    "var",
+    "variable",
+    "version",
+];
+
+/// Names that say nothing although their parts do.
+const HARMLESS: &[&str] = &["signature", "thoughtsignature", "toolcallid"];
+
+/// What a name tells; nothing where it is harmless.
+pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
+    let parts = parts(name);
+    let last = parts.last()?.as_str();
+    let has = |words: &[&str]| parts.iter().any(|part| words.contains(&part.as_str()));
+    if HARMLESS.contains(&parts.concat().as_str()) || has(&["encrypted"]) {
+        return None;
+    }
+    // `access_key_id` has a value with a shape of its own; of an id that is none, only what looks drawn counts.
+    let is_about = ABOUT.contains(&last) && last != "auth";
+    let is_id = matches!(last, "id" | "ids");
+    if is_about && !is_id {
+        return None;
+    }
+    if is_id {
+        return has(&["session", "sess"]).then_some(TellingName::Weak);
+    }
+    let ends = |words: &[&str]| parts.iter().any(|part| words.iter().any(|word| part.ends_with(word)));
+    if ends(PASSWORDS) {
+        return Some(TellingName::Password);
+    }
+    if ends(STRONG) {
+        return Some(TellingName::Strong);
+    }
+    let key_of = |words: &[&str]| has(&["key", "keys"]) && has(words);
+    if key_of(HARMLESS_KEYS) {
+        return None;
+    }
+    if key_of(OF_KEYS) {
+        return Some(TellingName::Strong);
+    }
+    if ends(&["token"]) {
+        return match () {
+            () if has(HARMLESS_TOKENS) => None,
+            () if parts.len() > 1 || last != "token" => Some(TellingName::Strong),
+            () => Some(TellingName::Medium),
+        };
+    }
+    if has(MEDIUM) {
+        return Some(TellingName::Medium);
+    }
+    has(WEAK).then_some(TellingName::Weak)
+}
+
+/// What the name of a header tells: whatever names a key there is sent as one.
+pub(super) fn telling_header(name: &str) -> Option<TellingName> {
+    if name.contains("ratelimit") {
+        return None;
+    }
+    let telling = telling(name.as_bytes())?;
+    let parts = parts(name.as_bytes());
+    let is_key = parts.last().is_some_and(|last| last == "key");
+    Some(if telling == TellingName::Weak && is_key { TellingName::Medium } else { telling })
+}
+
+/// The parts of a name, in small letters.
+fn parts(name: &[u8]) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut part = String::new();
+    for (at, byte) in name.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| name[at]);
+        let after = name.get(at + 1);
+        let begins = byte.is_ascii_uppercase()
+            && (before.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+                || before.is_some_and(|byte| byte.is_ascii_uppercase()) && after.is_some_and(u8::is_ascii_lowercase));
+        if begins || !byte.is_ascii_alphanumeric() {
+            parts.extend((!part.is_empty()).then(|| std::mem::take(&mut part)));
+        }
+        if byte.is_ascii_alphanumeric() {
+            part.push(char::from(byte.to_ascii_lowercase()));
+        }
+    }
+    parts.extend((!part.is_empty()).then_some(part));
+    parts
+}
+
+/// Where a value stands: what may be there differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValuePlace {
+    /// Between the quotes of a string of JSON, or in a header: the whole is the value.
+    Whole,
+    /// Between quotes in a text.
+    Quoted,
+    /// In a line that sets a variable, or behind an option.
+    Setting,
+    /// Anywhere in a text, as in code.
+    Bare,
+}
+
+/// How much of a value is looked at.
+const LOOKED_AT_BYTES: usize = 512;
+
+/// Whether a value is a secret because of its name.
+pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace) -> bool {
+    let value = &value[..value.len().min(LOOKED_AT_BYTES)];
+    if value.is_empty() || is_reference(value) {
+        return false;
+    }
+    let is_unbroken = !value.iter().any(u8::is_ascii_whitespace);
+    let is_mixed = is_mixed(value);
+    match (name, place) {
+        (TellingName::Password, ValuePlace::Whole) => true,
+        (TellingName::Password, ValuePlace::Quoted) => value.len() >= 4,
+        (TellingName::Password | TellingName::Strong, ValuePlace::Setting) => {
+            is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value)
+        }
+        (TellingName::Password | TellingName::Strong, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && !is_code(value),
+        (TellingName::Strong, ValuePlace::Whole | ValuePlace::Quoted) => is_unbroken && value.len() >= 6,
+        (TellingName::Medium, ValuePlace::Bare) => is_unbroken && value.len() >= 8 && is_mixed && !is_plain(value) && !is_code(value),
+        (TellingName::Medium, _) => is_unbroken && value.len() >= 8 && is_mixed && !is_plain(value),
+        (TellingName::Weak, _) => is_unbroken && is_drawn(value),
+    }
+}
+
+/// Whether a value stands for another: a variable, a call, a word for nothing.
+fn is_reference(value: &[u8]) -> bool {
+    const WORDS: &[&str] = &[
+        "none",
+        "null",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+        "string",
+        "str",
+        "required",
+        "optional",
+        "include",
+        "same-origin",
+        "omit",
+        "bearer",
+        "basic",
+        "number",
+        "boolean",
+        "object",
+        "integer",
+        "array",
+        "default",
+    ];
+    let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
+    WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        || value.starts_with(b"<") && value.ends_with(b">")
+        || value.starts_with(b"${")
+        || value.starts_with(b"{{")
+        || value.starts_with(b"$(")
+        || value.starts_with(b"%(")
+        || value.first() == Some(&b'$') && value[1..].iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_' || byte.is_ascii_digit())
+        || has(b"process.env")
+        || has(b"os.environ")
+        || has(b"getenv")
+        || value.to_ascii_lowercase().starts_with(b"your")
+        || value.iter().all(|byte| b"*x.X-_".contains(byte))
+}
+
+/// A function that is called: `getpass.getpass()`.
+fn is_call(value: &[u8]) -> bool {
+    let name = value.iter().take_while(|byte| byte.is_ascii_alphabetic() || b"._:".contains(byte)).count();
+    name > 0 && value.get(name) == Some(&b'(')
+}
+
+/// Letters and digits, or capitals and small letters with a sign between.
+pub(super) fn is_mixed(value: &[u8]) -> bool {
+    let has = |of: fn(&u8) -> bool| value.iter().any(of);
+    let letters = has(u8::is_ascii_alphabetic);
+    letters && has(u8::is_ascii_digit)
+        || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| b"=+/~!@#%^&".contains(byte))
+        || letters && value.len() >= 20 && changes_of_case(value) >= value.len() / 4
+}
+
+/// A word of code or of prose, with a number behind it perhaps: `get_user_v2`.
+fn is_plain(value: &[u8]) -> bool {
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let is_word = value.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.:/ ".contains(byte));
+    value.len() < 24 && digits <= 2 && is_word
+}
+
+/// A path through objects or modules: `self.inner2.token`.
+fn is_code(value: &[u8]) -> bool {
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    digits <= 2
+        && value.iter().any(|byte| b".:".contains(byte))
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._:?!*&".contains(byte))
+}
+
+/// What looks drawn at random, and is neither a uuid nor a hash.
+pub(super) fn is_drawn(value: &[u8]) -> bool {
+    let count = |of: fn(&u8) -> bool| value.iter().filter(|byte| of(byte)).count();
+    let is_hash = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let allowed = value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(byte));
+    let (capitals, small, digits) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit));
+    value.len() >= 20
+        && !is_hash
+        && allowed
+        && digits >= 3
+        && (capitals >= 3 && small >= 3 || digits * 5 >= value.len() && capitals.max(small) >= 4)
+}
+
+fn changes_of_case(value: &[u8]) -> usize {
+    value.windows(2).filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_2_names_are_known_by_their_parts() {
+        let telling = |name: &str| telling(name.as_bytes());
+        let strong = [
+            "x-litellm-api-key",
+            "Ocp-Apim-Subscription-Key",
+            "cf-access-client-secret",
+            "apikey",
+            "x-vault-token",
+            "private-token",
+            "x-amz-security-token",
+            "APIKey",
+            "XApiKey",
+            "client-key-data",
+            "_authToken",
+            "aws_session_token",
+            "PGPASSWORD",
+            "db.password",
+            "fallback_credit_token",
+            "accessToken",
+            "AWS_SECRET_ACCESS_KEY",
+            "encryption_key",
+            "clientSecret",
+            "x-functions-key",
+        ];
+        for name in strong {
+            assert!(telling(name) >= Some(TellingName::Strong), "{name}: {:?}", telling(name));
+        }
+        assert_eq!(["token", "auth", "Cookie"].map(telling), [Some(TellingName::Medium); 3]);
+        assert_eq!(["key", "session_id"].map(telling), [Some(TellingName::Weak); 2]);
+        let harmless = [
+            "max_tokens",
+            "input_tokens",
+            "cache_control",
+            "x-ratelimit-remaining-tokens",
+            "idempotency-key",
+            "tokenizer",
+            "token_type",
+            "next_page_token",
+            "eos_token",
+            "primary_key",
+            "public_key",
+            "author",
+            "monkey",
+            "keyboard",
+            "signature",
+            "encrypted_content",
+            "password_length",
+            "token_count",
+            "prompt_cache_key",
+            "tool_use_id",
+            "model",
+            "cost_per_token",
+            "sec-websocket-key",
+        ];
+        for name in harmless {
+            assert_eq!(telling(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn k_2_a_value_must_be_one() {
+        let quoted = |name, value: &str| is_secret_value(name, value.as_bytes(), ValuePlace::Quoted);
+        assert!(quoted(TellingName::Medium, "Zk7Qw9Xb2Lp4") && quoted(TellingName::Password, "two words"));
+        for value in ["ident", "get_user_v2", "next", "${TOKEN}", "<your-token>", "a b c d e f 1 2"] {
+            assert!(!quoted(TellingName::Medium, value), "{value}");
+        }
+        assert!(!is_drawn(b"123e4567-e89b-12d3-a456-426614174000") && !is_drawn(b"3f786850e387550fdab836ed7e6dc881de23001b"));
+    }
+}

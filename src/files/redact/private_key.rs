@@ -1,0 +1,110 @@
+//! Private keys of several lines (K-2), also where a tool put something before each line.
+//!
+//! ```text
+//!      1→-----BEGIN PRIVATE KEY-----
+//!      2→MIIEvQIBADANBgkq…
+//!        ----------------  of each line what is the key; the number stays
+//!      3→-----END PRIVATE KEY-----
+//! ```
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
+    Regex::new(r"(?-u)-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----").expect("the pattern of a beginning is one")
+});
+
+/// What a private key ends with.
+const END: &[u8] = b"-----END";
+
+/// The longest key.
+pub(super) const KEY_BYTES_MAX: usize = 1 << 20;
+
+/// The fewest characters that make a line of a key whose end is not seen.
+const LINE_BYTES_MIN: usize = 16;
+
+/// The pieces of each key.
+pub(super) fn find(text: &[u8]) -> Vec<Vec<Range<usize>>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = BEGIN.find_at(text, at) {
+        let window = begin.end()..text.len().min(begin.end() + KEY_BYTES_MAX);
+        let next = BEGIN.find_at(&text[..window.end], window.start).map_or(window.end, |next| next.start());
+        let end = memchr::memmem::find(&text[window.start..next], END).map(|end| window.start + end);
+        let spans = pieces(text, window.start, end.unwrap_or(next), end.is_some());
+        at = end.or(spans.last().map(|last| last.end)).unwrap_or(window.start);
+        found.extend((!spans.is_empty()).then_some(spans));
+    }
+    found
+}
+
+/// The stretch of each line between two places that is a part of a key.
+fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<usize>> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let mut spans = Vec::new();
+    let mut line_start = start;
+    for line in text[start..end].split_inclusive(|byte| *byte == b'\n') {
+        let (mut longest, mut at) = (0..0, 0);
+        while at < line.len() {
+            let length = line[at..].iter().take_while(|byte| is_part(byte)).count();
+            if length >= longest.len() && length > 0 {
+                longest = at..at + length;
+            }
+            at += length.max(1);
+        }
+        let is_header = memchr::memmem::find(line, b": ").is_some() && longest.len() < 48;
+        let is_only = line_start == start && !line.ends_with(b"\n");
+        let is_last = line_start + line.len() == end;
+        let least = match () {
+            // All on one line, with blanks in the places of line ends.
+            () if is_only => 1,
+            () if is_closed => 2,
+            () => LINE_BYTES_MIN,
+        };
+        let is_prefix = is_closed && is_last && !line.ends_with(b"\n");
+        if longest.len() >= least && !is_header && !(is_prefix && !is_only) {
+            if is_only {
+                // Every word of it.
+                let words = line.split(|byte| !is_part(byte)).filter(|word| word.len() >= LINE_BYTES_MIN || is_closed && !word.is_empty());
+                let place = |word: &[u8]| word.as_ptr() as usize - line.as_ptr() as usize;
+                spans.extend(words.map(|word| line_start + place(word)..line_start + place(word) + word.len()));
+            } else {
+                spans.push(line_start + longest.start..line_start + longest.end);
+            }
+        } else if !is_closed && !is_header && spans.len() > 1 && !line.trim_ascii().is_empty() {
+            break;
+        }
+        line_start += line.len();
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<Vec<&str>> {
+        find(text.as_bytes()).into_iter().map(|spans| spans.into_iter().map(|span| &text[span]).collect()).collect()
+    }
+
+    #[test]
+    fn k_2_lines_of_a_key_are_found_behind_what_tools_put_before_them() {
+        let (one, two) = ("Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5", "Jf1Gs0Zk7Qw9Xb2L==");
+        for prefix in ["", "     2→", "12:", "> ", "- ", " | ", "src/file:2:", "2\t"] {
+            let begin = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
+            let text = format!("{prefix}{begin}\n{prefix}{one}\n{prefix}{two}\n{prefix}-----END RSA PRIVATE KEY-----\nand text");
+            assert_eq!(shown(&text), [[one, two]], "{prefix}");
+        }
+    }
+
+    #[test]
+    fn k_2_a_key_without_an_end_ends_where_its_lines_do() {
+        let one = "Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5";
+        let text = format!("{}\n{one}\n{one}\n\nand then some prose\n{one}", ["-----BEGIN ", "PRIVATE KEY-----"].concat());
+        assert_eq!(shown(&text), [[one, one]]);
+        assert!(shown(&["-----BEGIN ", "PRIVATE KEY----- is how one begins"].concat()).is_empty());
+    }
+}
