@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::files::redact::counts_text;
+use crate::live::access::RefusedRequests;
 use crate::prelude::*;
 use crate::scenario::tape::ResponseEnd;
 
@@ -25,6 +26,8 @@ pub struct TapeSummary {
     pub ends_unwritten: u64,
     /// How often each rule replaced something.
     pub redacted: BTreeMap<String, u64>,
+    /// Requests that were turned away: they were neither passed on nor recorded.
+    pub refused_requests: RefusedRequests,
     /// What ended the recording early.
     pub problem: Option<String>,
 }
@@ -46,9 +49,10 @@ impl TapeSummary {
             }
         }
         let mut text = format!("recorded {}", parts.join(", "));
-        if self.exchanges == 0 && self.is_whole() {
+        if self.exchanges == 0 && self.is_whole() && self.refused_requests.is_empty() {
             text.push_str(": no client connected (set ANTHROPIC_BASE_URL for the client)");
         }
+        self.refused_requests.texts().iter().for_each(|line| text.push_str(&format!("\n{line}")));
         if let Some(secrets) = counts_text(&self.redacted) {
             text.push_str(&format!("\n{secrets}"));
         }
