@@ -10,7 +10,8 @@ use tokio::process::Child;
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::{complain, print_line};
-use crate::files::scenario::{LoadedScenario, find, load};
+use super::selection::ReachArguments;
+use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
@@ -57,6 +58,8 @@ pub(super) struct ServeArgumentsOfScenario {
     /// Set a key of the scenario, e.g. `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    reach: ReachArguments,
 }
 
 /// How long nothing is asked before serving is over.
@@ -81,7 +84,8 @@ impl ServeArgumentsOfScenario {
             }
             return Err(CommandExit::WrongInput);
         };
-        match load(path, &self.set).and_then(LoadedScenario::for_clients) {
+        let options = LoadOptions { overrides: self.set.clone(), reach: self.reach.reach() };
+        match load_with(path, &options).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));
                 Ok(loaded)
