@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::record::rules;
+use crate::files::open;
 use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
 use crate::scenario::tape::line::{LineKind, TapeLine};
@@ -29,7 +30,7 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     };
     let (mut exit, mut secrets, mut bytes) = (CommandExit::Fine, 0, 0);
     for path in &arguments.tapes {
-        match std::fs::read(path) {
+        match open::read(path, u64::MAX) {
             Ok(contents) if cannot_be_searched(&contents).is_some() => {
                 complain(&format!("{}: {}", path.display(), cannot_be_searched(&contents).unwrap_or_default()));
                 exit = CommandExit::WrongInput;

@@ -13,7 +13,7 @@ pub use self::references::FileReach;
 
 use self::gitignore::IgnoreRules;
 use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_show};
-use super::{import, schema, tape, text};
+use super::{import, open, schema, tape, text};
 use crate::engine::budget::PriceTable;
 use crate::engine::windows::WindowTable;
 use crate::prelude::*;
@@ -353,9 +353,10 @@ fn read_text(path: &Path) -> Result<String, LoadError> {
     if !path.is_file() {
         return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
     }
-    let bytes = fs::read(path).map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
+    let bytes =
+        open::read(path, text::TEXT_BYTES_MAX).map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
     if path.extension().is_none_or(|extension| extension != "toml")
-        && let Some(format) = import::format_name(&bytes)
+        && let Some(format) = import::format_name(&*bytes)
     {
         return Err(LoadError::Recording { path: path.into(), format });
     }

@@ -15,7 +15,11 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
+use crate::files::open;
 use crate::prelude::*;
+
+/// All roots that there are take a quarter of a MiB.
+const CA_BYTES_MAX: u64 = 16 << 20;
 
 /// Why there are no secure connections.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +60,7 @@ pub(super) fn connector(ca: Option<&Path>, protocols: &[&[u8]]) -> Result<TlsCon
 /// The authorities of a file, and all its certificates.
 fn from_file(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsError> {
     let wrong = |problem: String| TlsError::Ca { path: path.into(), problem };
-    let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot be read ({error})")))?;
+    let bytes = open::read(path, CA_BYTES_MAX).map_err(|error| wrong(format!("cannot be read ({error})")))?;
     let named: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     let named = named.map_err(|error| wrong(format!("not a PEM file ({error})")))?;
     let mut roots = RootCertStore::empty();
