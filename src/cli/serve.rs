@@ -127,24 +127,10 @@ fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runt
 }
 
 async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandExit {
-    let address = match arguments.access.address() {
-        Ok(address) => address,
+    let (listener, address) = match open_port(arguments).await {
+        Ok(open) => open,
         Err(problem) => {
             complain(&problem);
-            return CommandExit::WrongInput;
-        }
-    };
-    let listener = match MachineNetwork.bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            complain(&format!("cannot serve at {address}: {error}; {}", advice(&error)));
-            return CommandExit::WrongInput;
-        }
-    };
-    let address = match MachineNetwork::address(&listener) {
-        Ok(address) => address,
-        Err(error) => {
-            complain(&format!("the open port is not known: {error}"));
             return CommandExit::WrongInput;
         }
     };
@@ -201,6 +187,15 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         }
     }
     verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, CommandExit::max)
+}
+
+/// Opens the port; returns its address, too.
+async fn open_port(arguments: &ServeArguments) -> Result<(<MachineNetwork as Network>::Listener, SocketAddr), String> {
+    let address = arguments.access.address()?;
+    let bound = MachineNetwork.bind(address).await;
+    let listener = bound.map_err(|error| format!("cannot serve at {address}: {error}; {}", advice(&error)))?;
+    let address = MachineNetwork::address(&listener).map_err(|error| format!("the open port is not known: {error}"))?;
+    Ok((listener, address))
 }
 
 /// Starts the command, if there is one.

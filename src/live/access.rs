@@ -27,7 +27,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-/// How many reasons are told apart, and how much of a header is shown: both come from outside.
+/// How many reasons are named, and how much of a header is shown: both come from outside.
 const REASONS_MAX: usize = 8;
 const SHOWN_MAX: usize = 100;
 

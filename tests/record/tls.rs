@@ -127,7 +127,7 @@ fn k_1_a_certificate_that_somebody_made_for_a_server_is_trusted_when_it_is_named
     let authority = || rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     for (what, certificate, is_trusted) in [
         ("no authority", self_made(&["127.0.0.1"], rcgen::IsCa::NoCa), true),
-        ("says that it is none", self_made(&["127.0.0.1"], rcgen::IsCa::ExplicitNoCa), true),
+        ("says that it is not an authority", self_made(&["127.0.0.1"], rcgen::IsCa::ExplicitNoCa), true),
         ("an authority, as openssl makes it", self_made(&["127.0.0.1"], authority()), true),
         ("without a name", self_made(&[], authority()), true),
         ("for another name", self_made(&["other.example"], authority()), false),

@@ -12,6 +12,9 @@ use serde::Deserialize;
 /// How much compiled patterns may need. A pattern of a rules file that needs more is refused.
 const PATTERN_BYTES_MAX: usize = 8 << 20;
 
+/// Texts in which a pattern that can match nothing does so.
+const EMPTY_MATCH_TEXTS: [&[u8]; 2] = [b"", b"a b\n"];
+
 /// A rule of the shipped table.
 struct ShippedRule {
     name: &'static str,
@@ -146,8 +149,13 @@ const OPAQUE: &str = concat!(
 #[non_exhaustive]
 pub enum RulesError {
     /// It is not what a file of rules looks like.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    #[error("line {line}: {message}; write [[rule]] with name and pattern")]
+    Toml {
+        /// Where, from 1. The line itself is not shown: the file may be another one, with secrets in it.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
     /// A pattern is none.
     #[error("rule `{name}`: {problem}")]
     Pattern {
@@ -195,7 +203,11 @@ impl RedactionRules {
         let mut patterns: Vec<String> = SHIPPED.iter().map(|rule| rule.pattern.to_owned()).collect();
         let mut checks: Vec<PatternCheck> = SHIPPED.iter().map(|rule| rule.check).collect();
         for file in files {
-            for further in toml::from_str::<RulesFile>(file)?.rule {
+            let toml = |error: toml::de::Error| {
+                let before = &file.as_bytes()[..error.span().map_or(0, |span| span.start.min(file.len()))];
+                RulesError::Toml { line: before.iter().filter(|byte| **byte == b'\n').count() + 1, message: error.message().into() }
+            };
+            for further in toml::from_str::<RulesFile>(file).map_err(toml)?.rule {
                 names.push(further.name);
                 patterns.push(further.pattern);
                 checks.push(PatternCheck::None);
@@ -206,6 +218,13 @@ impl RedactionRules {
             compiled.map_err(|error| RulesError::Pattern { name: name.clone(), problem: error.to_string() })
         };
         let compiled = names.iter().zip(&patterns).map(compile).collect::<Result<Vec<_>, _>>()?;
+        for (name, pattern) in names.iter().zip(&compiled).skip(SHIPPED.len()) {
+            // It would match between any two bytes, and replace nothing.
+            if EMPTY_MATCH_TEXTS.iter().any(|text| pattern.find_iter(text).any(|found| found.is_empty())) {
+                let problem = String::from("the pattern matches the empty text, which is no secret: let it match at least one character");
+                return Err(RulesError::Pattern { name: name.clone(), problem });
+            }
+        }
         let any =
             RegexSetBuilder::new(&patterns).unicode(false).size_limit(8 * PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX).build();
         let all = String::from("all rules");
@@ -237,6 +256,35 @@ impl PatternCheck {
                 let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| b"=+/~".contains(byte));
                 has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit) || cases
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(file: &str) -> String {
+        RedactionRules::with(&[file.into()]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn k_2_a_pattern_that_matches_nothing_is_an_error() {
+        for pattern in ["", "x*", "(?:a|)", "^", r"\b", "(key)?"] {
+            let said = refused(&format!("[[rule]]\nname = \"mine\"\npattern = '{pattern}'\n"));
+            assert!(said.starts_with("rule `mine`: the pattern matches the empty text"), "{pattern}: {said}");
+        }
+        for pattern in ["x+", "key=(.*)", r"\bkey"] {
+            RedactionRules::with(&[format!("[[rule]]\nname = \"mine\"\npattern = '{pattern}'\n")]).unwrap();
+        }
+    }
+
+    #[test]
+    fn k_2_lines_of_a_file_that_holds_no_rules_are_not_repeated() {
+        let secret = ["hunter", "2-of-nobody"].concat();
+        for text in [format!("[x]\nroot:x:{secret}"), format!("a = 1\nKEY={secret}"), format!("token = \"{secret}\"")] {
+            let said = refused(&text);
+            assert!(said.starts_with("line ") && !said.contains(&secret), "{said}");
         }
     }
 }
