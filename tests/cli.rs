@@ -328,6 +328,8 @@ fn f_11_a_run_is_kept_as_a_scenario_that_needs_no_seed() {
         ("base/_replayed.toml", &format!("{replayed}\n[timing]\nhead = \"1s..9s\"\n")),
         ("replayed.toml", "extends = \"base/_replayed.toml\"\n"),
         ("hello.toml", HELLO),
+        // A project: the plan below names the tape beside its folder.
+        (".git", "gitdir: elsewhere\n"),
     ]);
     let at = folder.path();
     let digest = |arguments: &[&str]| {

@@ -43,6 +43,16 @@ const STEPS: &[CiStep] = &[
         work: StepWork::Without("cargo tree --package reenact --no-default-features --edges normal --prefix none", OUTSIDE_PACKAGES),
     },
     CiStep {
+        name: "deny",
+        holds: "the dependencies have the licences and sources that deny.toml allows",
+        work: StepWork::IfAble("cargo xtask deny"),
+    },
+    CiStep {
+        name: "advisories",
+        holds: "nothing is known against the dependencies",
+        work: StepWork::IfAble("cargo xtask deny --advisories"),
+    },
+    CiStep {
         name: "clippy-pure",
         holds: "the pure rooms have no warning",
         work: StepWork::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),

@@ -1,5 +1,5 @@
 //! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`, `bench`, `clients`,
-//! `fuzz`, `fuzz-scenarios`.
+//! `deny`, `fuzz`, `fuzz-scenarios`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
 //! need.
@@ -7,6 +7,7 @@
 mod bench;
 mod ci;
 mod clients;
+mod deny;
 mod diagrams;
 mod fuzz;
 mod insta;
@@ -44,6 +45,8 @@ cargo xtask <command>
            --only <part>       the cases with this in their names
            --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
            --list              print the cases, run nothing
+  deny   the dependencies have the licences and sources that deny.toml allows; needs cargo-deny
+           --advisories        in place of that, whether anything is known against them; needs the database of advisories as well
   fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; a case that breaks a rule is shrunk and written to a file
            --cases <n>         how many (2000)
            --seed <n>          from which seed (1)
@@ -61,7 +64,7 @@ cargo xtask <command>
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
-Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: `clients` could not be had.";
+Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: `clients` or `deny` could not be had.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
+        ["deny", options @ ..] => deny::main(options),
         ["clients", options @ ..] => clients::main(options),
         ["fuzz", options @ ..] => reader_fuzz::main(options),
         ["fuzz-scenarios", options @ ..] => fuzz::main(options),

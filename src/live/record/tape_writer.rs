@@ -81,14 +81,10 @@ struct UnfinishedResponse {
 
 /// The first line of the tape.
 pub(super) fn header(options: &RecordOptions, redactor: &mut Redactor) -> TapeHeader {
-    let host = options.upstream.authority().map(|authority| {
-        let text = authority.as_str();
-        text.rsplit('@').next().unwrap_or(text).to_owned()
-    });
     TapeHeader {
         recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " record").into(),
         recorded_at: Some(super::proxy::wall_clock()),
-        upstream: host,
+        upstream: Some(options.upstream.authority().to_owned()),
         redactions: std::iter::once("headers").chain(options.rules.names()).map(str::to_owned).collect(),
         folders: options.client.as_ref().map(|_| folders(redactor, options.notice)).unwrap_or_default(),
         ..TapeHeader::default()
