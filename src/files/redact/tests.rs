@@ -2,7 +2,7 @@
 //!
 //! All values are made up, and put together here so that no line of this file looks like a secret itself.
 
-mod generated;
+mod generator;
 mod planted_secrets;
 
 use std::ops::Range;

@@ -18,7 +18,7 @@ impl Draw {
         (self.0 >> 33) as usize % count
     }
 
-    fn of(&mut self, letters: &str, count: usize) -> String {
+    fn letters(&mut self, letters: &str, count: usize) -> String {
         (0..count).map(|_| char::from(letters.as_bytes()[self.below(letters.len())])).collect()
     }
 }
@@ -96,15 +96,15 @@ const NAMED: &[(&str, &str)] = &[
 fn secret(draw: &mut Draw, kind: usize) -> (String, String, String) {
     let Some((start, letters, count)) = SHAPES.get(kind) else {
         let (before, after) = NAMED[kind - SHAPES.len()];
-        let value = format!("{}{}", draw.of(ALL, 22), "q7Zx");
+        let value = format!("{}{}", draw.letters(ALL, 22), "q7Zx");
         return (before.to_owned(), value, after.to_owned());
     };
     if *count == 0 {
-        let jwt = format!("eyJ{}.eyJ{}.{}", draw.of(ALL, 30), draw.of(ALL, 60), draw.of(ALL, 43));
+        let jwt = format!("eyJ{}.eyJ{}.{}", draw.letters(ALL, 30), draw.letters(ALL, 60), draw.letters(ALL, 43));
         return (String::from("with "), jwt, String::from(" as"));
     }
     let (before, after) = [("with ", " as"), ("first\n", "\nlast"), ("(", ")"), ("", ""), ("\t", "\r\n"), ("`", "`")][draw.below(6)];
-    (before.to_owned(), format!("{}{}", start.replace('|', ""), draw.of(letters, *count)), after.to_owned())
+    (before.to_owned(), format!("{}{}", start.replace('|', ""), draw.letters(letters, *count)), after.to_owned())
 }
 
 /// A text in which another text stands as it is, in some spelling.
@@ -238,24 +238,33 @@ fn ordinary() -> Vec<String> {
     for number in 0..40 {
         lock.push_str(&format!(
             "[[package]]\nname = \"token-{number}\"\nversion = \"1.{number}.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"{}\"\n\n",
-            draw.of(HEX, 64)
+            draw.letters(HEX, 64)
         ));
-        lock.push_str(&format!("\"node_modules/auth-{number}\": {{\"integrity\": \"sha512-{}==\"}},\n", draw.of(ALL, 86)));
+        lock.push_str(&format!("\"node_modules/auth-{number}\": {{\"integrity\": \"sha512-{}==\"}},\n", draw.letters(ALL, 86)));
     }
     let picture = format!(
         "{{\"type\":\"image\",\"source\":{{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"iVBORw0KGgo{}\"}}}}",
-        draw.of(ALL, 4001)
+        draw.letters(ALL, 4001)
     );
     let uuids: Vec<String> = (0..20)
-        .map(|_| format!("{}-{}-4{}-a{}-{}", draw.of(HEX, 8), draw.of(HEX, 4), draw.of(HEX, 3), draw.of(HEX, 3), draw.of(HEX, 12)))
+        .map(|_| {
+            format!(
+                "{}-{}-4{}-a{}-{}",
+                draw.letters(HEX, 8),
+                draw.letters(HEX, 4),
+                draw.letters(HEX, 3),
+                draw.letters(HEX, 3),
+                draw.letters(HEX, 12)
+            )
+        })
         .collect();
-    let hashes: Vec<String> = [32, 40, 64].iter().map(|length| format!("commit {}", draw.of(HEX, *length))).collect();
+    let hashes: Vec<String> = [32, 40, 64].iter().map(|length| format!("commit {}", draw.letters(HEX, *length))).collect();
     let code =
         [include_str!("../assignments.rs"), include_str!("../explore.rs"), include_str!("../text_map.rs"), include_str!("../answer.rs")];
     let ids = format!(
         "{{\"id\":\"msg_01{}\",\"tool_use_id\":\"toolu_01{}\",\"usage\":{{\"input_tokens\":12,\"max_tokens\":3}}}}",
-        draw.of(ALL, 22),
-        draw.of(ALL, 22)
+        draw.letters(ALL, 22),
+        draw.letters(ALL, 22)
     );
     let mut texts: Vec<String> = code.into_iter().map(str::to_owned).collect();
     texts.extend([lock, picture, uuids.join("\n"), hashes.join("\n"), ids, include_str!("../../../../README.md").to_owned()]);
