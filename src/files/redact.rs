@@ -17,12 +17,14 @@ mod blocks;
 mod explore;
 mod headers;
 mod json;
+mod members;
 mod names;
 mod placeholder;
 mod private_key;
 mod region;
 mod rules;
 pub mod scan;
+mod telling_words;
 #[cfg(test)]
 mod tests;
 mod text_map;

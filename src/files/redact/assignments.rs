@@ -15,7 +15,7 @@ use super::names::{TellingName, ValuePlace, is_drawn, is_secret_value, telling};
 
 /// What every name that tells contains.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|\bsid\b|cookie|\bsig\b|jwt|bearer|\bpat\b|otp|assertion|sas\b|dsn|webhook";
+    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|\bsid\b|cookie|\bsig\b|jwt|bearer|\bpat\b|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|\b_?pw\b|_pw\b|\bpin\b|\bseed|\bsalt\b";
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
     Regex::new(words).expect("the pattern of words is one")
 });
@@ -191,7 +191,8 @@ fn bare(text: &[u8], start: usize, of_setting: bool) -> Range<usize> {
     let mut end = start;
     while let Some(byte) = text.get(end) {
         let ends = match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b'>' => true,
+            0..0x20 | 0x7f => true,
+            b' ' | b'"' | b'\'' | b'`' | b'<' | b'>' => true,
             b'\\' => matches!(text.get(end + 1), None | Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'\\' | b'u' | b'\n' | b' ')),
             b'&' | b';' | b',' | b'|' => !of_setting || is_end_of_pair(text, end),
             b'(' | b')' | b'{' | b'}' | b'[' | b']' => !of_setting,

@@ -15,20 +15,17 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::assignments::{self, NamedValue};
 use super::json::{JsonStart, JsonString, JsonStrings};
-use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, telling, telling_header};
+use super::members::{MemberNames, scheme_length};
 use super::placeholder::is_placeholder;
 use super::private_key;
 use super::rules::{BuiltinRule, RedactionRules};
-use super::text_map::{Flattener, MappedText};
+use super::text_map::{ByteRole, Flattener, MappedText};
 
 /// How many views may be inside of one another.
 const DEPTH_MAX: usize = 8;
 
 /// What a run of base64 must have to be looked into, and may have.
 const PACKED_BYTES: Range<usize> = 24..(64 << 10) * 4 / 3 + 4;
-
-/// A string of base64 of at least this length in a member that is opaque is not looked into.
-const OPAQUE_BYTES_MIN: usize = 64;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,6 +172,8 @@ impl SecretExplorer<'_> {
         }
         if depth < DEPTH_MAX {
             self.escapes(text, depth, &mut found);
+            self.colours(text, depth, &mut found);
+            self.lines(text, depth, &mut found);
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);
         }
@@ -196,7 +195,13 @@ impl SecretExplorer<'_> {
     fn learned(&self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
         for secret in self.learned {
             for at in memchr::memmem::find_iter(text, secret) {
-                found.push(direct(BuiltinRule::Learned as usize, String::new(), text, vec![at..at + secret.len()], depth));
+                found.push(direct(
+                    BuiltinRule::Learned as usize,
+                    String::new(),
+                    text,
+                    std::iter::once(at..at + secret.len()).collect(),
+                    depth,
+                ));
             }
         }
     }
@@ -209,6 +214,37 @@ impl SecretExplorer<'_> {
         }
         let mut view = MappedText::default();
         Flattener::string().feed(0, text, &mut view);
+        found.extend(self.child(&view, depth));
+    }
+
+    /// The text without the sequences that colour it on a terminal.
+    fn colours(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        if memchr::memchr(0x1b, text).is_none() {
+            return;
+        }
+        let (mut view, mut at) = (MappedText::default(), 0);
+        while let Some(escape) = memchr::memchr(0x1b, &text[at..]).map(|escape| at + escape) {
+            view.push_run(at as u64, &text[at..escape], ByteRole::String);
+            let parameters = text[escape + 1..].iter().take_while(|byte| b"[0123456789;:?".contains(byte)).count();
+            at = (escape + 1 + parameters + usize::from(parameters > 0)).min(text.len());
+            view.push_run(escape as u64, b" ", ByteRole::Structure);
+        }
+        view.push_run(at as u64, &text[at..], ByteRole::String);
+        found.extend(self.child(&view, depth));
+    }
+
+    /// The lines without what tools put before them: numbers, marks, names of files.
+    fn lines(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
+        let first = text.split(|byte| *byte == b'\n').take(8);
+        if first.filter(|line| line_prefix(line) > 0).count() < 2 {
+            return;
+        }
+        let (mut view, mut start) = (MappedText::default(), 0);
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let prefix = line_prefix(line);
+            view.push_run((start + prefix) as u64, &line[prefix..], ByteRole::String);
+            start += line.len();
+        }
         found.extend(self.child(&view, depth));
     }
 
@@ -237,6 +273,15 @@ impl SecretExplorer<'_> {
                 }
             }
             found.extend(self.child(&view, depth));
+            // A form writes a blank as a plus.
+            if depth < 3 && memchr::memchr(b'+', &text[start..end]).is_some() {
+                let mut form = MappedText::default();
+                for (origin, length, bytes) in view.pieces(0..view.text().len()) {
+                    let blank = length == 1 && bytes == b"+";
+                    form.push_escape(origin, length, if blank { b" " } else { bytes });
+                }
+                found.extend(self.child(&form, depth));
+            }
         }
     }
 
@@ -298,6 +343,26 @@ fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
     u8::try_from(digit(digits[1])? * 16 + digit(digits[2])?).ok()
 }
 
+/// How long what a tool put before a line is.
+fn line_prefix(line: &[u8]) -> usize {
+    let blanks = line.iter().take_while(|byte| **byte == b' ').count();
+    let digits = line[blanks..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let behind = &line[blanks + digits..];
+    let marks: [&[u8]; 7] = ["→".as_bytes(), b"\t", b": ", b":", b" | ", b"- ", b"-"];
+    if let Some(mark) = marks.iter().find(|mark| digits > 0 && behind.starts_with(mark)) {
+        return blanks + digits + mark.len();
+    }
+    let marks: [&[u8]; 7] = [b"> ", b"- ", b" | ", b"| ", b"# ", b"// ", b"* "];
+    if let Some(mark) = marks.iter().find(|mark| line[blanks..].starts_with(mark)) {
+        return blanks + mark.len();
+    }
+    // `file:2:`
+    let name = line.iter().take(256).take_while(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(byte)).count();
+    let number = line[name..].iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
+    let is_place = name > 0 && number > 0 && line.get(name) == Some(&b':') && line.get(name + 1 + number) == Some(&b':');
+    if is_place { name + number + 2 } else { 0 }
+}
+
 fn direct(rule: usize, name: String, text: &[u8], spans: Vec<Range<usize>>, depth: usize) -> FoundSecret {
     let secret = spans.iter().flat_map(|span| &text[span.clone()]).copied().collect();
     FoundSecret { rule, name, spans, secret, depth, packed: None }
@@ -333,20 +398,11 @@ fn repacked(inner: FoundSecret, bytes: &[u8], run: &Range<usize>, url_safe: bool
     // A secret in views of its own inside of base64 is replaced with all that its group holds.
     let packed =
         PackedSecret { bytes: bytes[groups.clone()].to_vec(), secret: hull.start - groups.start..hull.end - groups.start, url_safe };
-    FoundSecret { spans: vec![start..(start + length).min(run.end)], packed: Some(packed), ..inner }
+    FoundSecret { spans: std::iter::once(start..(start + length).min(run.end)).collect(), packed: Some(packed), ..inner }
 }
 
 fn spelt(text: &[u8], found: &FoundSecret) -> Vec<u8> {
     found.spans.iter().flat_map(|span| &text[span.clone()]).copied().collect()
-}
-
-/// The scheme before the secret of a value, with its blank.
-fn scheme_length(value: &[u8]) -> Option<usize> {
-    let schemes: [&[u8]; 4] = [b"bearer ", b"basic ", b"token ", b"bot "];
-    schemes
-        .iter()
-        .find(|scheme| value.len() > scheme.len() && value[..scheme.len()].eq_ignore_ascii_case(scheme))
-        .map(|scheme| scheme.len())
 }
 
 /// Secrets that overlap become one. The longer has the say of what it is; of two that are as long, the one that was seen plainer.
@@ -379,114 +435,4 @@ fn joined(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
         }
     }
     joined
-}
-
-/// The names of the strings of a JSON text.
-struct MemberNames<'a> {
-    text: &'a [u8],
-    json: &'a JsonStrings,
-    /// The key of the string in which the text begins.
-    known: &'a [u8],
-}
-
-impl<'a> MemberNames<'a> {
-    fn part(&self, range: &Range<usize>) -> &'a [u8] {
-        &self.text[range.clone()]
-    }
-
-    fn key(&self, string: &JsonString) -> &'a [u8] {
-        match &string.key {
-            Some(key) => self.part(key),
-            None if string.value.start == 0 => self.known,
-            None => &[],
-        }
-    }
-
-    /// The string before one in the same container.
-    fn before(&self, index: usize) -> Option<&'a JsonString> {
-        let string = &self.json.strings[index];
-        let before = &self.json.strings[index.checked_sub(1)?];
-        (before.container == string.container && before.position + 1 == string.position).then_some(before)
-    }
-
-    /// What makes a string a secret as a whole, and the name that says so.
-    fn rule(&self, index: usize) -> Option<(BuiltinRule, &'a [u8])> {
-        let string = &self.json.strings[index];
-        let (key, value) = (self.key(string), self.part(&string.value));
-        let container = &self.json.containers[string.container];
-        if key == b"user_id" && container.key.as_ref().is_some_and(|key| self.part(key) == b"metadata") {
-            return Some((BuiltinRule::UserId, key));
-        }
-        if is_account(key) && value.len() >= 12 && is_mixed(value) {
-            return Some((BuiltinRule::AccountId, key));
-        }
-        let plain = &value[scheme_length(value).unwrap_or_default()..];
-        let is_cookie = key.to_ascii_lowercase().ends_with(b"cookie") && memchr::memchr(b'=', value).is_some() && value.len() >= 8;
-        if is_cookie || telling(key).is_some_and(|tells| is_secret_value(tells, plain, ValuePlace::Whole)) {
-            // Names of things are given as strings, too: `"required": ["password"]`.
-            let is_list_of_names = container.is_list && !is_drawn(plain);
-            if !is_list_of_names || value.len() >= 12 && is_mixed(plain) {
-                return Some((BuiltinRule::Member, key));
-            }
-        }
-        let before = self.before(index)?;
-        let name = self.part(&before.value);
-        // `["x-api-key", "…"]`, `["--password", "…"]`
-        if container.is_list && before.position == 0 || container.is_list && name.starts_with(b"-") {
-            let tells = telling_header(std::str::from_utf8(name).ok()?)?;
-            let is_option = name.starts_with(b"--") && tells >= TellingName::Strong && !value.starts_with(b"-");
-            let is_header =
-                name.contains(&b'-') || matches!(name.to_ascii_lowercase().as_slice(), b"authorization" | b"cookie" | b"apikey" | b"token");
-            let is_secret =
-                is_option && value.len() >= 4 || is_header && value.len() >= 6 && is_secret_value(tells, plain, ValuePlace::Whole);
-            return is_secret.then_some((BuiltinRule::Member, name));
-        }
-        // `{"name": "x-api-key", "value": "…"}`
-        let before_key = self.key(before).to_ascii_lowercase();
-        let is_pair = matches!(before_key.as_slice(), b"name" | b"key" | b"header" | b"field") && key.eq_ignore_ascii_case(b"value");
-        let tells = telling(name).filter(|_| is_pair)?;
-        is_secret_value(tells, plain, ValuePlace::Whole).then_some((BuiltinRule::Member, name))
-    }
-
-    /// Whether a string must come back as it was: a signature, what the model keeps encrypted, a picture.
-    fn is_opaque(&self, index: usize) -> bool {
-        let string = &self.json.strings[index];
-        let (key, value) = (self.key(string), self.part(&string.value));
-        let is_base64 =
-            || value.len() >= OPAQUE_BYTES_MIN && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-\\".contains(byte));
-        if key == b"signature" || key == b"thoughtSignature" || key == b"thought_signature" || key.starts_with(b"encrypted_") {
-            return is_base64();
-        }
-        if key != b"data" && key != b"file_data" {
-            return false;
-        }
-        let same = |at: &usize| self.json.strings[*at].container == string.container;
-        let around = (index.saturating_sub(4)..index).chain(index + 1..self.json.strings.len().min(index + 5)).filter(same);
-        let mut siblings = around.map(|at| &self.json.strings[at]);
-        let is_media = siblings.any(|sibling| {
-            let (key, value) = (self.key(sibling), self.part(&sibling.value));
-            matches!(key, b"media_type" | b"mimeType" | b"mime_type") || key == b"type" && matches!(value, b"base64" | b"redacted_thinking")
-        });
-        is_media && is_base64()
-    }
-}
-
-/// Names of accounts: of organisations, users, devices.
-fn is_account(key: &[u8]) -> bool {
-    let key: Vec<u8> = key.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
-    let of = key.strip_suffix(b"uuid").or_else(|| key.strip_suffix(b"id"));
-    const OF: [&[u8]; 11] = [
-        b"organization",
-        b"organisation",
-        b"org",
-        b"account",
-        b"user",
-        b"workspace",
-        b"device",
-        b"tenant",
-        b"profile",
-        b"customer",
-        b"subscription",
-    ];
-    of.is_some_and(|of| OF.contains(&of))
 }

@@ -28,7 +28,12 @@ const SECRET: &[&str] = &[
     "x-forwarded-for",
     "x-goog-api-key",
     "x-goog-user-project",
+    "x-honeycomb-team",
+    "x-hub-signature",
+    "x-hub-signature-256",
+    "x-amzn-oidc-data",
     "x-real-ip",
+    "x-signature",
     "x-session-token",
 ];
 

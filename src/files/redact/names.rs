@@ -2,6 +2,8 @@
 //!
 //! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
 
+use super::telling_words::{ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MEDIUM, OF_KEYS, PASSWORDS, STRONG, WEAK};
+
 /// How much a name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TellingName {
@@ -14,222 +16,6 @@ pub(super) enum TellingName {
     /// A password: it may be prose.
     Password,
 }
-
-const PASSWORDS: &[&str] = &["password", "passwd", "pwd", "passphrase", "passcode", "passwort"];
-
-/// These are secrets also at the end of a part: `PGPASSWORD`, `accesstoken`.
-const STRONG: &[&str] =
-    &["secret", "credential", "credentials", "creds", "apikey", "privatekey", "secretkey", "accesskey", "authkey", "sharedkey"];
-
-const MEDIUM: &[&str] = &[
-    "token",
-    "auth",
-    "authorization",
-    "authentication",
-    "jwt",
-    "bearer",
-    "cookie",
-    "cookies",
-    "cred",
-    "pat",
-    "pass",
-    "otp",
-    "assertion",
-    "authkey",
-];
-
-const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook"];
-
-/// What makes a key a secret.
-const OF_KEYS: &[&str] = &[
-    "access",
-    "account",
-    "admin",
-    "api",
-    "app",
-    "application",
-    "auth",
-    "client",
-    "consumer",
-    "customer",
-    "deploy",
-    "developer",
-    "encryption",
-    "functions",
-    "gateway",
-    "hmac",
-    "host",
-    "license",
-    "management",
-    "master",
-    "private",
-    "proxy",
-    "rest",
-    "root",
-    "secret",
-    "server",
-    "service",
-    "shared",
-    "signing",
-    "ssh",
-    "ssl",
-    "storage",
-    "subscription",
-    "tls",
-    "user",
-    "virtual",
-    "write",
-    "writer",
-];
-
-/// What makes a token no secret: of languages, of pages, of usage.
-const HARMLESS_TOKENS: &[&str] = &[
-    "begin",
-    "bos",
-    "cls",
-    "completion",
-    "continuation",
-    "cost",
-    "cursor",
-    "cut",
-    "end",
-    "eos",
-    "eot",
-    "first",
-    "image",
-    "input",
-    "last",
-    "mask",
-    "max",
-    "next",
-    "output",
-    "pad",
-    "page",
-    "per",
-    "prev",
-    "price",
-    "prompt",
-    "sep",
-    "special",
-    "start",
-    "stop",
-    "sync",
-    "time",
-    "unk",
-];
-
-/// What a key must not be with to be a secret.
-const HARMLESS_KEYS: &[&str] = &[
-    "cache",
-    "column",
-    "composite",
-    "foreign",
-    "group",
-    "hash",
-    "hot",
-    "idempotency",
-    "index",
-    "keyboard",
-    "lookup",
-    "map",
-    "object",
-    "partition",
-    "primary",
-    "public",
-    "pub",
-    "query",
-    "range",
-    "row",
-    "sort",
-    "translation",
-    "unique",
-    "websocket",
-];
-
-/// A name that ends so names something about a secret.
-const ABOUT: &[&str] = &[
-    "affinity",
-    "alg",
-    "algorithm",
-    "at",
-    "attempts",
-    "auth",
-    "budget",
-    "bytes",
-    "class",
-    "config",
-    "count",
-    "counts",
-    "description",
-    "dir",
-    "enabled",
-    "endpoint",
-    "env",
-    "error",
-    "exists",
-    "expires",
-    "expiry",
-    "field",
-    "file",
-    "format",
-    "header",
-    "hint",
-    "id",
-    "ids",
-    "index",
-    "input",
-    "kind",
-    "label",
-    "len",
-    "length",
-    "limit",
-    "max",
-    "message",
-    "method",
-    "min",
-    "mode",
-    "name",
-    "names",
-    "needed",
-    "only",
-    "params",
-    "path",
-    "pattern",
-    "placeholder",
-    "policy",
-    "prompt",
-    "provider",
-    "ref",
-    "regex",
-    "remaining",
-    "required",
-    "reset",
-    "rules",
-    "scheme",
-    "scope",
-    "size",
-    "source",
-    "spec",
-    "status",
-    "store",
-    "test",
-    "time",
-    "title",
-    "ttl",
-    "type",
-    "types",
-    "uri",
-    "url",
-    "usage",
-    "valid",
-    "validator",
-    "var",
-    "variable",
-    "version",
-];
-
-/// Names that say nothing although their parts do.
-const HARMLESS: &[&str] = &["signature", "thoughtsignature", "toolcallid"];
 
 /// What a name tells; nothing where it is harmless.
 pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
@@ -249,10 +35,11 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
         return has(&["session", "sess"]).then_some(TellingName::Weak);
     }
     let ends = |words: &[&str]| parts.iter().any(|part| words.iter().any(|word| part.ends_with(word)));
-    if ends(PASSWORDS) {
+    let is_pair = |pair: [&str; 2]| parts.windows(2).any(|two| two == pair);
+    if ends(PASSWORDS) || has(&["pw"]) {
         return Some(TellingName::Password);
     }
-    if ends(STRONG) {
+    if ends(STRONG) || is_pair(["connection", "string"]) || has(&["recovery", "backup"]) && has(&["code", "codes", "phrase"]) {
         return Some(TellingName::Strong);
     }
     let key_of = |words: &[&str]| has(&["key", "keys"]) && has(words);
@@ -272,7 +59,7 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     if has(MEDIUM) {
         return Some(TellingName::Medium);
     }
-    has(WEAK).then_some(TellingName::Weak)
+    (has(WEAK) || parts == ["tokens"]).then_some(TellingName::Weak)
 }
 
 /// What the name of a header tells: whatever names a key there is sent as one.

@@ -55,7 +55,7 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
             }
             at += length.max(1);
         }
-        let is_header = memchr::memmem::find(line, b": ").is_some() && longest.len() < 48;
+        let is_header = is_header(line) && longest.len() < 48;
         let is_only = line_start == start && !line.ends_with(b"\n");
         let is_last = line_start + line.len() == end;
         let least = match () {
@@ -65,7 +65,7 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
             () => LINE_BYTES_MIN,
         };
         let is_prefix = is_closed && is_last && !line.ends_with(b"\n");
-        if longest.len() >= least && !is_header && !(is_prefix && !is_only) {
+        if (is_only || !is_prefix) && !is_header && longest.len() >= least {
             if is_only {
                 // Every word of it.
                 let words = line.split(|byte| !is_part(byte)).filter(|word| word.len() >= LINE_BYTES_MIN || is_closed && !word.is_empty());
@@ -82,6 +82,13 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
     spans
 }
 
+/// `Proc-Type: 4,ENCRYPTED`, and not the number of a line.
+fn is_header(line: &[u8]) -> bool {
+    let Some(colon) = memchr::memmem::find(line, b": ") else { return false };
+    let name = line[..colon].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').collect::<Vec<_>>();
+    name.len() >= 4 && name.last().is_some_and(|byte| byte.is_ascii_alphabetic())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,7 +100,7 @@ mod tests {
     #[test]
     fn k_2_lines_of_a_key_are_found_behind_what_tools_put_before_them() {
         let (one, two) = ("Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5", "Jf1Gs0Zk7Qw9Xb2L==");
-        for prefix in ["", "     2→", "12:", "> ", "- ", " | ", "src/file:2:", "2\t"] {
+        for prefix in ["", "     2→", "12:", "12: ", "> ", "- ", " | ", "src/file:2:", "2\t"] {
             let begin = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
             let text = format!("{prefix}{begin}\n{prefix}{one}\n{prefix}{two}\n{prefix}-----END RSA PRIVATE KEY-----\nand text");
             assert_eq!(shown(&text), [[one, two]], "{prefix}");
