@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::CommandExit;
 use super::output::complain;
+use crate::files::atomic::ExistingFile;
 use crate::files::redact::RedactionRules;
 use crate::files::text;
 use crate::live::record::{ClientCommand, RecordOptions, run as record};
@@ -21,6 +22,9 @@ pub(super) struct RecordArguments {
     /// The tape to write, `NAME.tape.jsonl`; an existing file is not overwritten
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace an existing tape
+    #[arg(long)]
+    force: bool,
     /// The address to listen on; only this machine can connect when not given
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
@@ -61,6 +65,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
         upstream: arguments.upstream.clone(),
         listen: SocketAddr::new(arguments.listen, arguments.port),
         out: arguments.out.clone(),
+        existing: if arguments.force { ExistingFile::IsReplaced } else { ExistingFile::IsAnError },
         ca: arguments.ca.clone(),
         durable: arguments.durable,
         rules,
@@ -76,7 +81,8 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     };
     complain(&format!("{} in {}", recorded.summary.text(), arguments.out.display()));
     // A tape without an exchange is nothing that anybody wanted.
-    let fallen_short = if recorded.summary.is_whole() && recorded.summary.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
+    let fallen_short =
+        if recorded.summary.is_whole() && recorded.summary.counts.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
     match recorded.client.map(code_of) {
         None | Some(0) => ExitCode::from(fallen_short as u8),
         Some(code) => ExitCode::from(code),

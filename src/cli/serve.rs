@@ -84,7 +84,7 @@ impl ServeArgumentsOfScenario {
         };
         match load(path, &self.set).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
-                loaded.warnings.iter().for_each(|warning| complain(warning));
+                loaded.warnings.iter().for_each(|warning| complain(&warning.text));
                 Ok(loaded)
             }
             Err(error) => {

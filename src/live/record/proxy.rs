@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -90,14 +91,18 @@ pub(super) async fn serve(
 /// One connection of the client.
 async fn connection(stream: TcpStream, upstream: RecorderUpstream, link: TapeWriterLink) {
     let (slot, client) = (UpstreamSlot::default(), ClientConnection::new(stream));
-    let connection = client.clone();
+    let (connection, head, notice) = (client.clone(), Arc::clone(&client.head), link.notice);
     let service = service_fn(move |request| answer(request, upstream.clone(), UpstreamSlot::clone(&slot), client.clone(), link.clone()));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
     // Events are small: they are copied together, and what one packet brought leaves in one.
     server.writev(false).max_buf_size(SERVER_BUFFER_BYTES);
     // Whatever ends a connection is in the books of its exchange.
-    let _ = server.serve_connection(TokioIo::new(connection), service).await;
+    tokio::select! {
+        biased;
+        _ = server.serve_connection(TokioIo::new(connection), service) => (),
+        () = head.overdue() => notice("a connection was closed: the head of its request did not end"),
+    }
 }
 
 /// One request. An error closes the client's connection without an answer, because there was none.
@@ -110,6 +115,7 @@ async fn answer(
 ) -> Result<Response<ProxiedResponseBody>, String> {
     let mut exchange = ProxiedExchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
+    let under_way = client.head.begin_exchange();
     let (mut head, body) = request.into_parts();
     link.send(TapeWriterEvent::Request {
         id,
@@ -142,7 +148,7 @@ async fn answer(
     }
     // As hyper decides it: what has no length is written in chunks, to clients that know of them.
     let is_chunked = takes_chunks && !head.headers.contains_key(CONTENT_LENGTH) && body.size_hint().exact().is_none();
-    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, lane, slot, exchange, client, is_chunked)))
+    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, lane, slot, (exchange, under_way), client, is_chunked)))
 }
 
 /// Headers as they came, in their order.
