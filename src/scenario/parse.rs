@@ -8,7 +8,7 @@
 //!           └────────────── diagnostics <── sections (reader) ──────┴──> Scenario
 //! ```
 //!
-//! Sections are functions that ask a `TableReader` for their keys; adding a key is adding a line to one of them.
+//! The sections and their keys are described in `scenario::language`.
 
 mod diagnostic;
 mod extends;

@@ -84,6 +84,11 @@ const STEPS: &[CiStep] = &[
         work: StepWork::Run("cargo xtask fuzz-scenarios --cases 3000"),
     },
     CiStep {
+        name: "fuzz",
+        holds: "no reader of bytes panics, takes long or needs much memory on changed samples",
+        work: StepWork::Run("cargo xtask fuzz --seconds 8"),
+    },
+    CiStep {
         name: "docs",
         holds: "the documentation builds and its links lead somewhere",
         work: StepWork::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),

@@ -1,8 +1,7 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`,
-//! `bench`,
-//! `clients`, `fuzz-scenarios`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`, `bench`, `clients`,
+//! `fuzz`, `fuzz-scenarios`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they
+//! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
 //! need.
 
 mod bench;
@@ -12,6 +11,7 @@ mod diagrams;
 mod fuzz;
 mod insta;
 mod mutants;
+mod reader_fuzz;
 mod rules;
 mod schema;
 mod tidy;
@@ -32,7 +32,7 @@ cargo xtask <command>
            --missing           those alone that nothing holds
            --rule <id>         the text of this rule, and everything that holds it
   names  how many types there are, how many names have one word, and how many are shared
-  schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` fails while it is out of date
+  schema writes scenarios/scenario.schema.json and docs/scenario.md anew; `cargo test` fails while one of them is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
            --only <name>       this bench alone
@@ -50,6 +50,12 @@ cargo xtask <command>
            --case <n>          print this case as a scenario, run nothing
            --only <feature>    each of them with this feature, e.g. agents; may be given several times
            --out <folder>      where findings are written (target/fuzz-scenarios)
+  fuzz   every reader of bytes on changed samples, in a process with bounded memory
+           --seconds <n>       for each reader (10)
+           --target <name>     this reader alone
+           --seed <n>          from which seed (1)
+           --corpus <folder>   with the samples of this folder as well
+           --out <folder>      where the bytes of findings are written (target/fuzz)
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
@@ -69,6 +75,7 @@ fn main() -> ExitCode {
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
         ["clients", options @ ..] => clients::main(options),
+        ["fuzz", options @ ..] => reader_fuzz::main(options),
         ["fuzz-scenarios", options @ ..] => fuzz::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
