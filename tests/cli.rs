@@ -76,9 +76,12 @@ fn f_2_a_cut_tape_is_reported_and_its_whole_exchanges_are_replayed() {
     let folder = replayed_with(|tape| tape[..tape.len() - 300].to_string());
     let last_line = fs::read_to_string(folder.path().join("replayed.tape.jsonl")).unwrap().lines().count();
     let place = format!("replayed.tape.jsonl:{last_line}:");
-    for named in ["replayed.toml", "replayed.tape.jsonl"] {
-        refused(folder.path(), &["run", named], &[&place, "left out"]);
-        let shown = text(&reenact(folder.path(), &["run", named]).stdout);
+    // Of the tape alone nothing is expected that is not on it; the scenario expects the end that was cut.
+    for (named, code) in [("replayed.toml", 1), ("replayed.tape.jsonl", 0)] {
+        let output = reenact(folder.path(), &["run", named]);
+        let (shown, said) = (text(&output.stdout), text(&output.stderr));
+        assert!(said.contains(&format!("note: {place}")) && said.contains("left out"), "{said}");
+        assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(shown.contains("result 1A") && shown.contains("tape_exhausted"), "nothing that is whole is lost:\n{shown}");
     }
 }
@@ -316,6 +319,40 @@ fn k_2_an_import_holds_no_secret_unless_it_is_asked_for() {
     assert_eq!(["a", "b", "c"].map(scanned), [Some(0), Some(0), Some(1)]);
     refused(at, &["import", "r.sse", "--redact", "bad.toml"], &["bad.toml", "rule `x`"]);
     refused(at, &["import", "r.sse", "--redact", "rules.toml", "--keep-bodies"], &["--keep-bodies"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn k_12_an_import_writes_all_of_its_files_or_none_and_can_be_repeated_by_force() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sample = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/sample.vcrpy.yaml")).unwrap();
+    let folder = folder(&[("r.yaml", &sample), ("out/taken.toml", "mine")]);
+    let (at, out) = (folder.path(), folder.path().join("out"));
+    let files = || {
+        let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(&out)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    refused(at, &["import", "r.yaml", "--out", "out/taken"], &["out/taken.toml", "--force"]);
+    // The file system refuses in the middle, and the process is killed by that.
+    let limited = "ulimit -f 1; ulimit -c 0; exec \"$@\"";
+    let program = env!("CARGO_BIN_EXE_reenact");
+    let killed = Command::new("sh").args(["-c", limited, "sh", program, "import", "r.yaml", "--out", "out/x"]).current_dir(at).output();
+    assert!(!killed.unwrap().status.success());
+    assert_eq!(files(), before, "nothing is left");
+    assert_eq!(reenact(at, &["import", "r.yaml", "--out", "out/x"]).status.code(), Some(0));
+    let written = files();
+    assert!(written.len() > before.len() + 1);
+    assert_eq!(out.join("x.tape.jsonl").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    refused(at, &["import", "r.yaml", "--out", "out/x"], &["--force"]);
+    fs::write(out.join("x.toml"), "changed").unwrap();
+    assert_eq!(reenact(at, &["import", "r.yaml", "--out", "out/x", "--force"]).status.code(), Some(0));
+    assert!(files() == written, "the same files and no others");
 }
 
 #[test]

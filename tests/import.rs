@@ -18,6 +18,7 @@ use std::sync::{Arc, LazyLock};
 
 use ends::OTHER_ENDS;
 use reenact::engine::agent_loop::AgentLoop;
+use reenact::files::atomic::ExistingFile;
 use reenact::files::import::{
     ImportError, ImportOptions, ImportedRecording, RecordingFormat, WriteImportError, import_bytes, import_file, write,
 };
@@ -88,8 +89,8 @@ fn survives_a_file(imported: &ImportedRecording) {
 /// comparison of its requests with the recorded ones finds.
 fn replayed(imported: &ImportedRecording) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
-    let written = write(imported, &folder.path().join("deep/er/x")).unwrap();
-    assert!(matches!(write(imported, &folder.path().join("deep/er/x")), Err(WriteImportError::Exists(_))));
+    let written = write(imported, &folder.path().join("deep/er/x"), ExistingFile::IsAnError).unwrap();
+    assert!(matches!(write(imported, &folder.path().join("deep/er/x"), ExistingFile::IsAnError), Err(WriteImportError::Exists(_))));
     let tape = tape::read(&written.tape).unwrap();
     let mut ends = Vec::new();
     for (number, path) in written.scenarios.iter().enumerate() {
@@ -169,7 +170,7 @@ fn k_4_an_answer_that_comes_back_changed_is_sent_back_changed() {
         let ends = replayed(&imported);
         assert_eq!(ends[0], "completed: ", "{name}");
         let folder = tempfile::tempdir().unwrap();
-        let written = write(&imported, &folder.path().join("x")).unwrap();
+        let written = write(&imported, &folder.path().join("x"), ExistingFile::IsAnError).unwrap();
         let text = std::fs::read_to_string(&written.scenarios[0]).unwrap();
         assert!(text.contains("place = \"instead\"") && text.contains("back changed") && text.contains(sent), "{name}: {text}");
         let tape = tape::read(&written.tape).unwrap();

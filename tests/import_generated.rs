@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use client::{Client, Recording, recording};
 use reenact::engine::agent_loop::AgentLoop;
+use reenact::files::atomic::ExistingFile;
 use reenact::files::import::{ImportOptions, ImportedFiles, import_bytes, write};
 use reenact::files::redact::RedactionRules;
 use reenact::runner::run_file;
@@ -25,7 +26,7 @@ const RECORDINGS: u64 = 100;
 fn imported(recording: &Recording, folder: &Path) -> ImportedFiles {
     let har = json!({ "log": { "version": "1.2", "creator": { "name": "t", "version": "1" }, "entries": recording.entries } });
     let imported = import_bytes(Path::new("x.har"), har.to_string().as_bytes(), &ImportOptions::with(&RULES)).unwrap();
-    write(&imported, &folder.join("x")).unwrap()
+    write(&imported, &folder.join("x"), ExistingFile::IsAnError).unwrap()
 }
 
 /// Every scenario that fails when it is run, with what fails.

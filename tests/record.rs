@@ -3,6 +3,8 @@
 
 #[path = "record/access.rs"]
 mod access;
+#[path = "record/bounds.rs"]
+mod bounds;
 #[path = "record/harness.rs"]
 mod harness;
 #[path = "record/robust.rs"]

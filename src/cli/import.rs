@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::record::{RedactionArguments, rules};
+use crate::files::atomic::ExistingFile;
 use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
 use crate::files::redact::{counts_text, explained_text};
 use crate::prelude::*;
@@ -18,6 +19,9 @@ pub(super) struct ImportArguments {
     /// Where to write: NAME.tape.jsonl and NAME.toml; beside the recording under its own name when not given
     #[arg(long, value_name = "NAME")]
     out: Option<PathBuf>,
+    /// Replace files that are there; what was edited in them is lost
+    #[arg(long)]
+    force: bool,
     /// The recording was made by hand and is not real traffic
     #[arg(long)]
     written_by_hand: bool,
@@ -51,7 +55,8 @@ pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
         complain("warning: the tape keeps bodies as they are, with the secrets in them; `reenact scan` finds those that it knows");
     }
     let stem = stem_of(&arguments.recording, arguments.out.as_deref());
-    match write(&imported, &stem) {
+    let existing = if arguments.force { ExistingFile::IsReplaced } else { ExistingFile::IsAnError };
+    match write(&imported, &stem, existing) {
         Ok(written) => {
             imported.unreadable().iter().for_each(|what| complain(&format!("warning: {what}")));
             imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));

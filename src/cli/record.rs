@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::complain;
+use crate::files::atomic::ExistingFile;
 use crate::files::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 use crate::files::text;
 use crate::live::base_url::BaseUrl;
@@ -22,6 +23,9 @@ pub(super) struct RecordArguments {
     /// The tape to write, `NAME.tape.jsonl`; an existing file is not overwritten
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace an existing tape
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     access: AccessArguments,
     /// Trust these certificates (PEM) in place of the system's
@@ -80,6 +84,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
         listen,
         access: arguments.access.rules(),
         out: arguments.out.clone(),
+        existing: if arguments.force { ExistingFile::IsReplaced } else { ExistingFile::IsAnError },
         ca: arguments.ca.clone(),
         durable: arguments.durable,
         rules,
@@ -98,7 +103,8 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     }
     complain(&format!("{} in {}", recorded.summary.text(), arguments.out.display()));
     // A tape without an exchange is nothing that anybody wanted.
-    let fallen_short = if recorded.summary.is_whole() && recorded.summary.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
+    let fallen_short =
+        if recorded.summary.is_whole() && recorded.summary.counts.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
     match recorded.client.map(code_of) {
         None | Some(0) => ExitCode::from(fallen_short as u8),
         Some(code) => ExitCode::from(code),

@@ -7,6 +7,7 @@ mod plan;
 mod skip;
 mod statements;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -17,9 +18,10 @@ use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::interrupt::{RunBoundary, SweepKind};
-use crate::files::atomic;
+use crate::files::atomic::{self, FileAccess};
 use crate::files::open;
 use crate::files::plan::is_ours;
+use crate::files::redact::{RedactionRules, Redactor};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::RunOutcome;
@@ -155,7 +157,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     }
     exit = exit.max(uncaught(arguments, &outcomes));
     if let Some(path) = &arguments.log {
-        exit = exit.max(write_log(path, &outcomes[0]));
+        exit = exit.max(write_log(&arguments.level, path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread + skipped > 1 {
@@ -291,10 +293,18 @@ fn provenance<E>(outcomes: &[RunOutcome<E>]) -> String {
     format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
-fn write_log<E>(path: &Path, outcome: &RunOutcome<E>) -> CommandExit {
+/// The log of a real session, without its secrets: they are replaced as they are on a tape, so that it replays (K-2).
+fn redacted(log: &str) -> io::Result<String> {
+    let rules = RedactionRules::with(&[]).map_err(|error| io::Error::other(error.to_string()))?;
+    let mut redactor = Redactor::new(&rules);
+    Ok(log.split_inclusive('\n').map(|line| String::from_utf8_lossy(&redactor.body(line.as_bytes())).into_owned()).collect())
+}
+
+fn write_log<E>(level: &level::LevelArguments, path: &Path, outcome: &RunOutcome<E>) -> CommandExit {
     let Ok(report) = outcome else { return CommandExit::Failed };
     let text = report.log.as_ref().map_or("", |log| log.as_str());
-    match atomic::write(path, text.as_bytes()) {
+    let text = if level.is_live() { redacted(text) } else { Ok(text.into()) };
+    match text.and_then(|text| atomic::write_with(path, FileAccess::Owner, |file| file.write_all(text.as_bytes()))) {
         Ok(()) => CommandExit::Fine,
         Err(error) => {
             complain(&format!("{}: cannot write the log: {error}", path.display()));

@@ -7,8 +7,10 @@ use super::CommandExit;
 use super::output::complain;
 use crate::explore::canary::{CANARIES, Canary};
 use crate::files::scenario::{FileReach, FoundFiles, LoadOptions, LoadedScenario, load_all_with, others_text, search};
+use crate::files::tape::TapeWarning;
 use crate::prelude::*;
 use crate::runner::threads_available;
+use crate::scenario::tape::UnusableCause;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Selection {
@@ -151,11 +153,11 @@ fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
     for path in paths {
         match load_all_with(path, options) {
             Ok(runs) => {
-                let warnings: Vec<&String> = runs.iter().flat_map(|run| &run.warnings).collect();
-                if !warnings.is_empty() {
+                let warnings: Vec<&TapeWarning> = runs.iter().flat_map(|run| &run.warnings).collect();
+                if warnings.iter().any(|warning| warning.cause == UnusableCause::Broken) {
                     read.exit = CommandExit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
                 }
-                warnings.iter().for_each(|warning| complain(warning));
+                warnings.iter().for_each(|warning| complain(&warning.text));
                 read.scenarios.extend(runs);
             }
             Err(error) => {

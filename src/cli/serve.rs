@@ -87,7 +87,7 @@ impl ServeArgumentsOfScenario {
         let options = LoadOptions { overrides: self.set.clone(), reach: self.reach.reach() };
         match load_with(path, &options).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
-                loaded.warnings.iter().for_each(|warning| complain(warning));
+                loaded.warnings.iter().for_each(|warning| complain(&warning.text));
                 Ok(loaded)
             }
             Err(error) => {

@@ -28,7 +28,7 @@ mod yaml;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,8 +38,9 @@ use self::node::SyntaxError;
 pub use self::packing::PackedExchange;
 use self::recording_reader::{FormatProbe, ReadOutcome, ReadStop, RecordingReader};
 use self::source::{ForeignFile, RecordingSource, SourceError};
+use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
 use super::redact::{RedactionRules, ReplacedSecret};
-use super::{atomic, open, tape};
+use super::{open, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
 use crate::scenario::language::scenario_text;
@@ -157,7 +158,7 @@ pub struct ImportedFiles {
 #[non_exhaustive]
 pub enum WriteImportError {
     /// Something is there that a person may have edited.
-    #[error("{}: this file exists: remove it, or choose another name with `--out`", .0.display())]
+    #[error("{}: this file exists: replace it with `--force`, or choose another name with `--out`", .0.display())]
     Exists(PathBuf),
     /// No conversation in it can be made a scenario.
     #[error(
@@ -330,9 +331,11 @@ fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) 
 
 /// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …
 ///
+/// None of them has its name before all of them are whole: an import that fails or is killed leaves nothing, or all.
+///
 /// # Errors
-/// When one of these files is there already, or there would be no scenario, before anything is written; or those of the file system.
-pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles, WriteImportError> {
+/// When one of these files is there already and is not to be replaced, or there would be no scenario; or those of the file system.
+pub fn write(imported: &ImportedRecording, stem: &Path, existing: ExistingFile) -> Result<ImportedFiles, WriteImportError> {
     let name = stem.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
     let tape_file = format!("{name}.tape.jsonl");
@@ -342,12 +345,16 @@ pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles,
         return Err(WriteImportError::NoScenario { count: imported.exchanges.len() });
     }
     let scenarios: Vec<PathBuf> = threads.iter().map(|thread| beside(&format!("{}.toml", derive::suffix(thread)))).collect();
-    if let Some(path) = scenarios.iter().chain([&tape]).find(|path| path.exists()) {
+    let is_taken = |path: &&PathBuf| existing == ExistingFile::IsAnError && path.symlink_metadata().is_ok();
+    if let Some(path) = scenarios.iter().chain([&tape]).find(is_taken) {
         return Err(WriteImportError::Exists(path.clone()));
     }
     let exchanges = imported.exchanges.iter().map(PackedExchange::exchange);
-    tape::write_exchanges(&tape, &imported.header, exchanges)
-        .map_err(|error| WriteImportError::Io { path: error.path, source: error.source })?;
+    let wrong = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| WriteImportError::Io { path, source }
+    };
+    let mut files = vec![tape::fill(&tape, &imported.header, exchanges).map_err(wrong(&tape))?];
     let mut problems = Vec::new();
     // One after another, and none is kept: together they say all that the recording says.
     for (number, (thread, path)) in threads.into_iter().zip(&scenarios).enumerate() {
@@ -357,9 +364,31 @@ pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles,
             problems.push((number, problem));
         }
         let contents = scenario_text(&derived.scenario, &derived.notes);
-        atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
+        let mut file = UnnamedFile::create(path, FileAccess::Everyone).map_err(wrong(path))?;
+        file.write_all(contents.as_bytes()).and_then(|()| file.flush()).map_err(wrong(path))?;
+        files.push(file);
     }
+    publish(files, existing)?;
     Ok(ImportedFiles { tape, scenarios, problems })
+}
+
+/// Gives all files their names, or, where names are not to be replaced, none.
+fn publish(files: Vec<UnnamedFile>, existing: ExistingFile) -> Result<(), WriteImportError> {
+    let mut published: Vec<PathBuf> = Vec::new();
+    for file in files {
+        let path = file.path().to_path_buf();
+        match file.publish(existing) {
+            Ok(()) => published.push(path),
+            Err(source) => {
+                if existing == ExistingFile::IsAnError {
+                    // They were written a moment ago; the error that matters is the first one.
+                    published.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                }
+                return Err(WriteImportError::Io { path, source });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.

@@ -13,6 +13,7 @@ pub use self::references::FileReach;
 
 use self::gitignore::IgnoreRules;
 use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_show};
+use super::tape::TapeWarning;
 use super::{import, open, schema, tape, text};
 use crate::engine::budget::PriceTable;
 use crate::engine::windows::WindowTable;
@@ -47,7 +48,7 @@ pub struct LoadedScenario {
     /// Where its parts stand in its file and in those that it extends.
     pub places: TablePlaces,
     /// The parts of its tape that were left out (F-2): the rest replays, and the caller can report them.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<TapeWarning>,
 }
 
 /// Why a scenario cannot be run. Each message names the file and ends with a next step.
@@ -441,8 +442,9 @@ impl LoadedScenario {
 }
 
 /// An error, and what of the tape was left out: often the one explains the other.
-fn with_warnings(error: &dyn std::error::Error, warnings: &[String]) -> String {
-    std::iter::once(&error.to_string()).chain(warnings).map(String::as_str).collect::<Vec<_>>().join("\n")
+fn with_warnings(error: &dyn std::error::Error, warnings: &[TapeWarning]) -> String {
+    let lines = std::iter::once(error.to_string()).chain(warnings.iter().map(|warning| warning.text.clone()));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn main_thread(path: &Path, tape: &Tape) -> Result<RunSetup, LoadError> {

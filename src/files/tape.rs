@@ -2,12 +2,13 @@
 
 use std::borrow::Borrow;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read as _};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
 use super::{atomic, import, open};
 use crate::scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
-use crate::scenario::tape::{Exchange, Tape, TapeHeader, UnusableEntry};
+use crate::scenario::tape::{Exchange, Tape, TapeHeader, UnusableCause, UnusableEntry};
 
 /// Why a tape file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +80,7 @@ pub fn read(path: &Path) -> Result<Tape, ReadTapeError> {
 /// # Errors
 /// Those of the file system.
 pub fn write(path: &Path, tape: &Tape) -> Result<(), WriteTapeError> {
-    atomic::write_with(path, |file| encode_to(tape, &mut |lines| file.write_all(lines.as_bytes())))
+    atomic::write_with(path, FileAccess::Owner, |file| encode_to(tape, &mut |lines| file.write_all(lines.as_bytes())))
         .map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
 }
 
@@ -92,13 +93,38 @@ pub fn write_exchanges(
     header: &TapeHeader,
     exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
 ) -> Result<(), WriteTapeError> {
-    atomic::write_with(path, |file| encode_exchanges(header, exchanges, &mut |lines| file.write_all(lines.as_bytes())))
+    fill(path, header, exchanges)
+        .and_then(|file| file.publish(ExistingFile::IsReplaced))
         .map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
 }
 
+/// A tape that has no name yet.
+pub(super) fn fill(
+    path: &Path,
+    header: &TapeHeader,
+    exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
+) -> io::Result<UnnamedFile> {
+    let mut file = UnnamedFile::create(path, FileAccess::Owner)?;
+    encode_exchanges(header, exchanges, &mut |lines| file.write_all(lines.as_bytes()))?;
+    file.flush()?;
+    Ok(file)
+}
+
+/// What was left out of a tape, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapeWarning {
+    /// One line.
+    pub text: String,
+    /// How it came about: what its recorder did not finish is a remark, and everything else is wrong.
+    pub cause: UnusableCause,
+}
+
 /// One line for each thing that was left out of a tape, `path:line:column: what`.
-pub fn warnings(path: &Path, tape: &Tape) -> Vec<String> {
-    let warning = |UnusableEntry { line, column, problem }: &UnusableEntry| format!("{}:{line}:{column}: {problem}", path.display());
+pub fn warnings(path: &Path, tape: &Tape) -> Vec<TapeWarning> {
+    let warning = |UnusableEntry { line, column, problem, cause }: &UnusableEntry| {
+        let note = if *cause == UnusableCause::Unfinished { "note: " } else { "" };
+        TapeWarning { text: format!("{note}{}:{line}:{column}: {problem}", path.display()), cause: *cause }
+    };
     tape.left_out.iter().map(warning).collect()
 }
 
@@ -223,6 +249,7 @@ mod tests {
         assert!(number == 3 && last.unwrap_err().unfinished);
         assert!(lines.next_line().unwrap().is_none());
         let warnings = warnings(&path, &read(&path).unwrap());
-        assert_eq!(warnings, [format!("{}:3:8: the line is cut off here; it was left out", path.display())]);
+        let text = format!("note: {}:3:8: the line is cut off here; it was left out", path.display());
+        assert_eq!(warnings, [TapeWarning { text, cause: UnusableCause::Unfinished }]);
     }
 }

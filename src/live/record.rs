@@ -17,6 +17,7 @@
 mod body;
 mod chunk_writer;
 mod disk;
+mod head_watch;
 mod inflate;
 mod proxy;
 mod summary;
@@ -24,7 +25,6 @@ mod tape_writer;
 mod upstream;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,9 +38,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot};
 
-pub use self::summary::TapeSummary;
+use self::disk::{TapeFile, WrittenTape};
+pub use self::summary::{ExchangeCounts, TapeSummary};
 use self::upstream::RecorderUpstream;
 use crate::engine::time::Micros;
+use crate::files::atomic::ExistingFile;
 use crate::files::redact::{RedactionRules, Redactor};
 use crate::live::access::{AccessRules, RefusedRequests};
 use crate::live::base_url::BaseUrl;
@@ -69,8 +71,10 @@ pub struct RecordOptions {
     pub listen: SocketAddr,
     /// Who may connect beside programs that call this machine by loopback or by that address.
     pub access: AccessRules,
-    /// The tape to write. It must not exist.
+    /// The tape to write.
     pub out: PathBuf,
+    /// What happens to a tape that is there.
+    pub existing: ExistingFile,
     /// Certificates to trust in place of the system's.
     pub ca: Option<PathBuf>,
     /// Whether the end of an answer waits for the disk (K-3).
@@ -132,7 +136,7 @@ pub enum RecordError {
 
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => "an existing tape is not overwritten; name another file or remove this one",
+        io::ErrorKind::AlreadyExists => "an existing tape is not overwritten; name another file, or replace this one with --force",
         io::ErrorKind::NotFound => "make its folder first",
         _ => "check the folder's permissions and the free space",
     }
@@ -155,7 +159,7 @@ pub fn run(options: RecordOptions) -> Result<RecordingSummary, RecordError> {
     let upstream = RecorderUpstream::new(&options.upstream, options.ca.as_deref()).map_err(RecordError::Upstream)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecordError::System)?;
     let listener = runtime.block_on(proxy::listen(options.listen))?;
-    let file = disk::create(&options.out).map_err(|source| RecordError::Out { path: options.out.clone(), source })?;
+    let file = TapeFile::create(&options.out, options.existing).map_err(|source| RecordError::Out { path: options.out.clone(), source })?;
     let outcome = with_threads(&options, file, |link| runtime.block_on(proxy::serve(listener, upstream, link, &options)));
     if outcome.is_err() {
         // Nothing was recorded: the file would only be in the way of the next attempt.
@@ -167,7 +171,7 @@ pub fn run(options: RecordOptions) -> Result<RecordingSummary, RecordError> {
 /// Runs `proxy` with tape writer and disk beside it; ends them when it ends, and everything they were told is on the tape then.
 fn with_threads(
     options: &RecordOptions,
-    file: File,
+    file: TapeFile,
     proxy: impl FnOnce(TapeWriterLink) -> Result<ProxyOutcome, RecordError>,
 ) -> Result<RecordingSummary, RecordError> {
     let (events, from_proxy) = mpsc::channel();
@@ -175,7 +179,7 @@ fn with_threads(
     let shared = Arc::new(RecorderState::new());
     std::thread::scope(|scope| {
         let (for_disk, for_writer) = (Arc::clone(&shared), Arc::clone(&shared));
-        let disk = scope.spawn(move || disk::run(file, &options.out, &from_writer, &for_disk, options));
+        let disk = scope.spawn(move || disk::run(file, &from_writer, &for_disk, options));
         let mut redactor = Redactor::new(&options.rules);
         let header = tape_writer::header(options, &mut redactor);
         let writer_thread = scope.spawn(move || {
@@ -198,7 +202,10 @@ fn with_threads(
         let (kept, written) = (writer_thread.join(), disk.join());
         let mut summary = kept.unwrap_or_else(|_| TapeSummary::from_panic("the tape writer"));
         match written {
-            Ok(problem) => summary.problem = summary.problem.or(problem),
+            Ok(WrittenTape { problem, counts }) => {
+                summary.problem = summary.problem.or(problem);
+                summary.counts = counts;
+            }
             Err(_) => {
                 summary.problem =
                     Some(String::from("the thread that writes the tape panicked: this is a defect of the program; please report it"))
@@ -316,6 +323,19 @@ enum TapeWriterEvent {
 }
 
 impl TapeWriterEvent {
+    /// The exchange that it is about.
+    fn id(&self) -> Option<u32> {
+        match self {
+            Self::Request { id, .. }
+            | Self::RequestBody { id, .. }
+            | Self::RequestEnd { id }
+            | Self::Head { id, .. }
+            | Self::Chunk { id, .. }
+            | Self::End { id, .. } => Some(*id),
+            Self::Stop => None,
+        }
+    }
+
     /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each
     /// would cost the client more than all the rest of the recording.
     fn is_urgent(&self, shared: &RecorderState) -> bool {

@@ -200,6 +200,17 @@ pub struct UnusableEntry {
     pub column: usize,
     /// What it is, and what became of it.
     pub problem: String,
+    /// How that came about.
+    pub cause: UnusableCause,
+}
+
+/// How something in a tape came to be of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnusableCause {
+    /// Its recorder was stopped, or is still at work (K-3).
+    Unfinished,
+    /// It is not what a recorder writes.
+    Broken,
 }
 
 impl Exchange {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use reenact::engine::agent_loop::AgentLoop;
+use reenact::files::atomic::ExistingFile;
 use reenact::files::import::{ImportedRecording, import_bytes, write};
 use reenact::files::redact::scan::scan;
 use reenact::runner::run_file;
@@ -28,7 +29,7 @@ impl Replay {
 
 fn replays(imported: &ImportedRecording) -> Vec<Replay> {
     let folder = tempfile::tempdir().unwrap();
-    let written = write(imported, &folder.path().join("x")).unwrap();
+    let written = write(imported, &folder.path().join("x"), ExistingFile::IsAnError).unwrap();
     let replay = |path: &std::path::PathBuf| Replay {
         text: std::fs::read_to_string(path).unwrap(),
         failures: run_file(path, AgentLoop::default()).unwrap().failures,

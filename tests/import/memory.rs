@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use reenact::files::atomic::ExistingFile;
 use reenact::files::import::{import_file, write};
 use serde_json::json;
 
@@ -131,7 +132,7 @@ fn the_peak_of_an_import() {
     let before = peak().expect("the peak before");
     let imported = import_file(Path::new(&path), &options()).expect("an import");
     let read = peak().expect("the peak after reading");
-    write(&imported, &Path::new(&path).with_extension("imported")).expect("the files");
+    write(&imported, &Path::new(&path).with_extension("imported"), ExistingFile::IsAnError).expect("the files");
     let written = peak().expect("the peak after writing");
     println!("{} exchanges, peak {} {}", imported.exchanges.len(), written - before, read - before);
 }

@@ -55,6 +55,11 @@ enum Level {
 }
 
 impl LevelArguments {
+    /// Whether what runs is a real session.
+    pub(super) fn is_live(&self) -> bool {
+        self.level == Level::Live
+    }
+
     /// How fast time goes on the simulated network; `None` at the other levels.
     pub(super) fn network_scale(&self) -> Option<TimeScale> {
         (self.level == Level::Network).then(|| self.scale.unwrap_or_default())

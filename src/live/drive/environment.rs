@@ -28,7 +28,7 @@ impl RunFolders {
             // As long in every run: clients send their folder to the model, and reckon with how long that is.
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let root = std::env::temp_dir().join(format!("reenact-drive-{:08}-{number:04}", std::process::id()));
-            match fs::create_dir(&root) {
+            match create_own(&root) {
                 Ok(()) => break root,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
                 Err(error) => return Err(error),
@@ -123,6 +123,17 @@ impl Drop for RunFolders {
         // What a process that was left behind still writes there is nobody's loss.
         let _ = fs::remove_dir_all(&self.root);
     }
+}
+
+/// A folder that its owner alone may look into.
+fn create_own(path: &Path) -> io::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        folder.mode(0o700);
+    }
+    folder.create(path)
 }
 
 /// A variable of the calling process.

@@ -11,6 +11,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 
 use super::chunk_writer::{ChunkWriter, ClientConnection};
+use super::head_watch::ExchangeUnderWay;
 use super::upstream::UpstreamLane;
 use super::{END_WAIT_MAX, ROOM_BYTES, TapeWriterEvent, TapeWriterLink, micros_since};
 use crate::engine::time::Micros;
@@ -141,6 +142,7 @@ pub(super) struct ProxiedResponseBody {
     lane: Option<UpstreamLane>,
     slot: UpstreamSlot,
     exchange: ProxiedExchange,
+    _under_way: ExchangeUnderWay,
     client: ClientConnection,
     /// Where the chunks are written; `None` for an answer that hyper has to write.
     passing: Option<ChunkWriter>,
@@ -166,13 +168,13 @@ impl ProxiedResponseBody {
         inner: Incoming,
         lane: UpstreamLane,
         slot: UpstreamSlot,
-        exchange: ProxiedExchange,
+        (exchange, under_way): (ProxiedExchange, ExchangeUnderWay),
         client: ClientConnection,
         is_chunked: bool,
     ) -> Self {
         let stage = if exchange.is_open { ResponseStage::Streaming } else { ResponseStage::Done };
         let passing = is_chunked.then(|| ChunkWriter::new(client.clone()));
-        let mut answering = Self { inner, lane: Some(lane), slot, exchange, client, passing, stage };
+        let mut answering = Self { inner, lane: Some(lane), slot, exchange, _under_way: under_way, client, passing, stage };
         if answering.is_end_stream() {
             answering.keep_lane();
         }

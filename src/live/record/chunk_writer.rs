@@ -13,6 +13,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::head_watch::HeadWatch;
 use crate::live::network::{MachineNetwork, Network as _};
 
 /// How much of a burst leaves at once.
@@ -24,11 +25,13 @@ pub(super) struct ClientConnection {
     stream: Arc<TcpStream>,
     /// Whether hyper has nothing left to write.
     is_written: Arc<AtomicBool>,
+    /// What is read of the next request.
+    pub(super) head: Arc<HeadWatch>,
 }
 
 impl ClientConnection {
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream: Arc::new(stream), is_written: Arc::new(AtomicBool::new(true)) }
+        Self { stream: Arc::new(stream), is_written: Arc::new(AtomicBool::new(true)), head: HeadWatch::new() }
     }
 
     /// Makes the client see a reset when the connection is closed.
@@ -43,7 +46,12 @@ impl AsyncRead for ClientConnection {
             ready!(self.stream.poll_read_ready(context))?;
             match self.stream.try_read_buf(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
-                read => return Poll::Ready(read.map(drop)),
+                read => {
+                    if matches!(read, Ok(1..)) {
+                        self.head.on_bytes();
+                    }
+                    return Poll::Ready(read.map(drop));
+                }
             }
         }
     }

@@ -1,14 +1,18 @@
 //! The tape's file: whole lines are appended, and nothing waits for it but the ends that must (K-3).
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering as Atomicity;
 use std::sync::mpsc::Receiver;
 
 use tokio::sync::oneshot;
 
+use super::summary::ExchangeCounts;
 use super::{RecordOptions, RecorderState};
+use crate::files::atomic::{self, ExistingFile, FileAccess};
+use crate::files::open;
 
 /// Lines to append at once, and the answers that wait for them.
 #[derive(Debug, Default)]
@@ -17,49 +21,97 @@ pub(super) struct LineBatch {
     pub(super) written: Vec<oneshot::Sender<()>>,
 }
 
-/// Makes the file. One that is there is left alone.
-pub(super) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create_new(true).open(path)
+/// The tape's file, and how much of it was written.
+#[derive(Debug)]
+pub(super) struct TapeFile {
+    file: File,
+    path: PathBuf,
+    written: u64,
 }
 
-/// Appends what comes until nothing more can. The problem, if one ended the recording.
-pub(super) fn run(
-    mut file: File,
-    path: &Path,
-    batches: &Receiver<LineBatch>,
-    shared: &RecorderState,
-    options: &RecordOptions,
-) -> Option<String> {
+/// What the disk has to say at the end.
+#[derive(Debug, Default)]
+pub(super) struct WrittenTape {
+    /// Why the recording ended early.
+    pub(super) problem: Option<String>,
+    /// What is on the tape, as it was read back.
+    pub(super) counts: ExchangeCounts,
+}
+
+impl TapeFile {
+    /// Makes the file, which only its owner may read. One that is there is left alone, unless it is to be replaced.
+    pub(super) fn create(path: &Path, standing: ExistingFile) -> io::Result<Self> {
+        let file = match standing {
+            ExistingFile::IsAnError => atomic::create_new(path, FileAccess::Owner)?,
+            ExistingFile::IsReplaced => atomic::replace_by_empty(path, FileAccess::Owner)?,
+        };
+        Ok(Self { file, path: path.to_path_buf(), written: 0 })
+    }
+
+    fn append(&mut self, lines: &str, sync: bool) -> io::Result<()> {
+        self.file.write_all(lines.as_bytes())?;
+        if sync {
+            self.file.sync_data()?;
+        }
+        self.written += lines.len() as u64;
+        Ok(())
+    }
+
+    /// What somebody else has done to the tape meanwhile.
+    fn damage(&self) -> Option<&'static str> {
+        let (Ok(own), Ok(named)) = (self.file.metadata(), std::fs::metadata(&self.path)) else { return Some(GONE) };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            if (own.dev(), own.ino()) != (named.dev(), named.ino()) {
+                return Some("another file has taken its place");
+            }
+        }
+        match named.len().cmp(&self.written) {
+            Ordering::Less => Some("something has cut it, so that exchanges are lost"),
+            Ordering::Equal => None,
+            Ordering::Greater => Some("something else has written to it"),
+        }
+    }
+}
+
+const GONE: &str = "it was deleted or moved";
+
+/// Appends what comes until nothing more can, and reads back what is there.
+pub(super) fn run(mut tape: TapeFile, batches: &Receiver<LineBatch>, shared: &RecorderState, options: &RecordOptions) -> WrittenTape {
     let mut problem = None;
-    let mut whole_bytes = 0;
     if options.durable {
-        problem = sync_folder(path).err().map(|error| message(path, &error));
+        problem = sync_folder(&tape.path).err().map(|error| message(&tape.path, &error));
     }
     for batch in batches {
         if problem.is_none() && !batch.lines.is_empty() {
             let ends = !batch.written.is_empty();
-            let appended =
-                file.write_all(batch.lines.as_bytes()).and_then(|()| if options.durable && ends { file.sync_data() } else { Ok(()) });
-            match appended {
-                Ok(()) => whole_bytes += batch.lines.len() as u64,
+            match tape.append(&batch.lines, options.durable && ends) {
+                Ok(()) => problem = tape.damage().map(|damage| damage_message(&tape.path, damage)),
                 Err(error) => {
                     // What is cut would be left out on reading (F-2); without it nobody has to wonder.
-                    let _ = file.set_len(whole_bytes);
-                    problem = Some(message(path, &error));
+                    let _ = tape.file.set_len(tape.written);
+                    problem = Some(message(&tape.path, &error));
                 }
             }
             if let Some(problem) = &problem {
-                shared.disk_failed.store(true, Ordering::Relaxed);
+                shared.disk_failed.store(true, Atomicity::Relaxed);
                 (options.notice)(problem);
             }
         }
-        shared.behind.fetch_sub(batch.lines.len(), Ordering::Relaxed);
+        shared.behind.fetch_sub(batch.lines.len(), Atomicity::Relaxed);
         for waiting in batch.written {
             // Who does not wait any more has dropped the other side.
             let _ = waiting.send(());
         }
     }
-    problem
+    if problem.is_none() {
+        problem = tape.damage().map(|damage| damage_message(&tape.path, damage));
+        problem.iter().for_each(|problem| (options.notice)(problem));
+    }
+    // Of a tape that is gone nothing is on the disk.
+    let counts = open::open(&tape.path).and_then(|file| ExchangeCounts::read(BufReader::with_capacity(1 << 16, file)));
+    WrittenTape { problem, counts: counts.unwrap_or_default() }
 }
 
 /// A new name is on the disk when its folder is.
@@ -72,6 +124,13 @@ fn message(path: &Path, error: &io::Error) -> String {
     format!(
         "recording has stopped: {}: cannot be written ({error}). The client's traffic continues. \
          Exchanges that were complete before are on the tape; check the free space and record again",
+        path.display()
+    )
+}
+
+fn damage_message(path: &Path, damage: &str) -> String {
+    format!(
+        "recording has stopped: {}: {damage}. The client's traffic continues. Leave the tape alone until the recorder has ended, and record again",
         path.display()
     )
 }

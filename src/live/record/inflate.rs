@@ -86,27 +86,24 @@ impl BodyInflater {
     /// Gives what the next bytes read as to `sink`: nothing yet, one piece, or more where they unpack to much.
     ///
     /// # Errors
-    /// When the body is not what its header says, or unpacks to more than [`UNPACKED_BYTES_MAX`].
-    pub(super) fn feed(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Vec<u8>)) -> io::Result<()> {
+    /// When the body is not what its header says, or unpacks to more than [`UNPACKED_BYTES_MAX`]; and those of `sink`.
+    pub(super) fn feed(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let mut given = Vec::new();
         unpack(&mut self.layers, bytes, &mut self.left, &mut |unpacked| {
             given.extend_from_slice(unpacked);
-            if given.len() >= GIVEN_BYTES {
-                sink(std::mem::take(&mut given));
+            match given.len() >= GIVEN_BYTES {
+                true => sink(std::mem::take(&mut given)),
+                false => Ok(()),
             }
         })?;
-        if !given.is_empty() {
-            sink(given);
-        }
-        Ok(())
+        if given.is_empty() { Ok(()) } else { sink(given) }
     }
 }
 
 /// Through one layer after another, a slice at a time: no layer is ahead of the next by more than what a slice brings.
-fn unpack(layers: &mut [EncodingLayer], bytes: &[u8], left: &mut usize, sink: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+fn unpack(layers: &mut [EncodingLayer], bytes: &[u8], left: &mut usize, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let Some((layer, inner)) = layers.split_first_mut() else {
-        sink(bytes);
-        return Ok(());
+        return sink(bytes);
     };
     for slice in bytes.chunks(SLICE_BYTES) {
         let unpacked = layer.feed(slice, *left)?;
@@ -253,6 +250,7 @@ mod tests {
         let end = inflater.feed(bytes, &mut |piece| {
             whole += piece.len();
             largest = largest.max(piece.len());
+            Ok(())
         });
         (whole, largest, end)
     }

@@ -127,7 +127,7 @@ fn note_refusal(refused: &mut RefusedRequests, reason: &str, notice: fn(&str)) {
 /// One connection of the client.
 async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUpstream, link: TapeWriterLink) {
     let (slot, client) = (UpstreamSlot::default(), ClientConnection::new(stream));
-    let connection = client.clone();
+    let (connection, head, notice) = (client.clone(), Arc::clone(&client.head), link.notice);
     let service = service_fn(move |request| {
         admit(request, access.clone(), upstream.clone(), UpstreamSlot::clone(&slot), client.clone(), link.clone())
     });
@@ -136,7 +136,11 @@ async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUp
     // Events are small: they are copied together, and what one packet brought leaves in one.
     server.writev(false).max_buf_size(SERVER_BUFFER_BYTES);
     // Whatever ends a connection is in the books of its exchange.
-    let _ = server.serve_connection(TokioIo::new(connection), service).await;
+    tokio::select! {
+        biased;
+        _ = server.serve_connection(TokioIo::new(connection), service) => (),
+        () = head.overdue() => notice("a connection was closed: the head of its request did not end"),
+    }
 }
 
 /// Passes on a request of those who may ask, and turns others away.
@@ -184,6 +188,7 @@ async fn answer(
 ) -> Result<Response<ProxiedResponseBody>, String> {
     let mut exchange = ProxiedExchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
+    let under_way = client.head.begin_exchange();
     let (mut head, body) = request.into_parts();
     link.send(TapeWriterEvent::Request {
         id,
@@ -216,7 +221,7 @@ async fn answer(
     }
     // As hyper decides it: what has no length is written in chunks, to clients that know of them.
     let is_chunked = takes_chunks && !head.headers.contains_key(CONTENT_LENGTH) && body.size_hint().exact().is_none();
-    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, lane, slot, exchange, client, is_chunked)))
+    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, lane, slot, (exchange, under_way), client, is_chunked)))
 }
 
 /// Headers as they came, in their order.

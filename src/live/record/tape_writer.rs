@@ -3,7 +3,11 @@
 //! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is
 //! then one batch. Each look takes processor time, perhaps from the client.
 
+#[cfg(all(test, unix))]
+mod tests;
+
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,6 +39,9 @@ const ROOM_TOLD_BYTES: usize = 256 << 10;
 /// A request that is larger is not a request of this API, which takes 32 MB.
 const REQUEST_BYTES_MAX: usize = 128 << 20;
 
+/// What all open bodies together may take: requests that are coming, and answers whose secrets are not decided (K-12).
+const OPEN_BYTES_MAX: usize = 256 << 20;
+
 /// Keeps the books of one tape.
 pub(super) struct TapeWriter {
     redactor: Redactor,
@@ -47,6 +54,9 @@ pub(super) struct TapeWriter {
     shared: Arc<RecorderState>,
     /// Room that is free again and was not told yet.
     room: usize,
+    /// What open bodies take, and may take.
+    open_bytes: usize,
+    open_bytes_max: usize,
     summary: TapeSummary,
     notice: fn(&str),
 }
@@ -67,8 +77,9 @@ struct UnfinishedRequest {
     path: String,
     headers: Vec<HttpHeader>,
     body: Vec<u8>,
-    /// What came of the answer meanwhile.
+    /// What came of the answer meanwhile, and how many bytes that are.
     early: Vec<TapeWriterEvent>,
+    early_bytes: usize,
 }
 
 struct UnfinishedResponse {
@@ -77,6 +88,22 @@ struct UnfinishedResponse {
     redactor: AnswerRedactor,
     /// What the answer brings, where the API holds it.
     reply: Option<AnswerReader>,
+    /// When its last bytes came.
+    last_at: Micros,
+    /// How many bytes were fed and not written yet, and how many were written.
+    held_bytes: usize,
+    written_bytes: u64,
+}
+
+impl UnfinishedExchange {
+    /// What its bodies take.
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Asking(asking) => asking.body.len() + asking.early_bytes,
+            Self::Asked(_, answer) => answer.as_ref().map_or(0, |answer| answer.held_bytes),
+            Self::Lost => 0,
+        }
+    }
 }
 
 /// The first line of the tape.
@@ -135,6 +162,8 @@ impl TapeWriter {
             batches,
             shared,
             room: 0,
+            open_bytes: 0,
+            open_bytes_max: OPEN_BYTES_MAX,
             summary: TapeSummary::default(),
             notice,
         }
@@ -174,9 +203,53 @@ impl TapeWriter {
     }
 
     fn take(&mut self, event: TapeWriterEvent) {
+        let Some(id) = event.id() else { return };
+        let held = |writer: &Self| writer.exchanges.get(&id).map_or(0, UnfinishedExchange::held_bytes);
+        let before = held(self);
+        self.note(event);
+        self.open_bytes = self.open_bytes - before + held(self);
+        while self.open_bytes > self.open_bytes_max && self.give_up_youngest() {}
+    }
+
+    /// Ends the youngest exchange that holds bytes, where it is: what is left is what was open longest.
+    fn give_up_youngest(&mut self) -> bool {
+        let youngest = self.exchanges.iter().rev().find(|(_, exchange)| exchange.held_bytes() > 0);
+        let Some((&id, exchange)) = youngest else { return false };
+        self.open_bytes -= exchange.held_bytes();
+        let why = format!("open bodies took more than {} MiB together", self.open_bytes_max >> 20);
+        match exchange {
+            UnfinishedExchange::Asked(_, Some(_)) => self.shorten(id, &why),
+            _ => self.lose(id, &why),
+        }
+        true
+    }
+
+    /// Ends an answer on the tape; for its client it goes on.
+    fn shorten(&mut self, id: u32, why: &str) {
+        let Some(UnfinishedExchange::Asked(_, Some(mut answer))) = self.exchanges.insert(id, UnfinishedExchange::Lost) else { return };
+        let at = answer.last_at;
+        self.finish_answer(id, &mut answer);
+        let line = self.encoder.end(id, Some(at), ResponseEnd::Reset);
+        self.write(&line);
+        let sentence = format!("exchange {id} is cut on the tape after {} bytes of its answer: {why}", answer.written_bytes);
+        (self.notice)(&sentence);
+        self.summary.shortened.push(sentence);
+    }
+
+    /// Decides the secrets of what is held of an answer, and writes it.
+    fn finish_answer(&mut self, id: u32, answer: &mut UnfinishedResponse) {
+        let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
+        let UnfinishedResponse { redactor, reply, written_bytes, .. } = answer;
+        redactor.finish(&mut self.redactor, &mut |chunk| {
+            *written_bytes += chunk.bytes.len() as u64;
+            write_chunk(encoder, lines, id, reply.as_mut(), &chunk);
+        });
+    }
+
+    fn note(&mut self, event: TapeWriterEvent) {
         match event {
             TapeWriterEvent::Request { id, at, method, path, headers } => {
-                let asking = UnfinishedRequest { at, method, path, headers, body: Vec::new(), early: Vec::new() };
+                let asking = UnfinishedRequest { at, method, path, headers, body: Vec::new(), early: Vec::new(), early_bytes: 0 };
                 let exchange = if self.is_recording() { UnfinishedExchange::Asking(asking) } else { UnfinishedExchange::Lost };
                 self.exchanges.insert(id, exchange);
             }
@@ -211,7 +284,12 @@ impl TapeWriter {
     /// A line of an answer waits for the line of its request.
     fn on_answer_event(&mut self, id: u32, event: TapeWriterEvent) {
         match self.exchanges.get_mut(&id) {
-            Some(UnfinishedExchange::Asking(asking)) => asking.early.push(event),
+            Some(UnfinishedExchange::Asking(asking)) => {
+                if let TapeWriterEvent::Chunk { bytes, .. } = &event {
+                    asking.early_bytes += bytes.len();
+                }
+                asking.early.push(event);
+            }
             Some(UnfinishedExchange::Asked(..)) => self.answer(event),
             Some(UnfinishedExchange::Lost) | None => (),
         }
@@ -287,7 +365,8 @@ impl TapeWriter {
         self.write(&line);
         if let Some(UnfinishedExchange::Asked(held, answer)) = self.exchanges.get_mut(&id) {
             let reply = held.is_some().then(|| AnswerReader::new(is_event_stream(headers) == Some(true)));
-            *answer = Some(Box::new(UnfinishedResponse { status, inflate, redactor: AnswerRedactor::from_headers(headers), reply }));
+            let redactor = AnswerRedactor::from_headers(headers);
+            *answer = Some(Box::new(UnfinishedResponse { status, inflate, redactor, reply, last_at: at, held_bytes: 0, written_bytes: 0 }));
         }
     }
 
@@ -296,11 +375,24 @@ impl TapeWriter {
             return self.lose(id, "the disk is slower than its answer");
         }
         let Some(UnfinishedExchange::Asked(_, Some(answer))) = self.exchanges.get_mut(&id) else { return };
-        let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-        let UnfinishedResponse { inflate, redactor, reply, .. } = &mut **answer;
+        let (encoder, batch, shared) = (&mut self.encoder, &mut self.batch, &self.shared);
+        let UnfinishedResponse { inflate, redactor, reply, last_at, held_bytes, written_bytes, .. } = &mut **answer;
+        *last_at = at;
         let fed = inflate.feed(bytes, &mut |bytes| {
-            redactor
-                .feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+            *held_bytes += bytes.len();
+            redactor.feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| {
+                *held_bytes -= chunk.bytes.len();
+                *written_bytes += chunk.bytes.len() as u64;
+                write_chunk(encoder, &mut batch.lines, id, reply.as_mut(), &chunk);
+            });
+            // A few bytes may unpack to many lines: they do not wait for the end of this event.
+            if batch.lines.len() > BATCH_BYTES {
+                hand_over(batch, &self.batches, shared);
+            }
+            match shared.behind.load(Ordering::Relaxed) > BEHIND_BYTES_MAX {
+                true => Err(io::Error::other("the disk is slower than its answer")),
+                false => Ok(()),
+            }
         });
         if let Err(error) = fed {
             let problem = format!("its answer does not fit the encoding {} of its header ({error})", inflate.names);
@@ -322,23 +414,16 @@ impl TapeWriter {
     }
 
     fn end(&mut self, id: u32, at: Micros, how: ResponseEnd) {
-        let Some(UnfinishedExchange::Asked(_, answer)) = self.exchanges.get_mut(&id) else {
+        let Some(UnfinishedExchange::Asked(held, answer)) = self.exchanges.remove(&id) else { return };
+        if let Some(mut answer) = answer {
+            self.finish_answer(id, &mut answer);
+            answer.held_bytes = 0;
+            self.exchanges.insert(id, UnfinishedExchange::Asked(held, Some(answer)));
+            self.hold(id);
             self.exchanges.remove(&id);
-            return;
-        };
-        let status = answer.as_ref().map_or(0, |answer| answer.status);
-        if let Some(answer) = answer {
-            let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-            let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
-            redactor.finish(&mut self.redactor, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
         }
-        self.hold(id);
-        self.exchanges.remove(&id);
         let line = self.encoder.end(id, Some(at), how);
         self.write(&line);
-        if self.is_recording() {
-            self.summary.count(status, how);
-        }
     }
 
     /// Gives an exchange up: its lines so far have no end, so readers leave it out (F-2).
@@ -358,14 +443,19 @@ impl TapeWriter {
     }
 
     fn hand_over(&mut self) {
-        if self.batch.lines.is_empty() && self.batch.written.is_empty() {
-            return;
-        }
-        let batch = std::mem::take(&mut self.batch);
-        self.shared.behind.fetch_add(batch.lines.len(), Ordering::Relaxed);
-        // Without a disk thread nobody writes; its breakdown is told when it is joined.
-        let _ = self.batches.send(batch);
+        hand_over(&mut self.batch, &self.batches, &self.shared);
     }
+}
+
+/// Hands the lines so far to the disk.
+fn hand_over(batch: &mut LineBatch, batches: &Sender<LineBatch>, shared: &RecorderState) {
+    if batch.lines.is_empty() && batch.written.is_empty() {
+        return;
+    }
+    let batch = std::mem::take(batch);
+    shared.behind.fetch_add(batch.lines.len(), Ordering::Relaxed);
+    // Without a disk thread nobody writes; its breakdown is told when it is joined.
+    let _ = batches.send(batch);
 }
 
 /// Writes a chunk's line. What continues the tape is what later requests are understood by.
@@ -384,22 +474,13 @@ fn decoded(headers: &[HttpHeader], body: Vec<u8>) -> Result<Vec<u8>, String> {
         return Ok(body);
     }
     let mut unpacked = Vec::new();
-    let fed = inflate.feed(&body, &mut |bytes| unpacked.extend_from_slice(&bytes));
+    let fed = inflate.feed(&body, &mut |bytes| {
+        unpacked.extend_from_slice(&bytes);
+        Ok(())
+    });
     match fed {
         Err(error) => Err(format!("its request does not fit the encoding {} of its header ({error})", inflate.names)),
         Ok(()) if unpacked.len() > REQUEST_BYTES_MAX => Err(String::from("unpacked its request is larger than 128 MiB")),
         Ok(()) => Ok(unpacked),
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn k_10_a_folder_is_told_apart_by_its_path_without_a_slash_behind_it() {
-        let shown = |path: &str| folder_prefix(Path::new(path));
-        assert_eq!(["/tmp/x", "/tmp/x/", "/tmp/x//"].map(shown), [(); 3].map(|()| Some(String::from("/tmp/x"))));
-        assert_eq!(["/", "//", "", "x", "./x"].map(shown), [(); 5].map(|()| None));
     }
 }

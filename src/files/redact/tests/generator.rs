@@ -300,7 +300,6 @@ fn k_2_the_work_is_linear_in_the_bytes() {
     ];
     for (what, text) in cases {
         for size in [20_000, 80_000] {
-            let began = std::time::Instant::now();
             let text = text(size);
             let mut redactor = redactor();
             let mut answer = AnswerRedactor::events();
@@ -313,7 +312,6 @@ fn k_2_the_work_is_linear_in_the_bytes() {
             }
             answer.finish(&mut redactor, &mut |_| ());
             assert!(redactor.work <= 24 * size as u64, "{what}: {} bytes of views for {size}", redactor.work);
-            assert!(began.elapsed().as_secs() < 60, "{what}: {size} took {:?}", began.elapsed());
         }
     }
 }

@@ -3,7 +3,8 @@
 use alloc::collections::{BTreeMap, VecDeque};
 
 use super::super::{
-    BodyChunk, Exchange, RecordedResponse, ResponseEnd, TAPE_VERSION, Tape, TapeHeader, TapePlace, UnknownEntry, UnknownPart, UnusableEntry,
+    BodyChunk, Exchange, RecordedResponse, ResponseEnd, TAPE_VERSION, Tape, TapeHeader, TapePlace, UnknownEntry, UnknownPart,
+    UnusableCause, UnusableEntry,
 };
 use super::body::WINDOW;
 use super::{BodyPiece, LineError, LineKind, RequestLine, SpanId, TapeLine};
@@ -137,7 +138,9 @@ impl TapeDecoder {
                 }
             }
             Err(error) if error.unfinished && !ended => {
-                self.leave_out(text.len() + 1, String::from("the line is cut off here; it was left out"));
+                let problem = String::from("the line is cut off here; it was left out");
+                let cause = UnusableCause::Unfinished;
+                self.tape.left_out.push(UnusableEntry { line: self.line, column: text.len() + 1, problem, cause });
             }
             Err(error) => self.leave_out(error.column, format!("{error}; the line was left out")),
         }
@@ -157,7 +160,7 @@ impl TapeDecoder {
                 Some(ExchangeProgress::Whole(exchange)) => self.tape.exchanges.push(*exchange),
                 Some(ExchangeProgress::Open(open)) => {
                     let problem = format!("exchange {id} begins here and has no end; it was left out");
-                    self.tape.left_out.push(UnusableEntry { line: open.line, column: 1, problem });
+                    self.tape.left_out.push(UnusableEntry { line: open.line, column: 1, problem, cause: UnusableCause::Unfinished });
                 }
                 Some(ExchangeProgress::Lost) | None => (),
             }
@@ -341,7 +344,7 @@ impl TapeDecoder {
     }
 
     fn leave_out(&mut self, column: usize, problem: String) {
-        self.tape.left_out.push(UnusableEntry { line: self.line, column, problem });
+        self.tape.left_out.push(UnusableEntry { line: self.line, column, problem, cause: UnusableCause::Broken });
     }
 }
 

@@ -1,0 +1,55 @@
+//! What a tape writer does with events that no client sends.
+
+use super::*;
+
+fn chunk(id: u32, at: u64, text: &'static str) -> TapeWriterEvent {
+    TapeWriterEvent::Chunk { id, at: Micros(at), bytes: bytes::Bytes::from_static(text.as_bytes()) }
+}
+
+#[test]
+fn k_12_when_open_bodies_take_too_much_the_youngest_ends_where_it_is() {
+    const BEGUN: &str = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\
+        \"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n";
+    const MORE: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
+        \"delta\":{\"type\":\"text_delta\",\"text\":\"sk-ant-\"}}\n\n";
+    let (batches, lines) = std::sync::mpsc::channel();
+    let redactor = Redactor::new(&crate::files::redact::RedactionRules::with(&[]).unwrap());
+    let mut writer = TapeWriter::new(redactor, batches, Arc::new(RecorderState::new()), |_| ());
+    writer.open_bytes_max = 3 * MORE.len();
+    let header = writer.encoder.header(&TapeHeader::default());
+    writer.write(&header);
+    for id in 1..=3 {
+        let (method, path) = (String::from("POST"), String::from("/v1/messages"));
+        writer.take(TapeWriterEvent::Request { id, at: Micros(0), method, path, headers: Vec::new() });
+        writer.take(TapeWriterEvent::RequestEnd { id });
+        let headers = vec![HttpHeader::new("content-type", "text/event-stream")];
+        writer.take(TapeWriterEvent::Head { id, at: Micros(1), status: 200, headers });
+        writer.take(chunk(id, 2, BEGUN));
+    }
+    let fed = [1, 2, 3, 1, 2, 3, 1];
+    fed.into_iter().for_each(|id| writer.take(chunk(id, 3, MORE)));
+    assert!(writer.open_bytes <= writer.open_bytes_max, "{} bytes are held", writer.open_bytes);
+    for id in 1..=3 {
+        let (written, _) = tokio::sync::oneshot::channel();
+        writer.take(TapeWriterEvent::End { id, at: Micros(9), how: ResponseEnd::Complete, written });
+    }
+    assert_eq!(writer.open_bytes, 0);
+    writer.hand_over();
+    let mut decoder = crate::scenario::tape::line::TapeDecoder::new();
+    for batch in lines.try_iter() {
+        batch.lines.lines().for_each(|line| decoder.feed(line.as_bytes()).unwrap());
+    }
+    let tape = decoder.finish().unwrap();
+    let ends: Vec<(u32, ResponseEnd)> = tape.exchanges.iter().map(|exchange| (exchange.id, exchange.answer.end)).collect();
+    assert_eq!((ends[0], ends[2]), ((1, ResponseEnd::Complete), (3, ResponseEnd::Reset)), "{:?}", writer.summary.shortened);
+    assert_eq!(tape.exchanges[0].answer.body().len(), BEGUN.len() + 3 * MORE.len(), "what was open longest is whole");
+    assert!(writer.summary.shortened.iter().any(|sentence| sentence.starts_with("exchange 3 is cut on the tape after ")));
+    assert!(!writer.summary.is_whole());
+}
+
+#[test]
+fn k_10_a_folder_is_told_apart_by_its_path_without_a_slash_behind_it() {
+    let shown = |path: &str| folder_prefix(Path::new(path));
+    assert_eq!(["/tmp/x", "/tmp/x/", "/tmp/x//"].map(shown), [(); 3].map(|()| Some(String::from("/tmp/x"))));
+    assert_eq!(["/", "//", "", "x", "./x"].map(shown), [(); 5].map(|()| None));
+}
