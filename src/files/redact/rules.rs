@@ -224,8 +224,8 @@ pub(super) fn compile(rule: &PatternRule) -> Result<Regex, RulesError> {
     let problem = |problem: String| RulesError::Pattern { name: rule.name.clone(), problem };
     let compiled = RegexBuilder::new(&rule.pattern).unicode(false).size_limit(PATTERN_BYTES_MAX).build();
     let compiled = compiled.map_err(|error| problem(error.to_string()))?;
-    if rule.name.is_empty() || compiled.is_match(b"") {
-        return Err(problem(String::from("it needs a name, and a pattern that matches at least one character")));
+    if rule.name.is_empty() {
+        return Err(problem(String::from("it needs a name")));
     }
     Ok(compiled)
 }
