@@ -51,7 +51,7 @@ pub fn execution() -> BoxedStrategy<Settings> {
         emission_order: Just(EmissionOrder::Arrival),
         result_order: Just(ResultOrder::Emission),
         result_delivery: Just(ResultDelivery::AtOnce),
-        max_concurrent_tools: (0_u32..4).prop_map(Some),
+        max_concurrent_tools: (1_u32..5).prop_map(Some),
         max_batch_tools: 1_u32..4,
         sibling_abort: select(vec![SiblingAbort::Off, SiblingAbort::Any]),
         batch_sibling_abort: select(vec![SiblingAbort::Failed, SiblingAbort::Any]),
