@@ -108,7 +108,9 @@ fn k_12_open_requests_beyond_the_bound_cost_the_youngest_its_place() {
     let clients: Vec<TcpStream> = (0..10)
         .map(|_| {
             let mut stream = TcpStream::connect(("127.0.0.1", recorder.port)).unwrap();
-            stream.write_all(format!("POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\ncontent-length: {}\r\n\r\n", SENT + 1).as_bytes()).unwrap();
+            stream
+                .write_all(format!("POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\ncontent-length: {}\r\n\r\n", SENT + 1).as_bytes())
+                .unwrap();
             stream.write_all(&piece).unwrap();
             stream
         })
