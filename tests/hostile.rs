@@ -158,8 +158,10 @@ proptest! {
     fn k_12_tapes_that_double_are_refused(first in "[a-z]{0,2000}", lines in 28_u32..60) {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("x.tape.jsonl"), doubling_tape(&first, lines)).unwrap();
-        let said = refused(folder.path(), &["run", "x.tape.jsonl"], "x.tape.jsonl: line ");
-        prop_assert!(said.contains("grow beyond"), "{}", said);
+        for command in ["run", "scan"] {
+            let said = refused(folder.path(), &[command, "x.tape.jsonl"], "x.tape.jsonl: ");
+            prop_assert!(said.contains("grow beyond"), "{}", said);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::record::{RedactionArguments, rules};
 use crate::files::open;
 use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
-use crate::scenario::tape::line::{LineKind, TapeLine};
+use crate::scenario::tape::line::{LineKind, TapeDecoder, TapeError, TapeLine};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ScanArguments {
@@ -30,11 +30,12 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     let (mut exit, mut secrets, mut bytes) = (CommandExit::Fine, 0, 0);
     for path in &arguments.tapes {
         match open::read(path, u64::MAX) {
-            Ok(contents) if cannot_be_searched(&contents).is_some() => {
-                complain(&format!("{}: {}", path.display(), cannot_be_searched(&contents).unwrap_or_default()));
-                exit = CommandExit::WrongInput;
-            }
             Ok(contents) => {
+                if let Some(problem) = cannot_be_searched(&contents) {
+                    complain(&format!("{}: {problem}", path.display()));
+                    exit = CommandExit::WrongInput;
+                    continue;
+                }
                 bytes += contents.len();
                 if !is_tape(&contents) {
                     complain(&format!("note: {} is not a tape; it was searched as text", path.display()));
@@ -66,8 +67,8 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
 const TEXT_BYTES: usize = 64 << 10;
 
 /// Why a file cannot be searched.
-fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
-    match contents {
+fn cannot_be_searched(contents: &[u8]) -> Option<String> {
+    let problem = match contents {
         [] => Some("it is empty, so nothing was searched: name the file that the recorder wrote"),
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'P', b'K', 3, 4, ..] => {
             Some("it is compressed and was not searched: unpack it first")
@@ -78,7 +79,18 @@ fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("it is UTF-16 and was not searched: convert it to UTF-8 first"),
         _ if contents.iter().take(TEXT_BYTES).any(|byte| *byte == 0) => Some("it is not text and was not searched"),
         _ => None,
+    };
+    problem.map(String::from).or_else(|| grows_without_end(contents).map(|error| format!("it was not searched: {error}")))
+}
+
+/// Why the bodies of a tape are too large to be put together (K-12).
+fn grows_without_end(contents: &[u8]) -> Option<TapeError> {
+    if !is_tape(contents) {
+        return None;
     }
+    let mut decoder = TapeDecoder::new();
+    let problem = contents.split(|byte| *byte == b'\n').find_map(|line| decoder.feed(line).err());
+    problem.filter(|error| matches!(error, TapeError::TooLarge { .. }))
 }
 
 /// Whether a file begins as a tape does.
