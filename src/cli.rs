@@ -10,6 +10,7 @@
 //!
 //! The commands' rules: `docs/rules/record.md` (K), `docs/rules/explore.md` (E), `docs/rules/review.md` (V).
 
+mod access;
 mod drive;
 mod import;
 mod output;

@@ -7,6 +7,7 @@
 
 pub mod atomic;
 pub mod import;
+pub(crate) mod open;
 pub mod plan;
 pub mod redact;
 pub mod scenario;

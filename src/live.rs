@@ -11,12 +11,16 @@
 //!
 //! Its rules: `docs/rules/record.md` (K), `docs/rules/simulation.md` (M-11).
 
+pub mod access;
+pub mod base_url;
 pub mod clock;
 pub mod drive;
 pub mod driver;
 pub mod network;
+pub mod no_proxy;
 pub mod record;
 pub mod serve;
 pub(crate) mod signals;
 #[cfg(feature = "network")]
 pub mod simulation;
+pub mod tls;

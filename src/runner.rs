@@ -30,7 +30,7 @@ use std::thread;
 
 use crate::engine::contract::Engine;
 use crate::explore::{PanicGuard, panic_text};
-use crate::files::scenario::{LoadError, LoadedScenario, load};
+use crate::files::scenario::{LoadError, LoadOptions, LoadedScenario, load_with};
 use crate::prelude::*;
 use crate::sim::Run;
 use crate::sim::report::RunReport;
@@ -49,10 +49,20 @@ pub struct EnginePanic(pub String);
 /// The report's `failures` hold all problems, also statements of the scenario that the run does not show (F-10);
 /// [`RunReport::assert`] panics with them.
 ///
+/// The scenario may name files of its project alone ([`Project`](crate::files::scenario::FileReach::Project)).
+///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
 pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<RunReport<E>, LoadError> {
-    let loaded = load(path.as_ref(), &[])?;
+    run_file_with(path, engine, &LoadOptions::default())
+}
+
+/// The same with keys that are set, or for a scenario that may name any file.
+///
+/// # Errors
+/// As [`run_file`].
+pub fn run_file_with<E: Engine>(path: impl AsRef<Path>, engine: E, options: &LoadOptions) -> Result<RunReport<E>, LoadError> {
+    let loaded = load_with(path.as_ref(), options)?;
     let mut report = Run::new(loaded.setup.clone(), engine).to_end();
     let verdict = statements::judge(&[(&loaded, Some((&report).into()))], RunView::Simulated);
     report.failures.extend(verdict.failures.into_iter().flat_map(|(_, failures)| failures));

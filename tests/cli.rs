@@ -273,7 +273,7 @@ fn a_recording_named_as_a_scenario_is_recognised() {
 #[test]
 fn f_7_a_large_foreign_file_is_refused_soon() {
     let folder = folder(&[("big.toml", &"this line is not toml at all\n".repeat(40_000))]);
-    refused(folder.path(), &["run", "big.toml"], &["big.toml:1:"]);
+    refused(folder.path(), &["run", "big.toml"], &["big.toml: this is not a scenario"]);
 }
 
 #[test]
@@ -328,6 +328,8 @@ fn f_11_a_run_is_kept_as_a_scenario_that_needs_no_seed() {
         ("base/_replayed.toml", &format!("{replayed}\n[timing]\nhead = \"1s..9s\"\n")),
         ("replayed.toml", "extends = \"base/_replayed.toml\"\n"),
         ("hello.toml", HELLO),
+        // A project: the plan below names the tape beside its folder.
+        (".git", "gitdir: elsewhere\n"),
     ]);
     let at = folder.path();
     let digest = |arguments: &[&str]| {

@@ -1,6 +1,8 @@
 //! The recorder over loopback: what passes through it, and what is on the tape afterwards (K-1, K-2, K-11).
 #![cfg(unix)]
 
+#[path = "record/access.rs"]
+mod access;
 #[path = "record/harness.rs"]
 mod harness;
 #[path = "record/robust.rs"]

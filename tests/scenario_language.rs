@@ -10,6 +10,8 @@ use reenact::runner::run_file;
 /// A folder of files, each with its text.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
+    // A project: its files may name each other.
+    fs::create_dir(folder.path().join(".git")).unwrap();
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

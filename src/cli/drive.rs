@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
+use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::live::drive::sweep::{ClientSweep, sweep};
@@ -96,8 +97,11 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
     })
 }
 
+/// What a client is given to read.
+const INPUT_BYTES_MAX: u64 = 64 << 20;
+
 fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
-    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| format!("--stdin {}: {error}", path.display()));
+    let read = |path: &PathBuf| open::read(path, INPUT_BYTES_MAX).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
     let takes_lines = matches!(arguments.sweep, Some(ClientAction::Line(_)));
     Ok(ClientHarness {

@@ -2,31 +2,28 @@
 
 use std::ffi::OsString;
 use std::io::{Write as _, stderr};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 
 use super::CommandExit;
+use super::access::AccessArguments;
 use super::output::complain;
 use crate::files::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 use crate::files::text;
+use crate::live::base_url::BaseUrl;
 use crate::live::record::{ClientCommand, RecordOptions, run as record};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RecordArguments {
     /// The API that gets the requests
     #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
-    upstream: hyper::Uri,
+    upstream: String,
     /// The tape to write, `NAME.tape.jsonl`; an existing file is not overwritten
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The address to listen on; only this machine can connect when not given
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    listen: IpAddr,
-    /// The port to listen on; any free port when not given
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    port: u16,
+    #[command(flatten)]
+    access: AccessArguments,
     /// Trust these certificates (PEM) in place of the system's
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -69,10 +66,19 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
             return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };
+    let upstream = BaseUrl::read(&arguments.upstream).map_err(|error| format!("--upstream: {error}"));
+    let (upstream, listen) = match upstream.and_then(|upstream| Ok((upstream, arguments.access.address()?))) {
+        Ok(both) => both,
+        Err(problem) => {
+            complain(&problem);
+            return ExitCode::from(CommandExit::WrongInput as u8);
+        }
+    };
     let client = ClientCommand { command: arguments.command.clone(), base_url_variable: arguments.base_url_var.clone() };
     let options = RecordOptions {
-        upstream: arguments.upstream.clone(),
-        listen: SocketAddr::new(arguments.listen, arguments.port),
+        upstream,
+        listen,
+        access: arguments.access.rules(),
         out: arguments.out.clone(),
         ca: arguments.ca.clone(),
         durable: arguments.durable,

@@ -18,9 +18,12 @@ pub(super) struct ReplayArguments {
     log: PathBuf,
 }
 
+/// A log is held in memory as a whole.
+const LOG_BYTES_MAX: u64 = 256 << 20;
+
 pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandExit {
     let path = arguments.log.display();
-    let text = match text::read(&arguments.log) {
+    let text = match text::read_up_to(&arguments.log, LOG_BYTES_MAX) {
         Ok(text) => text,
         Err(problem) => {
             complain(&format!("{path}: {problem}; `reenact run SCENARIO --log FILE` writes a log"));

@@ -7,7 +7,6 @@ mod plan;
 mod skip;
 mod statements;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -19,6 +18,7 @@ use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::interrupt::{RunBoundary, SweepKind};
 use crate::files::atomic;
+use crate::files::open;
 use crate::files::plan::is_ours;
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
@@ -219,7 +219,8 @@ fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result
 
 /// Whether a file is a log of ours, which may be written anew.
 fn is_log(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(b"{\"reenact_log\""))
+    const MARK: &[u8] = b"{\"reenact_log\"";
+    open::beginning(path, MARK.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == MARK)
 }
 
 /// What is wrong with one run, a paragraph each.

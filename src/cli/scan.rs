@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::record::{RedactionArguments, rules};
+use crate::files::open;
 use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
 use crate::scenario::tape::line::{LineKind, TapeLine};
@@ -28,13 +29,7 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     };
     let (mut exit, mut secrets, mut bytes) = (CommandExit::Fine, 0, 0);
     for path in &arguments.tapes {
-        // A pipe would be waited for, and a device read for ever.
-        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            complain(&format!("{}: it is no file and was not searched", path.display()));
-            exit = CommandExit::WrongInput;
-            continue;
-        }
-        match std::fs::read(path) {
+        match open::read(path, u64::MAX) {
             Ok(contents) if cannot_be_searched(&contents).is_some() => {
                 complain(&format!("{}: {}", path.display(), cannot_be_searched(&contents).unwrap_or_default()));
                 exit = CommandExit::WrongInput;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::CommandExit;
 use super::output::complain;
 use crate::explore::canary::{CANARIES, Canary};
-use crate::files::scenario::{FoundFiles, LoadedScenario, load_all, others_text, search};
+use crate::files::scenario::{FileReach, FoundFiles, LoadOptions, LoadedScenario, load_all_with, others_text, search};
 use crate::prelude::*;
 use crate::runner::threads_available;
 
@@ -21,9 +21,25 @@ pub(super) struct Selection {
     /// Set a key of the scenario, e.g. `engine.model=claude-haiku-4-5` or `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    reach: ReachArguments,
     /// How many threads run scenarios; one for each core when not given
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+}
+
+/// Which files scenarios may name.
+#[derive(Debug, clap::Args)]
+pub(super) struct ReachArguments {
+    /// Let scenarios name files outside of their project: `extends`, `tape`, `prices`, `windows`
+    #[arg(long)]
+    allow_outside: bool,
+}
+
+impl ReachArguments {
+    pub(super) fn reach(&self) -> FileReach {
+        if self.allow_outside { FileReach::Anywhere } else { FileReach::Project }
+    }
 }
 
 /// What a command takes.
@@ -53,7 +69,7 @@ impl Selection {
     /// Everything that can be read; what cannot is complained about, all of it.
     pub(super) fn load(&self) -> SelectedScenarios {
         let (paths, exit) = self.search();
-        let read = read_all(&paths, &self.overrides());
+        let read = read_all(&paths, &LoadOptions { overrides: self.overrides(), reach: self.reach.reach() });
         SelectedScenarios { exit: exit.max(read.exit), ..read }
     }
 
@@ -77,7 +93,7 @@ impl Selection {
         let mut all = SelectedScenarios { scenarios: Vec::new(), unread: 0, exit };
         for seed in 1..=seeds {
             let overrides = [&self.set[..], &[(String::from("seed"), format!("\"{seed}\""))]].concat();
-            let mut read = read_all(&paths, &overrides);
+            let mut read = read_all(&paths, &LoadOptions { overrides, reach: self.reach.reach() });
             for run in &mut read.scenarios {
                 run.name = format!("{}{}seed={seed}", run.name, if run.name.contains('@') { "," } else { "@" });
                 // As it is typed to make this one again.
@@ -116,18 +132,24 @@ impl Selection {
         overrides
     }
 
+    /// Whether scenarios may name any file.
+    pub(super) fn allows_outside(&self) -> bool {
+        self.reach.allow_outside
+    }
+
     /// The options that change scenarios, as they are typed, each with a blank before it.
     pub(super) fn options(&self) -> String {
         let set = self.set.iter().map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
-        set.chain(self.seed.map(|seed| format!(" --seed {seed}"))).collect()
+        let outside = self.reach.allow_outside.then(|| String::from(" --allow-outside"));
+        set.chain(self.seed.map(|seed| format!(" --seed {seed}"))).chain(outside).collect()
     }
 }
 
 /// The scenarios of files; what cannot be read is complained about, all of it.
-fn read_all(paths: &[PathBuf], overrides: &[(String, String)]) -> SelectedScenarios {
+fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
     let mut read = SelectedScenarios { scenarios: Vec::new(), unread: 0, exit: CommandExit::Fine };
     for path in paths {
-        match load_all(path, overrides) {
+        match load_all_with(path, options) {
             Ok(runs) => {
                 let warnings: Vec<&String> = runs.iter().flat_map(|run| &run.warnings).collect();
                 if !warnings.is_empty() {

@@ -1,6 +1,6 @@
 //! `reenact serve SCENARIO`.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,9 +8,13 @@ use std::time::Duration;
 use tokio::process::Child;
 
 use super::CommandExit;
+use super::access::AccessArguments;
 use super::output::{complain, print_line};
-use crate::files::scenario::{LoadedScenario, find, load};
+use super::selection::ReachArguments;
+use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
+use crate::live::access::{exposure_note, local_url};
 use crate::live::network::{MachineNetwork, Network};
+use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
 use crate::live::serve::{AnswerPace, PacketGrouping, ServeLimit, ServeOptions, ServedScenario, TokenReporting, TranscriptExtent};
 use crate::live::signals::StopSignals;
@@ -24,12 +28,8 @@ use crate::transcript::text::{DetailLevel, render};
 pub(super) struct ServeArguments {
     /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
     scenario: PathBuf,
-    /// Serve at this port; any free one when not given
-    #[arg(long, default_value_t = 0)]
-    port: u16,
-    /// Serve at this address; others than loopback can be reached from outside
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    listen: IpAddr,
+    #[command(flatten)]
+    access: AccessArguments,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
     /// Stop when all answers were given and no request came for a second
@@ -58,6 +58,8 @@ pub(super) struct ServeArgumentsOfScenario {
     /// Set a key of the scenario, e.g. `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    reach: ReachArguments,
 }
 
 /// How long nothing is asked before serving is over.
@@ -82,7 +84,8 @@ impl ServeArgumentsOfScenario {
             }
             return Err(CommandExit::WrongInput);
         };
-        match load(path, &self.set).and_then(LoadedScenario::for_clients) {
+        let options = LoadOptions { overrides: self.set.clone(), reach: self.reach.reach() };
+        match load_with(path, &options).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));
                 Ok(loaded)
@@ -124,37 +127,30 @@ fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runt
 }
 
 async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandExit {
-    let address = SocketAddr::new(arguments.listen, arguments.port);
-    let listener = match MachineNetwork.bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            complain(&format!("cannot serve at {address}: {error}; {}", advice(&error)));
+    let (listener, address) = match open_port(arguments).await {
+        Ok(open) => open,
+        Err(problem) => {
+            complain(&problem);
             return CommandExit::WrongInput;
         }
     };
-    let base = match MachineNetwork::address(&listener) {
-        Ok(address) => format!("http://{address}"),
-        Err(error) => {
-            complain(&format!("the open port is not known: {error}"));
-            return CommandExit::WrongInput;
-        }
-    };
+    let base = local_url(address);
     // A reader of the first line may stop the server.
     let mut signals = match listen() {
         Ok(signals) => signals,
         Err(exit) => return exit,
     };
     print_line(&base);
-    if !arguments.listen.is_loopback() {
-        complain(&format!("note: {base} can be reached from other machines"));
+    if let Some(note) = exposure_note(address, "can ask for the answers of this scenario, and uses them up") {
+        complain(&note);
     }
     // What nobody will look at is not kept: many long streams would fill the memory (K-8).
     let keeps = if arguments.transcript { TranscriptExtent::Everything } else { TranscriptExtent::Outlines };
-    let mut options = ServeOptions { keeps, ..arguments.how.options() };
+    let mut options = ServeOptions { keeps, access: arguments.access.rules(), ..arguments.how.options() };
     if arguments.until_done {
         options.until = ServeLimit::Quiet(QUIET);
     }
-    let mut started = match start(&arguments.command, &base) {
+    let mut started = match start(&arguments.command, address, &base) {
         Ok(started) => started,
         Err(exit) => return exit,
     };
@@ -193,12 +189,26 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, CommandExit::max)
 }
 
+/// Opens the port; returns its address, too.
+async fn open_port(arguments: &ServeArguments) -> Result<(<MachineNetwork as Network>::Listener, SocketAddr), String> {
+    let address = arguments.access.address()?;
+    let bound = MachineNetwork.bind(address).await;
+    let listener = bound.map_err(|error| format!("cannot serve at {address}: {error}; {}", advice(&error)))?;
+    let address = MachineNetwork::address(&listener).map_err(|error| format!("the open port is not known: {error}"))?;
+    Ok((listener, address))
+}
+
 /// Starts the command, if there is one.
-fn start(command: &[String], base: &str) -> Result<Option<Child>, CommandExit> {
+fn start(command: &[String], address: SocketAddr, base: &str) -> Result<Option<Child>, CommandExit> {
     let Some((program, rest)) = command.split_first() else { return Ok(None) };
     let mut command = tokio::process::Command::new(program);
     // Standard output is the verdict's; what the client says goes where messages go.
-    command.args(rest).env("ANTHROPIC_BASE_URL", base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
+    command
+        .args(rest)
+        .envs(inherited_variables(&address.ip().to_string()))
+        .env("ANTHROPIC_BASE_URL", base)
+        .stdout(Stdio::from(std::io::stderr()))
+        .kill_on_drop(true);
     command.spawn().map(Some).map_err(|error| {
         complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
         CommandExit::WrongInput

@@ -132,7 +132,7 @@ settings! {
         /// When a result that is in is emitted.
         result_delivery: ResultDelivery = ResultDelivery::NextItem;
         /// How many safe tools may run at once (T-4). By default any number.
-        max_concurrent_tools: Option<u32> = None, unit("tools");
+        max_concurrent_tools: Option<u32> = None, unit("tools"), above_zero("a limit of 0 would stop every tool; leave it out for any number");
         /// Whether tools start while the model still streams; otherwise they run after the stream, in batches (Q-6, T-20).
         streaming_execution: bool = true;
         /// How many safe tools of a batch run at once (T-20).

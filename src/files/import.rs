@@ -28,7 +28,6 @@ mod yaml;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +39,7 @@ pub use self::packing::PackedExchange;
 use self::recording_reader::{FormatProbe, ReadOutcome, ReadStop, RecordingReader};
 use self::source::{ForeignFile, RecordingSource, SourceError};
 use super::redact::{RedactionRules, ReplacedSecret};
-use super::{atomic, tape};
+use super::{atomic, open, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
 use crate::scenario::language::scenario_text;
@@ -267,7 +266,7 @@ pub enum ImportError {
 /// When the file cannot be read, or holds nothing that this version imports; with the place where it goes wrong.
 pub fn import_file(path: &Path, options: &ImportOptions) -> Result<ImportedRecording, ImportError> {
     let read = |source| ImportError::Read { path: path.to_path_buf(), source };
-    import_reader(path, File::open(path).map_err(read)?, options)
+    import_reader(path, open::open(path).map_err(read)?, options)
 }
 
 /// The same for contents at hand; `path` stands in the messages.
@@ -363,9 +362,9 @@ pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles,
     Ok(ImportedFiles { tape, scenarios, problems })
 }
 
-/// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats.
-pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
-    match RecordingSource::open(bytes) {
+/// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.
+pub fn format_name(reader: impl io::Read) -> Option<&'static str> {
+    match RecordingSource::open(reader) {
         Ok(source) => FormatProbe::name(source),
         Err(SourceError::Foreign(foreign)) => Some(foreign.what),
         Err(_) => None,

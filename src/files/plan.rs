@@ -3,8 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-use super::atomic;
 use super::scenario::LoadedScenario;
+use super::{atomic, open};
 use crate::prelude::*;
 use crate::scenario::language::scenario_text;
 use crate::scenario::types::Scenario;
@@ -36,7 +36,8 @@ pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io
 
 /// Whether a file was written here, and may be written anew.
 pub fn is_ours(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(format!("# {MARK}").as_bytes()))
+    let mark = format!("# {MARK}");
+    open::beginning(path, mark.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == mark.as_bytes())
 }
 
 /// A file's path as it is written in a file of `folder`.

@@ -1,6 +1,7 @@
 //! Finding scenario files and making them ready to run.
 
 mod gitignore;
+mod references;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub use self::references::FileReach;
+
 use self::gitignore::IgnoreRules;
-use super::{import, schema, tape, text};
+use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_show};
+use super::{import, open, schema, tape, text};
 use crate::engine::budget::PriceTable;
-use crate::engine::data_file::DataFileError;
 use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::derive;
@@ -77,7 +80,10 @@ pub enum LoadError {
         /// Its kind.
         format: &'static str,
     },
-    /// The text is not a scenario: all that is wrong with it.
+    /// The text is not a scenario at all. Nothing of it is repeated: it may be any file.
+    #[error("{}: this is not a scenario; a scenario is a file NAME.toml with a [[prompt]] or a `tape`; `reenact import RECORDING` makes one", .0.display())]
+    NotScenario(PathBuf),
+    /// There are mistakes in the scenario: all that is wrong with it.
     #[error("{0}")]
     Diagnostics(Diagnostics),
     /// Something that the text names is wrong.
@@ -267,12 +273,35 @@ fn one_a_line(file: &Path, runs: &[String]) -> String {
     runs.iter().map(|run| format!("\n  {}", with_combination(file, run).display())).collect()
 }
 
-/// Reads a scenario that is one run. See [`load_all`].
+/// How a scenario is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Keys that are set, as `--set KEY=VALUE` does.
+    pub overrides: Vec<(String, String)>,
+    /// Which files the scenario may name.
+    pub reach: FileReach,
+}
+
+impl From<&[(String, String)]> for LoadOptions {
+    fn from(overrides: &[(String, String)]) -> Self {
+        Self { overrides: overrides.to_vec(), ..Self::default() }
+    }
+}
+
+/// Reads a scenario that is one run and names only files of its project. See [`load_all_with`].
 ///
 /// # Errors
 /// Everything that is wrong, with its place; a matrix of which the path names no single run.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<LoadedScenario, LoadError> {
-    let mut runs = load_all(path, overrides)?;
+    load_with(path, &overrides.into())
+}
+
+/// The same with options.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: &Path, options: &LoadOptions) -> Result<LoadedScenario, LoadError> {
+    let mut runs = load_all_with(path, options)?;
     match runs.len() {
         1 => Ok(runs.remove(0)),
         _ => {
@@ -282,26 +311,39 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<LoadedScenari
     }
 }
 
+/// Reads all runs of a scenario that names only files of its project. See [`load_all_with`].
+///
+/// # Errors
+/// Everything that is wrong, with its place.
+pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<LoadedScenario>, LoadError> {
+    load_all_with(path, &overrides.into())
+}
+
 /// Reads a scenario with all that it extends, and its tape: as many runs as its matrix has combinations, or as many of them as the path
 /// names. A tape that is named by itself is replayed as the scenario that follows from it (K-4).
 ///
 /// # Errors
 /// Everything that is wrong, with its place.
-pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<LoadedScenario>, LoadError> {
+pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedScenario>, LoadError> {
     if path.to_string_lossy().ends_with(".jsonl") {
         return load_tape(path).map(|loaded| vec![loaded]);
     }
     let (file, combination) = split(path);
     let text = read_text(file)?;
     let source = SourceText { name: file.display().to_string(), text };
-    let mut chain = ExtendsChain { files: vec![file.into()] };
-    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Diagnostics)?;
+    let bounds = ReferenceBounds::new(file, options.reach);
+    let mut chain = ExtendsChain::new(file, &bounds);
+    let runs = parse::scenarios(&source, &options.overrides, &mut |path, _| chain.next(path));
+    let runs = runs.map_err(|diagnostics| match has_lines_to_show(file, &source.text) {
+        true => LoadError::Diagnostics(diagnostics),
+        false => LoadError::NotScenario(file.into()),
+    })?;
     let count = runs.len();
     let chosen = match combination {
         None => runs,
         Some(wanted) => choose(path, file, wanted, runs)?,
     };
-    let mut loaded: Vec<LoadedScenario> = chosen.into_iter().map(|run| ready(file, count, run)).collect::<Result<_, _>>()?;
+    let mut loaded: Vec<LoadedScenario> = chosen.into_iter().map(|run| ready(file, count, &bounds, run)).collect::<Result<_, _>>()?;
     // What is left out of a tape is told once.
     loaded.iter_mut().skip(1).for_each(|run| run.warnings.clear());
     Ok(loaded)
@@ -311,37 +353,14 @@ fn read_text(path: &Path) -> Result<String, LoadError> {
     if !path.is_file() {
         return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
     }
-    let bytes = fs::read(path).map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
+    let bytes =
+        open::read(path, text::TEXT_BYTES_MAX).map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
     if path.extension().is_none_or(|extension| extension != "toml")
-        && let Some(format) = import::format_name(&bytes)
+        && let Some(format) = import::format_name(&*bytes)
     {
         return Err(LoadError::Recording { path: path.into(), format });
     }
     text::decode(bytes).map_err(|problem| LoadError::Read { path: path.into(), problem })
-}
-
-/// The files that extend each other, from the one that was named downwards.
-struct ExtendsChain {
-    files: Vec<PathBuf>,
-}
-
-impl ExtendsChain {
-    /// The file that the last one extends; paths are relative to the file that says them.
-    fn next(&mut self, path: &str) -> Result<SourceText, String> {
-        let last = self.files.last().map_or(Path::new(""), PathBuf::as_path);
-        let file = last.parent().unwrap_or(Path::new("")).join(path);
-        let circle = self.files.iter().position(|other| absolute(other) == absolute(&file));
-        if let Some(at) = circle {
-            let names: Vec<String> = self.files[at..].iter().chain([&file]).map(|file| file.display().to_string()).collect();
-            return Err(format!("these scenarios extend each other in a circle: {}", names.join(" -> ")));
-        }
-        if !file.is_file() {
-            return Err(format!("there is no file {} to extend; the path is relative to the file with `extends`", file.display()));
-        }
-        let text = text::read(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        self.files.push(file.clone());
-        Ok(SourceText { name: file.display().to_string(), text })
-    }
 }
 
 /// The runs in whose combination everything is set that `wanted` says: `seed=1` stands for all with this seed.
@@ -356,7 +375,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> 
 }
 
 /// One run of a file, with its tape.
-fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
+fn ready(file: &Path, runs: usize, bounds: &ReferenceBounds, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
     let at_tape = |message: String| match parsed.tape_diagnostic(&message) {
         Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
         None => LoadError::Tape(message),
@@ -366,6 +385,7 @@ fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScena
         Some(source) => {
             let said_in = parsed.tape_said_in().map_or(file, Path::new);
             let tape_file = said_in.parent().unwrap_or(Path::new("")).join(&source.path);
+            bounds.check("tape", &tape_file).map_err(at_tape)?;
             let tape = tape::read(&tape_file).map_err(|error| at_tape(error.to_string()))?;
             let warnings = tape::warnings(&tape_file, &tape);
             (Some(tape), Some(tape_file), warnings)
@@ -375,39 +395,22 @@ fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScena
         RunSetup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
-    let prices_file = data_file(file, parsed.scenario.prices.as_ref(), parsed.prices_said_in());
+    let prices = NamedTable { key: "prices", path: parsed.scenario.prices.as_ref(), said_in: parsed.prices_said_in() };
+    let prices_file = prices.file(file);
     if let Some(path) = &prices_file {
-        setup.environment.prices = Arc::new(data(path, "price", PriceTable::read, |message| parsed.prices_diagnostic(message))?);
+        let table = prices.read(path, bounds, PriceTable::read, |message| parsed.prices_diagnostic(message))?;
+        setup.environment.prices = Arc::new(table);
     }
-    let windows_file = data_file(file, parsed.scenario.windows.as_ref(), parsed.windows_said_in());
+    let windows = NamedTable { key: "windows", path: parsed.scenario.windows.as_ref(), said_in: parsed.windows_said_in() };
+    let windows_file = windows.file(file);
     if let Some(path) = &windows_file {
-        setup.environment.windows = Arc::new(data(path, "window", WindowTable::read, |message| parsed.windows_diagnostic(message))?);
+        let table = windows.read(path, bounds, WindowTable::read, |message| parsed.windows_diagnostic(message))?;
+        setup.environment.windows = Arc::new(table);
     }
     schema::attach(&mut setup.environment);
     let ParsedScenario { combination, places, .. } = parsed;
     let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
     Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination, runs, places, warnings })
-}
-
-/// A table that the scenario names; its path is relative to the file that says it.
-fn data_file(file: &Path, path: Option<&String>, said_in: Option<&str>) -> Option<PathBuf> {
-    Some(said_in.map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path?))
-}
-
-fn data<T>(
-    path: &Path,
-    what: &str,
-    read: fn(&str) -> Result<T, DataFileError>,
-    diagnostic: impl FnOnce(&str) -> Option<Diagnostic>,
-) -> Result<T, LoadError> {
-    let table = match text::read(path) {
-        Ok(text) => read(&text).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that names it")),
-    };
-    table.map_err(|problem| {
-        let message = format!("{what} table {}: {problem}", path.display());
-        diagnostic(&message).map_or(LoadError::Read { path: path.into(), problem }, |found| LoadError::Diagnostic(Box::new(found)))
-    })
 }
 
 fn load_tape(path: &Path) -> Result<LoadedScenario, LoadError> {

@@ -2,10 +2,10 @@
 
 use std::borrow::Borrow;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::{atomic, import};
+use super::{atomic, import, open};
 use crate::scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
 use crate::scenario::tape::{Exchange, Tape, TapeHeader, UnusableEntry};
 
@@ -102,6 +102,9 @@ pub fn warnings(path: &Path, tape: &Tape) -> Vec<String> {
     tape.left_out.iter().map(warning).collect()
 }
 
+/// What a recorder writes of one request or one piece of an answer is shorter.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+
 /// A tape file line by line. Memory does not grow with the file, only with its longest line (F-2).
 #[derive(Debug)]
 pub struct TapeLines {
@@ -126,10 +129,7 @@ impl TapeLines {
     /// # Errors
     /// When there is no such file, or it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, ReadTapeError> {
-        if path.is_dir() {
-            return Err(ReadTapeError::IsDirectory { path: path.to_path_buf() });
-        }
-        let file = File::open(path).map_err(|source| io_error(path, source))?;
+        let file = open::open(path).map_err(|source| io_error(path, source))?;
         Ok(Self { path: path.to_path_buf(), reader: BufReader::with_capacity(1 << 16, file), buffer: Vec::new(), number: 0 })
     }
 
@@ -150,8 +150,13 @@ impl TapeLines {
 
     fn next_raw(&mut self) -> Result<Option<&[u8]>, ReadTapeError> {
         self.buffer.clear();
-        let length = self.reader.read_until(b'\n', &mut self.buffer).map_err(|source| io_error(&self.path, source))?;
         self.number += 1;
+        let mut line = self.reader.by_ref().take(LINE_BYTES_MAX + 1);
+        let length = line.read_until(b'\n', &mut self.buffer).map_err(|source| io_error(&self.path, source))?;
+        if length as u64 > LINE_BYTES_MAX {
+            let problem = format!("line {} is longer than {} MiB", self.number, LINE_BYTES_MAX >> 20);
+            return Err(io_error(&self.path, io::Error::new(ErrorKind::FileTooLarge, problem)));
+        }
         Ok((length > 0).then_some(&*self.buffer))
     }
 }
@@ -168,7 +173,7 @@ fn io_error(path: &Path, source: io::Error) -> ReadTapeError {
 /// Says which recording it is instead, if it is one: people try what they have.
 fn no_tape(path: &Path, source: TapeError) -> ReadTapeError {
     let other = matches!(source, TapeError::NotATape { .. } | TapeError::HeaderCut { .. });
-    match other.then(|| std::fs::read(path).ok().and_then(|bytes| import::format_name(&bytes))).flatten() {
+    match other.then(|| open::open(path).ok().and_then(import::format_name)).flatten() {
         Some(format) => ReadTapeError::OtherFormat { path: path.to_path_buf(), format },
         None => ReadTapeError::NoTape { path: path.to_path_buf(), source },
     }

@@ -1,16 +1,27 @@
 //! Text files that people wrote: UTF-8, or an error that names their encoding.
 
-use std::fs;
 use std::path::Path;
 
+use super::open;
 use crate::prelude::*;
+
+/// No text that people write is larger.
+pub(super) const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads a text file. An error has a next step, and does not name the file.
 ///
 /// # Errors
-/// When it cannot be read, and when it is not UTF-8.
+/// When it cannot be read, is no regular file or too large, and when it is not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
-    decode(fs::read(path).map_err(|error| error.to_string())?)
+    read_up_to(path, TEXT_BYTES_MAX)
+}
+
+/// The same for text that a program wrote.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_up_to(path: &Path, bytes_max: u64) -> Result<String, String> {
+    decode(open::read(path, bytes_max).map_err(|error| error.to_string())?)
 }
 
 /// The text of a file's bytes.

@@ -36,13 +36,14 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hyper::Uri;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use self::summary::TapeSummary;
 use self::upstream::RecorderUpstream;
 use crate::engine::time::Micros;
 use crate::files::redact::{RedactionRules, Redactor};
+use crate::live::access::{AccessRules, RefusedRequests};
+use crate::live::base_url::BaseUrl;
 use crate::scenario::tape::ResponseEnd;
 use crate::wire::http::HttpHeader;
 
@@ -63,9 +64,11 @@ const BEHIND_BYTES_MAX: usize = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// Where requests go: scheme, host, and a path to put before theirs.
-    pub upstream: Uri,
+    pub upstream: BaseUrl,
     /// Where clients connect.
     pub listen: SocketAddr,
+    /// Who may connect beside programs that call this machine by loopback or by that address.
+    pub access: AccessRules,
     /// The tape to write. It must not exist.
     pub out: PathBuf,
     /// Certificates to trust in place of the system's.
@@ -165,7 +168,7 @@ pub fn run(options: RecordOptions) -> Result<RecordingSummary, RecordError> {
 fn with_threads(
     options: &RecordOptions,
     file: File,
-    proxy: impl FnOnce(TapeWriterLink) -> Result<Option<ExitStatus>, RecordError>,
+    proxy: impl FnOnce(TapeWriterLink) -> Result<ProxyOutcome, RecordError>,
 ) -> Result<RecordingSummary, RecordError> {
     let (events, from_proxy) = mpsc::channel();
     let (batches, from_writer) = mpsc::channel();
@@ -190,7 +193,7 @@ fn with_threads(
         };
         // Also when the proxy breaks down: the other threads would wait for ever, and this one for them.
         let stop = WriterStop(link.clone());
-        let client = proxy(link);
+        let outcome = proxy(link);
         drop(stop);
         let (kept, written) = (writer_thread.join(), disk.join());
         let mut summary = kept.unwrap_or_else(|_| TapeSummary::from_panic("the tape writer"));
@@ -202,8 +205,19 @@ fn with_threads(
             }
         }
         summary.ends_unwritten = u64::from(shared.ends_unwritten.load(Ordering::Relaxed));
-        Ok(RecordingSummary { summary, client: client? })
+        let ProxyOutcome { client, refused } = outcome?;
+        summary.refused_requests = refused;
+        Ok(RecordingSummary { summary, client })
     })
+}
+
+/// What came of passing traffic on.
+#[derive(Debug, Default)]
+struct ProxyOutcome {
+    /// How the client ended that was started, if it did.
+    client: Option<ExitStatus>,
+    /// Requests that were not passed on.
+    refused: RefusedRequests,
 }
 
 /// Tells the tape writer that nothing follows.

@@ -27,6 +27,7 @@ use tokio::sync::mpsc;
 #[cfg(feature = "network")]
 use tokio::time::Instant;
 
+use super::access::AccessRules;
 use super::clock::TimeScale;
 use super::driver::AnswerNote;
 use super::network::Network;
@@ -74,6 +75,8 @@ pub struct ServeOptions {
     pub ways: TransportAssumptions,
     /// Where the world's notes are told as they come, beside the verdict's transcript; `None` for nowhere.
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
+    /// Who may ask beside programs that call this machine by loopback or by the address of the port.
+    pub access: AccessRules,
 }
 
 /// The server's assumptions about the ways to its clients.

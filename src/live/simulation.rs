@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
+use super::access::{AccessRules, HostName};
 use super::clock::TimeScale;
 use super::driver::{self, ApiAddress, EngineDriverError, drive};
 use super::network::Network as _;
@@ -81,6 +82,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         scale,
         ways,
         notes: Some(notes),
+        access: AccessRules { hosts: HostName::read("api").into_iter().collect(), ..AccessRules::default() },
         ..serve::ServeOptions::default()
     };
     // Who serves borrows it, and gives it back when it goes down.

@@ -13,7 +13,7 @@ use crate::engine::time::Micros;
 use crate::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
 use crate::explore::plan::planned;
 use crate::explore::verdict::look;
-use crate::files::scenario::{LoadedScenario, load};
+use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, load, load_with};
 use crate::files::{plan, schema};
 use crate::scenario::plan::{Plan, WaitKind};
 use crate::scenario::types::Scenario;
@@ -33,7 +33,9 @@ fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(Run
     let file = folder.join(format!("{}.toml", loaded.name.replace(['/', '@', '=', ','], "-")));
     let scenario = planned(&loaded.setup, &AgentLoop::default(), interrupt, &PanicCatcher);
     plan::write(&file, loaded, scenario.clone()).unwrap();
-    let read = |overrides: &[_]| load(&file, overrides).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
+    // The plan stands elsewhere, and names the tape of its scenario.
+    let options = |overrides: &[_]| LoadOptions { overrides: overrides.to_vec(), reach: FileReach::Anywhere };
+    let read = |overrides: &[_]| load_with(&file, &options(overrides)).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
     let back = &read(&[]).setup.scenario;
     let paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), windows: back.windows.clone(), ..scenario };
     assert_eq!(*back, paths, "{}", loaded.name);

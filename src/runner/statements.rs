@@ -22,6 +22,9 @@ pub struct StatementsVerdict {
 /// Why a file is not asked of which some runs were made and others not.
 const IN_PART: &str = "only some of its runs were made";
 
+/// Why a file is not asked for what it takes from another scenario.
+const IN_BASE: &str = "those of its base are checked where the base is run";
+
 /// What is known of a run that is over.
 #[derive(Clone, Copy, Debug)]
 pub struct RunEvidence<'a> {
@@ -63,6 +66,9 @@ pub fn judge(runs: &[(&LoadedScenario, Option<RunEvidence<'_>>)], view: RunView)
                 statements::failures_of_each(&played, view)
             }
         };
+        if statements::has_base_of_its_own(&loaded.places) {
+            verdict.not_asked.push((loaded.file.display().to_string(), IN_BASE));
+        }
         verdict.failures.extend(by_run(failures, |nth| (positions[nth], &runs[positions[nth]].0.combination)));
     }
     verdict.failures.sort_by_key(|(at, _)| *at);

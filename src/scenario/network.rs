@@ -19,8 +19,8 @@ keys! {
         latency: (Micros, Micros) as PacketLatency = (Micros::ZERO, Micros::ZERO);
         /// How often a packet is lost, from 0 to 1. Nothing is sent again, so that the connection is dead from then on.
         loss: f64 as Probability = 0.0;
-        /// The length of one step of time. Shorter times are 0.
-        tick: Micros = Micros::from_millis(10);
+        /// The length of one step of time, from 1ms to 1s. Shorter times are 0.
+        tick: Micros = Micros::from_millis(10), example("\"1ms\"");
         /// What happens to the network.
         events: Vec<NetworkEvent> as Sections<NetworkEvent> = Vec::new(), key("event"), example("[{ at = \"1s\", kind = \"reset\" }]");
         /// Why the scenario is not run on a network.

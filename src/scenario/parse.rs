@@ -8,7 +8,7 @@
 //!           └────────────── diagnostics <── sections (reader) ──────┴──> Scenario
 //! ```
 //!
-//! Sections are functions that ask a `TableReader` for their keys; adding a key is adding a line to one of them.
+//! The sections and their keys are described in `scenario::language`.
 
 mod diagnostic;
 mod extends;
@@ -33,7 +33,7 @@ use crate::prelude::*;
 
 pub use self::diagnostic::{Diagnostic, Diagnostics};
 pub use self::extends::{FindBase, SourceText};
-pub use self::kind::is_scenario;
+pub use self::kind::{is_scenario, is_scenario_part};
 pub use self::places::TablePlaces;
 
 /// A scenario, and what else its text says.

@@ -70,7 +70,7 @@ keys! {
     /// `[files]`: where large results are stored (T-27).
     pub struct ResultStore {
         /// The folder of stored results. Without one, large results are cut.
-        folder: Option<Arc<str>> = None, key("store"), example("\"/tmp/results\"");
+        folder: Option<Arc<str>> = None, key("store"), example("\"/tmp/results\""), not_blank("`store` is a folder; leave it out for none");
         /// How long it takes to store a result.
         latency: Latency = AT_ONCE;
         /// No answer ever comes.

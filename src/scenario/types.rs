@@ -239,7 +239,7 @@ keys! {
     #[derive(Copy, Eq)]
     pub struct SimulatedApi check sections::run::check_api {
         /// The context window. The API refuses a longer prompt. By default every prompt fits.
-        context_window: Option<u64> = None, unit("tokens");
+        context_window: Option<u64> = None, unit("tokens"), example("200000");
         /// Whether scripted answers without `input_tokens` carry an estimate. With a window they always do.
         count_tokens: bool = false;
         /// Whether `max_tokens` must fit into the window beside the prompt. By default as the model has it (before 4.5: yes).
@@ -414,7 +414,9 @@ keys! {
         /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
         breaks: Vec<String> as Vec<WordOf<BreakableRules>> = Vec::new();
         /// The models asked, in order of first use.
-        models: Option<Vec<String>> = None;
+        models: Option<Vec<String>> = None, example("[\"claude-sonnet-4-5\", \"claude-haiku-4-5\"]");
+        /// The tools that start, by name, in the order in which they start.
+        tools: Option<Vec<String>> = None, example("[\"Read\", \"Bash\"]");
         /// The last result's subtype.
         result: Option<String> as Option<WordOf<ResultSubtypes>> = None;
         /// Text that some emitted message holds.

@@ -122,6 +122,7 @@ impl<E> RunReport<E> {
         let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
         equal("terminals", expect.terminals.as_ref().map(|names| list(names)), list(&terminals));
         equal("transitions", expect.transitions.as_ref().map(|names| list(names)), list(&self.transitions()));
+        equal("tools", expect.tools.as_ref().map(|names| list(names)), list(&self.started_tools()));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
         let wants_text = !expect.text_present.is_empty() || !expect.text_absent.is_empty();
         let emitted = if wants_text { self.emitted_text() } else { Vec::new() };
@@ -175,6 +176,15 @@ impl<E> RunReport<E> {
     fn transitions(&self) -> Vec<String> {
         let name = |what: &EventKind| match what {
             EventKind::Effect(Effect::Note(Note::Transition(transition))) => Some(transition.as_str().to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(name).collect()
+    }
+
+    /// The tools that start, by name, in the order in which they start.
+    fn started_tools(&self) -> Vec<String> {
+        let name = |what: &EventKind| match what {
+            EventKind::Effect(Effect::StartTool { tool_use, .. }) => Some(tool_use.name.to_string()),
             _ => None,
         };
         self.whats().filter_map(name).collect()

@@ -228,6 +228,14 @@ fn sees(view: RunView, statement: &Statement) -> bool {
 
 /// A base that is a scenario of its own is judged by its own runs; one that is there to be extended (`_base.toml`) by those of its users.
 fn is_judged_elsewhere(places: &TablePlaces, path: &StatementPath) -> bool {
-    let own_name = |file: &str| file.rsplit(['/', '\\']).next().is_some_and(|name| name.ends_with(".toml") && !name.starts_with('_'));
-    places.base(path).is_some_and(own_name)
+    places.base(path).is_some_and(is_run_itself)
+}
+
+fn is_run_itself(file: &str) -> bool {
+    file.rsplit(['/', '\\']).next().is_some_and(|name| name.ends_with(".toml") && !name.starts_with('_'))
+}
+
+/// Whether a file extends another one whose statements are judged where that one is run.
+pub fn has_base_of_its_own(places: &TablePlaces) -> bool {
+    places.bases().any(is_run_itself)
 }

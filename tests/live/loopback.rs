@@ -11,6 +11,7 @@ use reenact::live::driver::{ApiAddress, EngineDriverOptions, UpstreamError, driv
 use reenact::live::network::{LOOPBACK, MachineNetwork, Network};
 use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{self, AnswerPace, ServedScenario};
+use reenact::live::tls::TlsError;
 use reenact::sim::Run;
 use reenact::sim::report::RunReport;
 use reenact::transcript::text::{DetailLevel, render_untimed};
@@ -183,6 +184,6 @@ fn m_11_a_bad_address_is_named_with_what_to_write() {
         assert!(error.to_string().contains(part), "{url}: {error}");
     }
     let missing = ApiAddress::read("https://127.0.0.1:1", "key", Some("/nowhere.pem".as_ref())).unwrap_err();
-    assert!(matches!(missing, UpstreamError::Ca { .. }), "{missing}");
+    assert!(matches!(missing, UpstreamError::Tls(TlsError::Ca { .. })), "{missing}");
     assert!(missing.to_string().contains("/nowhere.pem"), "{missing}");
 }

@@ -215,14 +215,19 @@ impl Talk {
         talk
     }
 
+    /// Bytes as they are.
+    pub(crate) fn send(&mut self, bytes: &str) {
+        self.stream.write_all(bytes.as_bytes()).unwrap();
+    }
+
     pub(crate) fn ask(&mut self, method: &str, path: &str, headers: &str, body: &[u8]) {
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: recorder.test\r\n{headers}content-length: {}\r\n\r\n", body.len());
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}content-length: {}\r\n\r\n", body.len());
         self.stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
     }
 
     /// The same to a recorder that may be gone.
     pub(crate) fn try_ask(&mut self, body: &[u8]) -> bool {
-        let head = format!("POST /v1/messages HTTP/1.1\r\nHost: recorder.test\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
         self.stream.write_all(&[head.as_bytes(), body].concat()).is_ok()
     }
 

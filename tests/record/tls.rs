@@ -31,9 +31,25 @@ fn certificates() -> (CertificateDer<'static>, PrivateKeyDer<'static>, String) {
     (own.der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into()), signed.pem())
 }
 
+/// A certificate that signs itself, as people make one for a server of their own.
+fn self_made(names: &[&str], is_ca: rcgen::IsCa) -> (CertificateDer<'static>, PrivateKeyDer<'static>, String) {
+    let mut params = rcgen::CertificateParams::new(names.iter().map(|name| String::from(*name)).collect::<Vec<_>>()).unwrap();
+    params.is_ca = is_ca;
+    let key = rcgen::KeyPair::generate().unwrap();
+    let own = params.self_signed(&key).unwrap();
+    (own.der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into()), own.pem())
+}
+
 /// Answers every request with a message, over the protocols named; tells the version of each request.
 fn secure_upstream(protocols: &'static [&'static str], told: mpsc::Sender<(Version, String)>) -> (u16, String) {
-    let (certificate, key, authority) = certificates();
+    secure_upstream_with(certificates(), protocols, told)
+}
+
+fn secure_upstream_with(
+    (certificate, key, authority): (CertificateDer<'static>, PrivateKeyDer<'static>, String),
+    protocols: &'static [&'static str],
+    told: mpsc::Sender<(Version, String)>,
+) -> (u16, String) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap().with_no_client_auth();
     let mut config = config.with_single_cert(vec![certificate], key).unwrap();
@@ -104,6 +120,33 @@ fn k_1_a_certificate_that_is_not_trusted_is_said() {
     let (_, said, tape) = recorder.stop();
     assert!(said.contains("a certificate that is not trusted") && said.contains("--ca FILE"), "{said}");
     assert_eq!(tape.exchanges[0].answer.status, 0);
+}
+
+#[test]
+fn k_1_a_certificate_that_somebody_made_for_a_server_is_trusted_when_it_is_named() {
+    let authority = || rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    for (what, certificate, is_trusted) in [
+        ("no authority", self_made(&["127.0.0.1"], rcgen::IsCa::NoCa), true),
+        ("says that it is not an authority", self_made(&["127.0.0.1"], rcgen::IsCa::ExplicitNoCa), true),
+        ("an authority, as openssl makes it", self_made(&["127.0.0.1"], authority()), true),
+        ("without a name", self_made(&[], authority()), true),
+        ("for another name", self_made(&["other.example"], authority()), false),
+    ] {
+        let (told, _seen) = mpsc::channel();
+        let (port, pem) = secure_upstream_with(certificate, &[], told);
+        let folder = tempfile::tempdir().unwrap();
+        let ca = folder.path().join("own.pem");
+        std::fs::write(&ca, &pem).unwrap();
+        let recorder = Recorder::start_with(&format!("https://127.0.0.1:{port}"), &["--ca", ca.to_str().unwrap()], &[]);
+        let got = ask(recorder.port, "POST", "/v1/messages", "", prompt("hi").as_bytes());
+        let (_, said, _) = recorder.stop();
+        assert_eq!(got.is_some_and(|got| got.whole), is_trusted, "{what}: {said}");
+        // Who is not named is not trusted: another certificate of the same kind.
+        let (_, _, other) = self_made(&["127.0.0.1"], authority());
+        std::fs::write(&ca, &other).unwrap();
+        let recorder = Recorder::start_with(&format!("https://127.0.0.1:{port}"), &["--ca", ca.to_str().unwrap()], &[]);
+        assert!(ask(recorder.port, "POST", "/v1/messages", "", b"{}").is_none(), "{what}");
+    }
 }
 
 /// Events that are there at once, a frame each.

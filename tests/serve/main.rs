@@ -1,5 +1,6 @@
 //! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
 
+mod access;
 mod client;
 mod command;
 mod delays;

@@ -43,6 +43,16 @@ const STEPS: &[CiStep] = &[
         work: StepWork::Without("cargo tree --package reenact --no-default-features --edges normal --prefix none", OUTSIDE_PACKAGES),
     },
     CiStep {
+        name: "deny",
+        holds: "the dependencies have the licences and sources that deny.toml allows",
+        work: StepWork::IfAble("cargo xtask deny"),
+    },
+    CiStep {
+        name: "advisories",
+        holds: "nothing is known against the dependencies",
+        work: StepWork::IfAble("cargo xtask deny --advisories"),
+    },
+    CiStep {
         name: "clippy-pure",
         holds: "the pure rooms have no warning",
         work: StepWork::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),
@@ -82,6 +92,11 @@ const STEPS: &[CiStep] = &[
         name: "fuzz-scenarios",
         holds: "no rule is broken by three thousand generated scenarios",
         work: StepWork::Run("cargo xtask fuzz-scenarios --cases 3000"),
+    },
+    CiStep {
+        name: "fuzz",
+        holds: "no reader of bytes panics, takes long or needs much memory on changed samples",
+        work: StepWork::Run("cargo xtask fuzz --seconds 8"),
     },
     CiStep {
         name: "docs",

@@ -1,17 +1,18 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`,
-//! `bench`,
-//! `clients`, `fuzz-scenarios`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`, `bench`, `clients`,
+//! `deny`, `fuzz`, `fuzz-scenarios`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they
+//! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
 //! need.
 
 mod bench;
 mod ci;
 mod clients;
+mod deny;
 mod diagrams;
 mod fuzz;
 mod insta;
 mod mutants;
+mod reader_fuzz;
 mod rules;
 mod schema;
 mod tidy;
@@ -32,7 +33,7 @@ cargo xtask <command>
            --missing           those alone that nothing holds
            --rule <id>         the text of this rule, and everything that holds it
   names  how many types there are, how many names have one word, and how many are shared
-  schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` fails while it is out of date
+  schema writes scenarios/scenario.schema.json and docs/scenario.md anew; `cargo test` fails while one of them is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
            --only <name>       this bench alone
@@ -44,18 +45,26 @@ cargo xtask <command>
            --only <part>       the cases with this in their names
            --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
            --list              print the cases, run nothing
+  deny   the dependencies have the licences and sources that deny.toml allows; needs cargo-deny
+           --advisories        in place of that, whether anything is known against them; needs the database of advisories as well
   fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; a case that breaks a rule is shrunk and written to a file
            --cases <n>         how many (2000)
            --seed <n>          from which seed (1)
            --case <n>          print this case as a scenario, run nothing
            --only <feature>    each of them with this feature, e.g. agents; may be given several times
            --out <folder>      where findings are written (target/fuzz-scenarios)
+  fuzz   every reader of bytes on changed samples, in a process with bounded memory
+           --seconds <n>       for each reader (10)
+           --target <name>     this reader alone
+           --seed <n>          from which seed (1)
+           --corpus <folder>   with the samples of this folder as well
+           --out <folder>      where the bytes of findings are written (target/fuzz)
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
-Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: `clients` could not be had.";
+Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: `clients` or `deny` could not be had.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -68,7 +77,9 @@ fn main() -> ExitCode {
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
+        ["deny", options @ ..] => deny::main(options),
         ["clients", options @ ..] => clients::main(options),
+        ["fuzz", options @ ..] => reader_fuzz::main(options),
         ["fuzz-scenarios", options @ ..] => fuzz::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),

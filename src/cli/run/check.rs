@@ -73,6 +73,7 @@ fn fresh_process(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Resu
         command.args(["--set", &format!("{key}={value}")]);
     }
     command.args(level::options(arguments));
+    command.args(arguments.selection.allows_outside().then_some("--allow-outside"));
     match arguments.level.seeds {
         Some(_) => command.args(arguments.selection.paths()),
         None => command.args(scenarios.iter().map(|scenario| &scenario.path)),

@@ -8,7 +8,7 @@ use super::RunArguments;
 use crate::engine::contract::Engine;
 use crate::explore::plan::planned;
 use crate::files::plan;
-use crate::files::scenario::{LoadedScenario, load};
+use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, load_with};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::sim::Run;
@@ -25,7 +25,9 @@ pub(super) fn write<E: Engine>(path: &Path, arguments: &RunArguments, loaded: &L
         complain(&format!("{}: cannot write the plan: {error}", path.display()));
         return CommandExit::WrongInput;
     }
-    match load(path, &[(String::from("seed"), format!("\"{other_seed}\""))]) {
+    // The plan was written here, and names what the scenario names.
+    let options = LoadOptions { overrides: vec![(String::from("seed"), format!("\"{other_seed}\""))], reach: FileReach::Anywhere };
+    match load_with(path, &options) {
         Ok(written) if digest(&written.setup, engine) == known => CommandExit::Fine,
         Ok(_) => {
             complain(&format!("{}: another seed gives another run: the plan lacks a choice", path.display()));

@@ -39,10 +39,22 @@ impl Date {
             [year, month, day] => number(year, 4).zip(number(month, 2)).zip(number(day, 2)),
             _ => None,
         };
-        let is_day = |((_, month), day): &((u16, u16), u16)| (1..=12).contains(month) && (1..=31).contains(day);
+        let is_day = |((year, month), day): &((u16, u16), u16)| *year > 0 && (1..=days_of(*year, *month)).contains(day);
         let ((year, month), day) = date.filter(is_day).ok_or_else(|| DateError(text.into()))?;
         let small = |number: u16| u8::try_from(number).unwrap_or(0);
         Ok(Self { year, month: small(month), day: small(day) })
+    }
+}
+
+/// How many days a month has; 0 for what is not a month.
+fn days_of(year: u16, month: u16) -> u16 {
+    let is_leap_year = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap_year => 29,
+        2 => 28,
+        _ => 0,
     }
 }
 

@@ -10,7 +10,8 @@ settings! {
     /// When and how the context is shortened (C-1 to C-5, Q-5).
     #[derive(Eq)]
     pub struct CompactionSettings, keys compaction_keys {
-        /// The context window that the other figures follow from. Without one nothing that depends on it happens (C-3, C-4, Q-5).
+        /// The context window. The engine summarises near `context_window - output_reserve - margin` tokens, by default 33,000 below the window (C-4). Without
+        /// a window nothing that depends on it happens (C-3, Q-5).
         context_window: ContextWindow = ContextWindow::Auto, unit("tokens"), example("200000");
         /// Whether the engine removes dead messages (C-1).
         snip: bool = true;
@@ -26,8 +27,8 @@ settings! {
         auto: bool = true;
         /// Whether the engine summarises the conversation after the API refused it as too long (C-5).
         reactive: bool = true;
-        /// The longest answer of the model. By default `output_reserve` counts.
-        output_cap: Option<u64> = None, unit("tokens");
+        /// The longest answer of the model. If it is smaller than `output_reserve`, it counts in its place.
+        output_cap: Option<u64> = None, unit("tokens"), example("8000");
         /// The greatest part of the window that stays free for the answer. The rest is the effective window. A summary may be as long.
         output_reserve: u64 = 20_000, unit("tokens");
         /// The engine summarises from this distance to the effective window on (C-4).

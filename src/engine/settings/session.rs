@@ -16,17 +16,17 @@ settings! {
         /// The model that takes over when the first one is overloaded.
         fallback_model: Option<Arc<str>> as Option<ModelName> = None;
         /// How many turns a prompt may have (S-10).
-        max_turns: Option<u32> = None, unit("turns"), above_zero("a prompt has at least 1 turn");
+        max_turns: Option<u32> = None, unit("turns"), example("20"), above_zero("a prompt has at least 1 turn");
         /// The cap on output tokens after an answer reached the first one. By default 64,000, and only where `max_tokens` has its default.
-        raised_max_tokens: Option<u64> = None, unit("tokens");
+        raised_max_tokens: Option<u64> = None, unit("tokens"), example("32000");
         /// How often the model is asked to continue after the output limit.
         max_output_recoveries: u32 = 3;
         /// How many output tokens a turn should have.
-        token_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
+        token_budget: Option<u64> = None, unit("tokens"), example("50000"), above_zero("a budget must be more than nothing");
         /// The budget of the session (S-10).
         max_budget: Option<NanoUsd> as Option<Readable<NanoUsd>> = None, key("max_budget_usd");
         /// The token budget of the task that requests give the API (S-10).
-        task_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
+        task_budget: Option<u64> = None, unit("tokens"), example("200000"), above_zero("a budget must be more than nothing");
         /// The day by which prices hold (S-10).
         date: Date as Readable<Date> = Date::default();
         /// The JSON Schema of the structured output. It is enforced if the tool `StructuredOutput` exists (S-9).
@@ -44,9 +44,9 @@ settings! {
         /// The working directory, an absolute path.
         cwd: Arc<str> = "/w".into(), example("\"/w/project\""), checked(problem_with_folder);
         /// The names of the tools' servers, for the init message (S-4).
-        mcp_servers: Vec<Arc<str>> = Vec::new();
+        mcp_servers: Vec<Arc<str>> = Vec::new(), example("[\"github\"]");
         /// The names of the kinds of agents, for the init message.
-        agents: Vec<Arc<str>> = Vec::new();
+        agents: Vec<Arc<str>> = Vec::new(), example("[\"reviewer\"]");
         /// Whether skills are looked up before the first request (S-4).
         look_up_skills: bool = false;
         /// Whether plugins are looked up before the first request (S-4).

@@ -10,7 +10,7 @@ use super::parts::from_base64;
 use crate::wire::http::HttpHeader;
 use crate::wire::raw_json::string;
 
-/// A body that grows beyond this is not a recorded answer.
+/// A body that grows beyond this, all its layers together, is not a recorded answer (K-12).
 const BODY_BYTES_MAX: u64 = 256 << 20;
 
 /// More layers are not expected.
@@ -35,6 +35,7 @@ pub(super) fn decode(headers: &mut Vec<HttpHeader>, mut body: Vec<u8>) -> Result
     if was_encoded {
         headers.retain(|header| !speaks_of_it(header));
     }
+    let mut left = BODY_BYTES_MAX;
     for _ in 0..WRAPPED_MAX {
         if let Some(inner) = text_of_json(&body) {
             lost.push(String::from("a JSON string around bodies"));
@@ -47,7 +48,7 @@ pub(super) fn decode(headers: &mut Vec<HttpHeader>, mut body: Vec<u8>) -> Result
             lost.push(String::from("base64 around bodies"));
             body = inner;
         } else if let Some(encoding) = encodings.pop().or_else(|| magic(&body).map(String::from)) {
-            let Some(inner) = decompressed(&encoding, &body) else { continue };
+            let Some(inner) = decompressed(&encoding, &body, &mut left) else { continue };
             body = inner.map_err(|problem| format!("the header gives the encoding {encoding}, and the body does not fit it: {problem}"))?;
             lost.push(format!("compressed bytes ({encoding})"));
         } else {
@@ -80,18 +81,18 @@ fn magic(body: &[u8]) -> Option<&'static str> {
 }
 
 /// `None` when the body is not in this encoding: a recorder has decompressed it and left the header.
-fn decompressed(encoding: &str, body: &[u8]) -> Option<Result<Vec<u8>, String>> {
+fn decompressed(encoding: &str, body: &[u8], left: &mut u64) -> Option<Result<Vec<u8>, String>> {
     match encoding {
-        "gzip" | "x-gzip" if magic(body) == Some("gzip") => Some(read_all(flate2::read::MultiGzDecoder::new(body))),
-        "deflate" if is_zlib(body) => Some(read_all(flate2::read::ZlibDecoder::new(body))),
-        "deflate" if !is_text(body) => Some(read_all(flate2::read::DeflateDecoder::new(body))),
+        "gzip" | "x-gzip" if magic(body) == Some("gzip") => Some(read_all(flate2::read::MultiGzDecoder::new(body), left)),
+        "deflate" if is_zlib(body) => Some(read_all(flate2::read::ZlibDecoder::new(body), left)),
+        "deflate" if !is_text(body) => Some(read_all(flate2::read::DeflateDecoder::new(body), left)),
         "br" if !is_text(body) => {
-            let read = read_all(brotli_decompressor::Decompressor::new(body, 4096));
+            let read = read_all(brotli_decompressor::Decompressor::new(body, 4096), left);
             (read.is_ok() || !is_plain(body)).then_some(read)
         }
-        "zstd" if magic(body) == Some("zstd") => {
-            Some(ruzstd::decoding::StreamingDecoder::new(body).map_err(|error| error.to_string()).and_then(read_all))
-        }
+        "zstd" if magic(body) == Some("zstd") => Some(
+            ruzstd::decoding::StreamingDecoder::new(body).map_err(|error| error.to_string()).and_then(|decoder| read_all(decoder, left)),
+        ),
         _ => None,
     }
 }
@@ -152,13 +153,12 @@ fn without_chunks(body: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn read_all(reader: impl Read) -> Result<Vec<u8>, String> {
+/// `left` is what this body may still unpack to.
+fn read_all(reader: impl Read, left: &mut u64) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
-    reader.take(BODY_BYTES_MAX + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
-    match body.len() as u64 > BODY_BYTES_MAX {
-        true => Err(format!("unpacked it is larger than {} MiB", BODY_BYTES_MAX >> 20)),
-        false => Ok(body),
-    }
+    reader.take(*left + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
+    *left = left.checked_sub(body.len() as u64).ok_or_else(|| format!("unpacked it is larger than {} MiB", BODY_BYTES_MAX >> 20))?;
+    Ok(body)
 }
 
 #[cfg(test)]

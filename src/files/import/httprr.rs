@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use super::collect::FoundExchange;
 
 /// A size beyond this is none.
-const MESSAGE_BYTES_MAX: u64 = 1 << 30;
+const MESSAGE_BYTES_MAX: u64 = 64 << 20;
 
 /// Gives each exchange, or what is wrong with it, to `sink`. An error is at the line of this number.
 pub(super) fn read(

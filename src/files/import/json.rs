@@ -1,5 +1,6 @@
 //! JSON files, read exchange by exchange: a list in an object, a list alone, or values in a row (K-5).
 
+use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
@@ -11,17 +12,21 @@ use super::entries::{EntrySink, FileEntry, LISTS, place};
 use super::node::{DataNode, SyntaxError};
 use super::source::RecordingSource;
 
+/// A value of more, in which a request and its answer stand, is none of this API (K-12).
+const VALUE_BYTES_MAX: usize = 64 << 20;
+
 /// A member beside the list of exchanges that is larger says nothing about a recording.
 const MEMBER_BYTES_MAX: usize = 64 << 10;
 
 /// Gives every value of the file to `sink`.
 pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     let is_list = source.head.trim_ascii_start().starts_with(b"[");
-    let mut feed = JsonFeed { reader: source.reader, line: 1, column: 0, last: 0 };
+    let value = Cell::new(0);
+    let mut feed = JsonFeed { reader: source.reader, line: 1, column: 0, last: 0, value: &value };
     if !is_list && !begins_container(&source.head) {
         return values(&mut feed, sink);
     }
-    let mut walk = JsonWalk { sink, stopped: false };
+    let mut walk = JsonWalk { sink, stopped: false, value: &value };
     let mut deserializer = serde_json::Deserializer::from_reader(&mut feed);
     let seed = if is_list { ValueSeed::List("") } else { ValueSeed::Root };
     let read = JsonPart { walk: &mut walk, seed }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
@@ -38,6 +43,7 @@ fn values(feed: &mut JsonFeed<'_>, sink: &mut dyn EntrySink) -> Result<(), Synta
             break;
         }
         let line = feed.line;
+        feed.value.set(0);
         let value = Box::<RawValue>::deserialize(&mut serde_json::Deserializer::from_reader(&mut *feed));
         let name = if feed.line == line { format!("line {line}") } else { format!("value {number}") };
         let flow = match value {
@@ -121,12 +127,18 @@ struct JsonFeed<'a> {
     /// How many bytes of this line were read; of the line before, when the last byte was its end.
     column: usize,
     last: u8,
+    /// How many bytes of a value were read.
+    value: &'a Cell<usize>,
 }
 
 impl Read for JsonFeed<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.reader.fill_buf()?;
         let length = available.len().min(out.len());
+        self.value.set(self.value.get() + length);
+        if self.value.get() > VALUE_BYTES_MAX {
+            return Err(io::Error::other(format!("a value in it is larger than {} MiB", VALUE_BYTES_MAX >> 20)));
+        }
         out[..length].copy_from_slice(&available[..length]);
         self.reader.consume(length);
         out[..length].iter().for_each(|byte| self.count(*byte));
@@ -184,6 +196,8 @@ struct JsonWalk<'s> {
     sink: &'s mut dyn EntrySink,
     /// The sink wants no more.
     stopped: bool,
+    /// How many bytes of a value were read.
+    value: &'s Cell<usize>,
 }
 
 /// A value of the file, by what it should be.
@@ -218,6 +232,7 @@ impl<'de> Visitor<'de> for JsonPart<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
+            self.walk.value.set(0);
             let list = LISTS.iter().find(|list| **list == key && matches!(self.seed, ValueSeed::Root));
             if let Some(list) = list {
                 map.next_value_seed(JsonPart { walk: &mut *self.walk, seed: ValueSeed::List(list) })?;
@@ -242,6 +257,7 @@ impl<'de> Visitor<'de> for JsonPart<'_, '_> {
         };
         self.walk.sink.list(list);
         for index in 0.. {
+            self.walk.value.set(0);
             let Some(item) = items.next_element::<Box<RawValue>>()? else { break };
             if give(self.walk.sink, list, place(list, index), item.get()).is_break() {
                 self.walk.stopped = true;

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::wire::json::push_string;
-use crate::wire::raw_json::{self, RawObject, elements};
+use crate::wire::raw_json;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,29 +37,7 @@ impl DataNode {
         let checked = serde_json::from_str::<&serde_json::value::RawValue>(text);
         let value = checked.map_err(|error| SyntaxError { line: error.line(), column: error.column(), problem: error.to_string() })?;
         let too_deep = || SyntaxError { line: 1, column: 1, problem: format!("it is nested deeper than {DEPTH_MAX}") };
-        Self::from_checked(value.get(), 0).ok_or_else(too_deep)
-    }
-
-    /// Of text that is one JSON value; `None` when it is nested too deep.
-    fn from_checked(value: &str, depth: usize) -> Option<Self> {
-        if depth > DEPTH_MAX {
-            return None;
-        }
-        Some(match value.as_bytes().first() {
-            Some(b'{') => {
-                let object = RawObject::parse(value).ok()?;
-                let member = |(name, value): (&str, &str)| Some((name.to_owned(), Self::from_checked(value, depth + 1)?));
-                Self::Map(object.members().map(member).collect::<Option<_>>()?)
-            }
-            Some(b'[') => {
-                Self::List(elements(value).ok()?.into_iter().map(|item| Self::from_checked(item, depth + 1)).collect::<Option<_>>()?)
-            }
-            Some(b'"') => Self::Text(raw_json::string(value).unwrap_or_default().into_owned()),
-            Some(b't') => Self::Bool(true),
-            Some(b'f') => Self::Bool(false),
-            Some(b'n') | None => Self::Null,
-            Some(_) => Self::Number(value.to_owned()),
-        })
+        JsonText { text: value.get(), at: 0 }.value(0).ok_or_else(too_deep)
     }
 
     /// A member of a map.
@@ -130,6 +108,94 @@ impl DataNode {
     }
 }
 
+/// Text that is one JSON value, read from its beginning to its end once.
+struct JsonText<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> JsonText<'a> {
+    /// The value that begins here; `None` when it is nested too deep.
+    fn value(&mut self, depth: usize) -> Option<DataNode> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        Some(match self.peek() {
+            Some(b'{') => {
+                let mut members = Vec::new();
+                while self.next_item(b'}') {
+                    let name = raw_json::string(self.string()).unwrap_or_default().into_owned();
+                    self.peek();
+                    self.at += 1; // the colon
+                    members.push((name, self.value(depth + 1)?));
+                }
+                DataNode::Map(members)
+            }
+            Some(b'[') => {
+                let mut items = Vec::new();
+                while self.next_item(b']') {
+                    items.push(self.value(depth + 1)?);
+                }
+                DataNode::List(items)
+            }
+            Some(b'"') => DataNode::Text(raw_json::string(self.string()).unwrap_or_default().into_owned()),
+            Some(b't') => self.word(DataNode::Bool(true)),
+            Some(b'f') => self.word(DataNode::Bool(false)),
+            Some(b'n') | None => self.word(DataNode::Null),
+            Some(_) => {
+                let start = self.at;
+                self.skip_word();
+                DataNode::Number(self.text[start..self.at].to_owned())
+            }
+        })
+    }
+
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Past a bracket or a comma; whether an item follows and not the end.
+    fn next_item(&mut self, end: u8) -> bool {
+        let mut next = self.peek();
+        if next.is_some_and(|byte| b"[{,".contains(&byte)) {
+            self.at += 1;
+            next = self.peek();
+        }
+        if next == Some(end) {
+            self.at += 1;
+        }
+        next.is_some_and(|byte| byte != end)
+    }
+
+    /// The string that begins here, with its quotes.
+    fn string(&mut self) -> &'a str {
+        self.peek();
+        let (start, bytes) = (self.at, self.text.as_bytes());
+        self.at += 1;
+        while let Some(found) = bytes.get(self.at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+            self.at += found + 1;
+            match bytes[self.at - 1] {
+                b'"' => break,
+                _ => self.at += 1,
+            }
+        }
+        &self.text[start..self.at]
+    }
+
+    fn word(&mut self, node: DataNode) -> DataNode {
+        self.skip_word();
+        node
+    }
+
+    fn skip_word(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += rest.iter().take_while(|byte| !byte.is_ascii_whitespace() && !b",]}".contains(byte)).count();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +210,27 @@ mod tests {
     fn k_5_json_keeps_its_numbers_and_order() {
         let text = r#"{"b":1e3,"a":[true,null,"x\ny"],"c":{}}"#;
         assert_eq!(json(&DataNode::from_json(text).unwrap()), text);
+    }
+
+    #[test]
+    fn k_5_values_of_every_form_are_read_in_one_pass() {
+        for text in [
+            r#"{"a":[],"b":{},"c":[[],[{}]],"d":""}"#,
+            r#"[1,-2.50e+3,true,false,null,"\\","\"","a,]}","é"]"#,
+            r#""alone""#,
+            "7",
+            r#"{"":0,"a":1,"a":2}"#,
+        ] {
+            let spaced: String = text.split_inclusive(',').map(|part| format!("{part} \n\t")).collect();
+            for text in [text, &*format!(" {text} "), if text.contains("a,]}") { text } else { &*spaced }] {
+                let compact = json(&DataNode::from_json(text).unwrap());
+                let (read, again): (serde_json::Value, serde_json::Value) =
+                    (serde_json::from_str(text).unwrap(), serde_json::from_str(&compact).unwrap());
+                assert_eq!(read, again, "{text}");
+            }
+        }
+        let nested = |depth: usize| DataNode::from_json(&format!("{}1{}", "[".repeat(depth), "]".repeat(depth)));
+        assert!(nested(DEPTH_MAX).is_ok());
+        assert!(nested(DEPTH_MAX + 1).unwrap_err().problem.contains("deeper than 200"));
     }
 }

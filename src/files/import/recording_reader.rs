@@ -10,6 +10,9 @@ use super::node::{DataNode, SyntaxError};
 use super::source::{FileSyntax, ForeignFile, RecordingSource};
 use super::{ImportOptions, answers, claude_trace, har, httprr, json, pair, yaml};
 
+/// A stream of events is held in memory as a whole (K-12).
+const STREAM_BYTES_MAX: u64 = 64 << 20;
+
 /// Why the rest of a file is not read.
 #[derive(Debug)]
 pub(super) enum ReadStop {
@@ -57,14 +60,17 @@ impl RecordingReader {
     }
 
     /// Reads the file to its end.
-    pub(super) fn read(&mut self, mut source: RecordingSource<'_>) -> Result<(), ReadStop> {
+    pub(super) fn read(&mut self, source: RecordingSource<'_>) -> Result<(), ReadStop> {
         match source.syntax {
             FileSyntax::Json => json::read(source, self).map_err(|error| ReadStop::Syntax("JSON", error)),
             FileSyntax::Yaml => yaml::read(source, self).map_err(|(syntax, error)| ReadStop::Syntax(syntax, error)),
             FileSyntax::Sse => {
                 self.first = Some(ValueKind::Recording(RecordingFormat::Sse));
                 let mut bytes = Vec::new();
-                source.reader.read_to_end(&mut bytes).map_err(ReadStop::Io)?;
+                source.reader.take(STREAM_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(ReadStop::Io)?;
+                if bytes.len() as u64 > STREAM_BYTES_MAX {
+                    return Err(ReadStop::Shape(format!("the stream is larger than {} MiB", STREAM_BYTES_MAX >> 20)));
+                }
                 for (number, answer) in (1..).zip(answers::each_stream(&bytes)) {
                     let found = answers::stream(answer.to_vec(), &mut self.collector);
                     self.collector.push(&format!("answer {number}"), found);

@@ -3,8 +3,9 @@
 //! They are read from the parser's events and not through a typed loader, because a loader has no place for `!!binary`, and because a
 //! parsed body must become JSON again with its members in their order.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::BufRead;
+use std::io::{BufRead, Read as _};
 use std::ops::ControlFlow;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
@@ -14,24 +15,43 @@ use super::node::{DEPTH_MAX, DataNode, SyntaxError};
 use super::parts::from_base64;
 use super::source::RecordingSource;
 
-/// No file that people have repeats so much by aliases; a hostile one would fill the memory.
-const NODES_MAX: usize = 20_000_000;
+/// What anchors keep and aliases repeat may take together: this much, and so many bytes for each byte of the file. No file that people have repeats
+/// more; a hostile one would fill the memory (K-12).
+const REPEATED_BYTES_MIN: usize = 32 << 20;
+const REPEATED_FACTOR: usize = 8;
+
+/// What a value takes beside its text.
+const NODE_BYTES: usize = 64;
+
+/// One text of more is none of this API, and is not read to its end (K-12).
+const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// Gives every exchange of the file to `sink`. The name of the syntax that is broken stands beside the error.
 pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), (&'static str, SyntaxError)> {
-    let mut trouble = None;
-    let read = parse(YamlChars { reader: source.reader, line: String::new(), at: 0, number: 0, trouble: &mut trouble }, sink);
+    let (mut trouble, progress) = (None, ReadProgress::default());
+    let chars = YamlChars { reader: source.reader, line: String::new(), at: 0, number: 0, trouble: &mut trouble, progress: &progress };
+    let read = parse(chars, &progress, sink);
     // What ends the text too soon is the cause of what the parser says.
     match trouble {
-        Some(trouble) => Err(("UTF-8", trouble)),
+        Some(trouble) => Err(trouble),
         None => read.map_err(|error| ("YAML", error)),
     }
 }
 
-fn parse(chars: YamlChars<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
+/// How far a file was read; the parser, which owns the reader, does not say.
+#[derive(Default)]
+struct ReadProgress {
+    bytes: Cell<usize>,
+    /// Since the last event.
+    text_bytes: Cell<usize>,
+}
+
+fn parse(chars: YamlChars<'_>, progress: &ReadProgress, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     let mut parser = Parser::new_from_iter(chars);
-    let mut builder = NodeBuilder { sink, open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, documents: 0, has_list: false };
+    let mut builder =
+        NodeBuilder { sink, progress, open: Vec::new(), anchors: BTreeMap::new(), repeated: 0, documents: 0, has_list: false };
     while let Some(next) = parser.next_event() {
+        progress.text_bytes.set(0);
         let (event, span) = next.map_err(|error| at_mark(&error))?;
         let wrong = |problem| SyntaxError { line: span.start.line(), column: span.start.col() + 1, problem };
         if builder.on_event(event).map_err(wrong)?.is_break() {
@@ -49,7 +69,8 @@ struct YamlChars<'a> {
     /// The line's, from 1.
     number: usize,
     /// Why the text ends before the file does.
-    trouble: &'a mut Option<SyntaxError>,
+    trouble: &'a mut Option<(&'static str, SyntaxError)>,
+    progress: &'a ReadProgress,
 }
 
 impl Iterator for YamlChars<'_> {
@@ -74,13 +95,20 @@ impl YamlChars<'_> {
         bytes.clear();
         self.at = 0;
         self.number += 1;
-        if let Err(error) = self.reader.read_until(b'\n', &mut bytes) {
-            self.stop(1, error.to_string());
+        if let Err(error) = self.reader.by_ref().take(TEXT_BYTES_MAX as u64 + 1).read_until(b'\n', &mut bytes) {
+            self.stop("YAML", 1, error.to_string());
+            return None;
+        }
+        let ReadProgress { bytes: read, text_bytes } = self.progress;
+        read.set(read.get() + bytes.len());
+        text_bytes.set(text_bytes.get() + bytes.len());
+        if text_bytes.get() > TEXT_BYTES_MAX {
+            self.stop("YAML", 1, format!("a text in it is larger than {} MiB", TEXT_BYTES_MAX >> 20));
             return None;
         }
         self.line = String::from_utf8(bytes).unwrap_or_else(|error| {
             let text = error.utf8_error().valid_up_to();
-            self.stop(text + 1, String::from("a byte that is not text"));
+            self.stop("UTF-8", text + 1, String::from("a byte that is not text"));
             let mut bytes = error.into_bytes();
             bytes.truncate(text);
             String::from_utf8(bytes).unwrap_or_default()
@@ -88,17 +116,19 @@ impl YamlChars<'_> {
         (!self.line.is_empty()).then_some(())
     }
 
-    fn stop(&mut self, column: usize, problem: String) {
-        *self.trouble = Some(SyntaxError { line: self.number, column, problem });
+    fn stop(&mut self, syntax: &'static str, column: usize, problem: String) {
+        *self.trouble = Some((syntax, SyntaxError { line: self.number, column, problem }));
     }
 }
 
 /// Builds nodes from the parser's events.
 struct NodeBuilder<'s> {
     sink: &'s mut dyn EntrySink,
+    progress: &'s ReadProgress,
     open: Vec<OpenNode>,
     anchors: BTreeMap<usize, DataNode>,
-    nodes: usize,
+    /// How many bytes anchors and aliases took.
+    repeated: usize,
     /// How many documents began.
     documents: usize,
     /// Whether this document has a list of exchanges.
@@ -175,17 +205,14 @@ impl NodeBuilder<'_> {
 
     fn alias(&mut self, anchor: usize) -> Step {
         let node = self.anchors.get(&anchor).ok_or("an alias of a value that comes later")?;
-        self.nodes += count(node);
-        if self.nodes > NODES_MAX {
-            return Err(String::from("aliases repeat too much"));
-        }
-        let node = node.clone();
+        let node = repeat(node, &mut self.repeated, self.progress)?;
         self.value(0, node)
     }
 
     fn value(&mut self, anchor: usize, node: DataNode) -> Step {
         if anchor > 0 {
-            self.anchors.insert(anchor, node.clone());
+            let kept = repeat(&node, &mut self.repeated, self.progress)?;
+            self.anchors.insert(anchor, kept);
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
             None => return Ok(self.document(node)),
@@ -226,12 +253,25 @@ fn key_text(key: DataNode) -> String {
     )
 }
 
-fn count(node: &DataNode) -> usize {
-    match node {
-        DataNode::List(items) => 1 + items.iter().map(count).sum::<usize>(),
-        DataNode::Map(members) => 1 + members.iter().map(|(_, value)| count(value)).sum::<usize>(),
-        _ => 1,
+/// A copy, when there is room for it.
+fn repeat(node: &DataNode, repeated: &mut usize, progress: &ReadProgress) -> Result<DataNode, String> {
+    *repeated += size(node);
+    match *repeated > REPEATED_BYTES_MIN + REPEATED_FACTOR * progress.bytes.get() {
+        true => Err(String::from("aliases repeat too much")),
+        false => Ok(node.clone()),
     }
+}
+
+/// How many bytes a value takes, about.
+fn size(node: &DataNode) -> usize {
+    let inner = match node {
+        DataNode::Null | DataNode::Bool(_) => 0,
+        DataNode::Number(text) | DataNode::Text(text) => text.len(),
+        DataNode::Bytes(bytes) => bytes.len(),
+        DataNode::List(items) => items.iter().map(size).sum(),
+        DataNode::Map(members) => members.iter().map(|(name, value)| name.len() + size(value)).sum(),
+    };
+    NODE_BYTES + inner
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<DataNode, String> {

@@ -14,6 +14,9 @@ const SHIPPED: &str = include_str!("rules.toml");
 /// How much compiled patterns may need. A pattern of a rules file that needs more is refused.
 const PATTERN_BYTES_MAX: usize = 8 << 20;
 
+/// Texts in which a pattern that can match nothing does so.
+const EMPTY_MATCH_TEXTS: [&[u8]; 2] = [b"", b"a b\n"];
+
 /// What a pattern cannot say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,8 +65,13 @@ const NAMES: [&str; 7] = ["member", "assignment", "private-key", "user-id", "acc
 #[non_exhaustive]
 pub enum RulesError {
     /// It is not what a file of rules looks like.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    #[error("line {line}: {message}; write [[rule]] with name and pattern")]
+    Toml {
+        /// Where, from 1. The line itself is not shown: the file may be another one, with secrets in it.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
     /// A pattern is none.
     #[error("rule `{name}`: {problem}")]
     Pattern {
@@ -150,11 +158,16 @@ impl RedactionRules {
         rules.retain(|rule| options.personal || !rule.personal);
         let shipped = rules.len();
         for file in &options.files {
-            rules.extend(toml::from_str::<RulesFile>(file)?.rule);
+            rules.extend(read_rules(file)?);
         }
         let compiled = rules.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
         // The shipped examples are held by a test.
         for (rule, pattern) in rules.iter().zip(&compiled).skip(shipped) {
+            // It would match between any two bytes, and replace nothing.
+            if EMPTY_MATCH_TEXTS.iter().any(|text| pattern.find_iter(text).any(|found| found.is_empty())) {
+                let problem = String::from("the pattern matches the empty text, which is no secret: let it match at least one character");
+                return Err(RulesError::Pattern { name: rule.name.clone(), problem });
+            }
             check_vectors(rule, pattern)?;
         }
         let all = || rules.iter().map(|rule| &rule.pattern);
@@ -195,15 +208,24 @@ impl RedactionRules {
 
 /// The patterns of the data file.
 pub(super) fn shipped() -> Result<Vec<PatternRule>, RulesError> {
-    Ok(toml::from_str::<RulesFile>(SHIPPED)?.rule)
+    read_rules(SHIPPED)
+}
+
+/// The rules of a file.
+fn read_rules(text: &str) -> Result<Vec<PatternRule>, RulesError> {
+    let toml = |error: toml::de::Error| {
+        let before = &text.as_bytes()[..error.span().map_or(0, |span| span.start.min(text.len()))];
+        RulesError::Toml { line: before.iter().filter(|byte| **byte == b'\n').count() + 1, message: error.message().into() }
+    };
+    Ok(toml::from_str::<RulesFile>(text).map_err(toml)?.rule)
 }
 
 pub(super) fn compile(rule: &PatternRule) -> Result<Regex, RulesError> {
     let problem = |problem: String| RulesError::Pattern { name: rule.name.clone(), problem };
     let compiled = RegexBuilder::new(&rule.pattern).unicode(false).size_limit(PATTERN_BYTES_MAX).build();
     let compiled = compiled.map_err(|error| problem(error.to_string()))?;
-    if rule.name.is_empty() || compiled.is_match(b"") {
-        return Err(problem(String::from("it needs a name, and a pattern that matches at least one character")));
+    if rule.name.is_empty() {
+        return Err(problem(String::from("it needs a name")));
     }
     Ok(compiled)
 }
@@ -257,6 +279,35 @@ impl PatternCheck {
             Self::Mixed => super::names::is_mixed(secret),
             Self::Digits => secret.iter().any(u8::is_ascii_digit),
             Self::Drawn => super::names::is_drawn(secret),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(file: &str) -> String {
+        RedactionRules::with(&[file.into()]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn k_2_a_pattern_that_matches_nothing_is_an_error() {
+        for pattern in ["", "x*", "(?:a|)", "^", r"\b", "(key)?"] {
+            let said = refused(&format!("[[rule]]\nname = \"mine\"\npattern = '{pattern}'\n"));
+            assert!(said.starts_with("rule `mine`: the pattern matches the empty text"), "{pattern}: {said}");
+        }
+        for pattern in ["x+", "key=(.*)", r"\bkey"] {
+            RedactionRules::with(&[format!("[[rule]]\nname = \"mine\"\npattern = '{pattern}'\n")]).unwrap();
+        }
+    }
+
+    #[test]
+    fn k_2_lines_of_a_file_that_holds_no_rules_are_not_repeated() {
+        let secret = ["hunter", "2-of-nobody"].concat();
+        for text in [format!("[x]\nroot:x:{secret}"), format!("a = 1\nKEY={secret}"), format!("token = \"{secret}\"")] {
+            let said = refused(&text);
+            assert!(said.starts_with("line ") && !said.contains(&secret), "{said}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! one or the other program writes it. Other contents of a file (lists, block texts) are passed through.
 
 use super::ParseSnapshotError;
-use saphyr::{LoadableYamlNode, Yaml};
+use saphyr_parser::{Event, Parser};
 use std::fmt;
 
 /// The entries between the `---` lines. Its `Display` is their text.
@@ -42,10 +42,7 @@ impl SnapshotMetadata {
     /// The value of any key, if it is a plain one (text or number).
     pub fn get(&self, key: &str) -> Option<String> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        bare_value(&entry.text).map_or_else(
-            || Yaml::load_from_str(&entry.text).ok()?.first()?.as_mapping_get(key)?.as_str().map(str::to_string),
-            |value| (value != "~").then(|| value.to_string()),
-        )
+        bare_value(&entry.text).map_or_else(|| text_value(&entry.text), |value| (value != "~").then(|| value.to_string()))
     }
 
     /// With this text for this key, in the place of an earlier one or where insta would put it.
@@ -110,6 +107,20 @@ fn bare_value(text: &str) -> Option<&str> {
     let value = value.split(" #").next().unwrap_or(value).trim();
     let is_bare = !value.is_empty() && !value.contains('\n') && !value.starts_with(|c: char| "\"'|>[{&*!#".contains(c));
     is_bare.then_some(value)
+}
+
+/// The value of an entry that is one text in quotes or in a block. The events of the parser are followed no further than to it: what an entry nests
+/// is never built.
+fn text_value(entry: &str) -> Option<String> {
+    let mut events = Parser::new_from_str(entry).filter_map(|event| match event {
+        Ok((Event::StreamStart | Event::DocumentStart(_), _)) => None,
+        other => Some(other),
+    });
+    let mut next = || events.next()?.ok().map(|(event, _)| event);
+    match (next()?, next()?, next()?) {
+        (Event::MappingStart(..), Event::Scalar(..), Event::Scalar(text, ..)) => Some(text.into_owned()),
+        _ => None,
+    }
 }
 
 fn rank(key: &str) -> usize {
@@ -189,6 +200,17 @@ mod tests {
         assert_eq!(metadata.get("absent"), None);
         assert_eq!(metadata.get("nothing"), None);
         assert_eq!(metadata.get("octal").as_deref(), Some("0o17"));
+    }
+
+    #[test]
+    fn k_12_what_an_entry_nests_is_not_built() {
+        for nested in ["? ", "- ", "[", "{a: "] {
+            let metadata = metadata(&format!("description: {}\n  x\nsource: ok\n", nested.repeat(100_000)));
+            assert_eq!(
+                (metadata.description(), metadata.source().as_deref()),
+                (bare_value(&metadata.entries[0].text).map(str::to_owned), Some("ok"))
+            );
+        }
     }
 
     #[test]

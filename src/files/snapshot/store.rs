@@ -3,7 +3,7 @@
 //! A person accepts with this program or with `cargo insta`; both do the same: the pending file takes the place of the old one.
 
 use super::{ParseSnapshotError, Snapshot};
-use crate::files::atomic;
+use crate::files::{atomic, open};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -133,9 +133,14 @@ pub fn pending_path(path: &Path) -> PathBuf {
     PathBuf::from(pending)
 }
 
+/// A transcript of more is not one that people look at.
+const SNAPSHOT_BYTES_MAX: u64 = 256 << 20;
+
 /// The snapshot at `path`, or none if there is no file.
 fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
-    match std::fs::read_to_string(path) {
+    let text = open::read(path, SNAPSHOT_BYTES_MAX)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)));
+    match text {
         Ok(text) => Snapshot::parse(&text).map(Some).map_err(|error| SnapshotError::Format { path: path.to_path_buf(), error }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(SnapshotError::Read { path: path.to_path_buf(), error }),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{ClientHarness, ClientSurroundings};
+use crate::live::network::LOOPBACK;
+use crate::live::no_proxy;
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
 use crate::scenario::tape::ClientFolder;
@@ -108,7 +110,11 @@ impl RunFolders {
             Some(KnownClient::Sdk) | None => (),
         }
         let own = variables.into_iter().map(|(name, value)| (name.to_string(), value));
-        own.chain(drive.variables.iter().cloned()).collect()
+        // Last, because it holds what the others say of proxies.
+        let given = |name: &str| drive.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let before = |name: &str| given(name).or_else(|| outer(name).filter(|_| drive.surroundings == ClientSurroundings::Inherited));
+        let no_proxy = no_proxy::variables(&LOOPBACK.ip().to_string(), before).map(|(name, value)| (name.to_string(), value));
+        own.chain(drive.variables.iter().cloned()).chain(no_proxy).collect()
     }
 }
 
@@ -117,6 +123,12 @@ impl Drop for RunFolders {
         // What a process that was left behind still writes there is nobody's loss.
         let _ = fs::remove_dir_all(&self.root);
     }
+}
+
+/// A variable of the calling process.
+#[expect(clippy::disallowed_methods, reason = "a client that has the environment of the calling process must not lose an entry of it")]
+fn outer(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// The variables of the calling process that every client gets.

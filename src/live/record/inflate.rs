@@ -2,6 +2,8 @@
 //!
 //! Flushed bytes come out with the piece that brought them. Of zstd the decoder gives only what lies further back than the window of the
 //! compressor, so of a small body everything comes with its last piece.
+//!
+//! A few bytes may unpack to any size. So a body is unpacked a slice at a time, and no further than to a bound (K-12).
 
 use std::io::{self, Write as _};
 
@@ -13,6 +15,21 @@ use crate::wire::http::{HttpHeader, find};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// What all layers of one body may bring together (K-12).
+const UNPACKED_BYTES_MAX: usize = 256 << 20;
+
+/// More layers than this have no use.
+const LAYERS_MAX: usize = 8;
+
+/// So much is unpacked at once: to 1 MiB at most where it is deflated, to 32 MiB where it is zstd.
+const SLICE_BYTES: usize = 1 << 10;
+
+/// What comes of one piece is given on in pieces of about this size.
+const GIVEN_BYTES: usize = 1 << 20;
+
+/// How far back a compressed body may point (RFC 9659).
+const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
+
 /// The longest header of a zstd frame.
 const ZSTD_HEADER_BYTES: usize = 18;
 
@@ -21,15 +38,17 @@ pub(super) struct BodyInflater {
     /// The names, as the header has them; empty for a body that is not encoded.
     pub(super) names: String,
     layers: Vec<EncodingLayer>,
+    /// How much more it may unpack to.
+    left: usize,
 }
 
 enum EncodingLayer {
-    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
+    Gzip(Box<MultiGzDecoder<BoundedBytes>>),
     /// Which of the two it is shows with its first byte.
     Deflate,
-    Zlib(Box<ZlibDecoder<Vec<u8>>>),
-    RawDeflate(Box<DeflateDecoder<Vec<u8>>>),
-    Brotli(Box<DecompressorWriter<Vec<u8>>>),
+    Zlib(Box<ZlibDecoder<BoundedBytes>>),
+    RawDeflate(Box<DeflateDecoder<BoundedBytes>>),
+    Brotli(Box<DecompressorWriter<BoundedBytes>>),
     Zstd(Box<FrameDecoder>, Vec<u8>),
 }
 
@@ -37,23 +56,26 @@ impl BodyInflater {
     /// For a body with these headers.
     ///
     /// # Errors
-    /// The name of an encoding that is not known.
+    /// The name of an encoding that is not known; all of them where they are too many.
     pub(super) fn from_headers(headers: &[HttpHeader]) -> Result<Self, String> {
         let names = find(headers, "content-encoding").unwrap_or_default();
         let each = names.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty() && name != "identity");
         let mut layers = Vec::new();
         for name in each {
             layers.push(match name.as_str() {
-                "gzip" | "x-gzip" => EncodingLayer::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
+                "gzip" | "x-gzip" => EncodingLayer::Gzip(Box::new(MultiGzDecoder::new(BoundedBytes::default()))),
                 "deflate" => EncodingLayer::Deflate,
-                "br" => EncodingLayer::Brotli(Box::new(DecompressorWriter::new(Vec::new(), BUFFER_BYTES))),
-                "zstd" => EncodingLayer::Zstd(Box::new(FrameDecoder::new()), Vec::new()),
+                "br" => EncodingLayer::Brotli(Box::new(DecompressorWriter::new(BoundedBytes::default(), BUFFER_BYTES))),
+                "zstd" => EncodingLayer::Zstd(Box::new(zstd_decoder()), Vec::new()),
                 _ => return Err(name),
             });
         }
+        if layers.len() > LAYERS_MAX {
+            return Err(names.to_owned());
+        }
         layers.reverse();
         let names = if layers.is_empty() { String::new() } else { names.to_owned() };
-        Ok(Self { names, layers })
+        Ok(Self { names, layers, left: UNPACKED_BYTES_MAX })
     }
 
     /// Whether there is nothing to take off.
@@ -61,71 +83,128 @@ impl BodyInflater {
         self.layers.is_empty()
     }
 
-    /// What the next bytes read as; perhaps nothing yet.
+    /// Gives what the next bytes read as to `sink`: nothing yet, one piece, or more where they unpack to much.
     ///
     /// # Errors
-    /// When the body is not what its header says.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let mut bytes = bytes.to_vec();
-        for layer in &mut self.layers {
-            bytes = layer.feed(&bytes)?;
+    /// When the body is not what its header says, or unpacks to more than [`UNPACKED_BYTES_MAX`].
+    pub(super) fn feed(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Vec<u8>)) -> io::Result<()> {
+        let mut given = Vec::new();
+        unpack(&mut self.layers, bytes, &mut self.left, &mut |unpacked| {
+            given.extend_from_slice(unpacked);
+            if given.len() >= GIVEN_BYTES {
+                sink(std::mem::take(&mut given));
+            }
+        })?;
+        if !given.is_empty() {
+            sink(given);
         }
-        Ok(bytes)
+        Ok(())
     }
 }
 
+/// Through one layer after another, a slice at a time: no layer is ahead of the next by more than what a slice brings.
+fn unpack(layers: &mut [EncodingLayer], bytes: &[u8], left: &mut usize, sink: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let Some((layer, inner)) = layers.split_first_mut() else {
+        sink(bytes);
+        return Ok(());
+    };
+    for slice in bytes.chunks(SLICE_BYTES) {
+        let unpacked = layer.feed(slice, *left)?;
+        *left -= unpacked.len();
+        unpack(inner, &unpacked, left, sink)?;
+    }
+    Ok(())
+}
+
+/// What a decoder gives, up to a bound.
+#[derive(Default)]
+struct BoundedBytes {
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+impl io::Write for BoundedBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(too_large)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn too_large() -> io::Error {
+    io::Error::other(format!("unpacked it is larger than {} MiB", UNPACKED_BYTES_MAX >> 20))
+}
+
+fn zstd_decoder() -> FrameDecoder {
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
+    decoder
+}
+
 impl EncodingLayer {
-    fn feed(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    /// `left` is how much it may give.
+    fn feed(&mut self, bytes: &[u8], left: usize) -> io::Result<Vec<u8>> {
         if let (Self::Deflate, Some(first)) = (&self, bytes.first()) {
             // Zlib names its method in its first byte; a raw stream with the same bits would begin with a reserved kind of block.
             *self = match first & 0x0f == 8 {
-                true => Self::Zlib(Box::new(ZlibDecoder::new(Vec::new()))),
-                false => Self::RawDeflate(Box::new(DeflateDecoder::new(Vec::new()))),
+                true => Self::Zlib(Box::new(ZlibDecoder::new(BoundedBytes::default()))),
+                false => Self::RawDeflate(Box::new(DeflateDecoder::new(BoundedBytes::default()))),
             };
         }
         match self {
             Self::Deflate => Ok(Vec::new()),
             Self::Gzip(decoder) => {
+                decoder.get_mut().left = left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(decoder.get_mut()))
+                Ok(std::mem::take(&mut decoder.get_mut().bytes))
             }
             Self::Zlib(decoder) => {
+                decoder.get_mut().left = left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(decoder.get_mut()))
+                Ok(std::mem::take(&mut decoder.get_mut().bytes))
             }
             Self::RawDeflate(decoder) => {
+                decoder.get_mut().left = left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(decoder.get_mut()))
+                Ok(std::mem::take(&mut decoder.get_mut().bytes))
             }
             Self::Brotli(decoder) => {
+                decoder.get_mut().left = left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(decoder.get_mut()))
+                Ok(std::mem::take(&mut decoder.get_mut().bytes))
             }
             Self::Zstd(decoder, waiting) => {
                 waiting.extend_from_slice(bytes);
-                unzstd(decoder, waiting)
+                unzstd(decoder, waiting, left)
             }
         }
     }
 }
 
 /// Decodes the whole blocks that are there; the rest waits.
-fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>) -> io::Result<Vec<u8>> {
+fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
-    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut buffer = [0; 8 << 10];
     let mut has_begun = decoder.blocks_decoded() > 0;
     loop {
         if decoder.is_finished() && has_begun && decoder.can_collect() == 0 && !waiting.is_empty() {
-            *decoder = FrameDecoder::new();
+            *decoder = zstd_decoder();
         }
         match decoder.decode_from_to(waiting, &mut buffer) {
             Ok((read, written)) => {
                 waiting.drain(..read.min(waiting.len()));
                 out.extend_from_slice(&buffer[..written]);
+                if out.len() > left {
+                    return Err(too_large());
+                }
                 if read == 0 && written == 0 {
                     return Ok(out);
                 }
@@ -134,5 +213,73 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>) -> io::Result<Vec<u
             Err(_) if waiting.len() < ZSTD_HEADER_BYTES => return Ok(out),
             Err(error) => return Err(io::Error::other(error.to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// One frame of blocks that say "this byte, 128 KiB of it".
+    fn zstd_of_one_byte(bytes: usize) -> Vec<u8> {
+        const BLOCK: usize = 128 << 10;
+        let blocks = bytes / BLOCK;
+        // Magic, a descriptor without a size, a window of 1 MiB.
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 80];
+        for number in 1..=blocks {
+            let header = BLOCK << 3 | 1 << 1 | usize::from(number == blocks);
+            frame.extend_from_slice(&header.to_le_bytes()[..3]);
+            frame.push(b'a');
+        }
+        frame
+    }
+
+    /// How much came, the largest piece, and the end.
+    fn fed(encoding: &str, bytes: &[u8]) -> (usize, usize, io::Result<()>) {
+        let mut inflater = BodyInflater::from_headers(&[HttpHeader::new("content-encoding", encoding)]).ok().unwrap();
+        let (mut whole, mut largest) = (0, 0);
+        let end = inflater.feed(bytes, &mut |piece| {
+            whole += piece.len();
+            largest = largest.max(piece.len());
+        });
+        (whole, largest, end)
+    }
+
+    #[test]
+    fn k_12_a_body_that_unpacks_without_end_is_given_up_at_the_bound() {
+        let much = vec![b'a'; UNPACKED_BYTES_MAX / 4];
+        let packed = gzip(&[much.as_slice(), &much, &much, &much, &much].concat());
+        for (encoding, body) in [
+            ("gzip", packed.clone()),
+            ("gzip, gzip", gzip(&packed)),
+            ("gzip, deflate, gzip", gzip(&zlib(&packed))),
+            ("zstd", zstd_of_one_byte(UNPACKED_BYTES_MAX + (1 << 20))),
+        ] {
+            let (whole, largest, end) = fed(encoding, &body);
+            assert!(end.unwrap_err().to_string().contains("larger than 256 MiB"), "{encoding}");
+            assert!(whole <= UNPACKED_BYTES_MAX && largest <= 64 << 20, "{encoding}: {whole} bytes, at most {largest} at once");
+        }
+    }
+
+    #[test]
+    fn k_12_what_is_within_the_bound_comes_whole() {
+        let text = b"many words ".repeat(1 << 20);
+        for (encoding, body) in [("gzip", gzip(&text)), ("gzip, deflate", zlib(&gzip(&text)))] {
+            let (whole, largest, end) = fed(encoding, &body);
+            assert!(end.is_ok() && whole == text.len() && largest < 8 << 20, "{encoding}: {whole}, {largest}");
+        }
+        assert!(BodyInflater::from_headers(&[HttpHeader::new("content-encoding", &"gzip,".repeat(9))]).is_err());
     }
 }

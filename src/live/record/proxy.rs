@@ -2,24 +2,29 @@
 
 use std::net::SocketAddr;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName};
+use http_body_util::{Either, Full};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, Version};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::body::{ProxiedExchange, ProxiedRequestBody, ProxiedResponseBody, UpstreamSlot};
 use super::chunk_writer::ClientConnection;
 use super::upstream::{RecorderUpstream, UpstreamFailure};
-use super::{ClientCommand, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
+use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
+use crate::live::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
 use crate::live::network::{MachineNetwork, Network as _};
+use crate::live::no_proxy::inherited_variables;
 use crate::live::signals::{StopSignal, StopSignals};
 use crate::scenario::tape::ResponseEnd;
 use crate::wire::http::HttpHeader;
@@ -36,6 +41,9 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
 /// How long the tape writer gets for answers that are under way when everything stops.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
+/// What is passed on, or what the recorder says itself.
+type RecorderBody = Either<ProxiedResponseBody, Full<Bytes>>;
+
 /// Opens the port.
 pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, RecordError> {
     MachineNetwork.bind(address).await.map_err(|source| RecordError::Listen { address, source })
@@ -47,13 +55,21 @@ pub(super) async fn serve(
     upstream: RecorderUpstream,
     link: TapeWriterLink,
     options: &RecordOptions,
-) -> Result<Option<ExitStatus>, RecordError> {
+) -> Result<ProxyOutcome, RecordError> {
     let address = MachineNetwork::address(&listener).map_err(RecordError::System)?;
     let mut client = options.client.as_ref().map(|client| start(client, address)).transpose()?;
-    (options.notice)(&format!("recording http://{address} (to {}) in {}", options.upstream, options.out.display()));
-    if client.is_none() {
-        (options.notice)(&format!("point the client there: ANTHROPIC_BASE_URL=http://{address}; Ctrl-C ends the recording"));
+    let base = local_url(address);
+    (options.notice)(&format!("recording {base} (to {}) in {}", options.upstream, options.out.display()));
+    let consequence = format!("can send requests to {} through this recorder, and they are recorded", options.upstream);
+    if let Some(note) = exposure_note(address, &consequence) {
+        (options.notice)(&note);
     }
+    if client.is_none() {
+        (options.notice)(&format!("point the client there: ANTHROPIC_BASE_URL={base}; Ctrl-C ends the recording"));
+    }
+    let access = Arc::new(AccessGuard::new(options.access.clone(), address.ip()));
+    let (refuse, mut reasons) = mpsc::unbounded_channel::<String>();
+    let mut refused = RefusedRequests::default();
     let mut connections: JoinSet<()> = JoinSet::new();
     let mut signals = StopSignals::listen().map_err(RecordError::System)?;
     let status = loop {
@@ -66,13 +82,17 @@ pub(super) async fn serve(
                     break None;
                 }
             }
+            Some(reason) = reasons.recv() => note_refusal(&mut refused, &reason, options.notice),
             Some(ended) = connections.join_next() => {
                 if ended.is_err_and(|error| error.is_panic()) {
                     (options.notice)("a connection's task panicked: this is a defect of the program; recording continues");
                 }
             }
             accepted = MachineNetwork::accept(&listener) => match accepted {
-                Ok((stream, _)) => _ = connections.spawn(connection(stream, upstream.clone(), link.clone())),
+                Ok((stream, _)) => {
+                    let door = ProxyAccess { guard: access.clone(), refuse: refuse.clone() };
+                    connections.spawn(connection(stream, door, upstream.clone(), link.clone()));
+                }
                 // A client that gave up before it was let in, or too many of them: the next try may do.
                 Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
             },
@@ -84,20 +104,74 @@ pub(super) async fn serve(
         let _ = tokio::time::timeout(LAST_WORDS, async { while connections.join_next().await.is_some() {} }).await;
     }
     connections.shutdown().await;
-    Ok(status)
+    while let Ok(reason) = reasons.try_recv() {
+        note_refusal(&mut refused, &reason, options.notice);
+    }
+    Ok(ProxyOutcome { client: status, refused })
+}
+
+/// What a connection needs to turn requests away.
+#[derive(Clone, Debug)]
+struct ProxyAccess {
+    guard: Arc<AccessGuard>,
+    /// Gets the reason of each refusal.
+    refuse: mpsc::UnboundedSender<String>,
+}
+
+fn note_refusal(refused: &mut RefusedRequests, reason: &str, notice: fn(&str)) {
+    if refused.count(reason) {
+        notice(&format!("turned a request away: {reason}"));
+    }
 }
 
 /// One connection of the client.
-async fn connection(stream: TcpStream, upstream: RecorderUpstream, link: TapeWriterLink) {
+async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUpstream, link: TapeWriterLink) {
     let (slot, client) = (UpstreamSlot::default(), ClientConnection::new(stream));
     let connection = client.clone();
-    let service = service_fn(move |request| answer(request, upstream.clone(), UpstreamSlot::clone(&slot), client.clone(), link.clone()));
+    let service = service_fn(move |request| {
+        admit(request, access.clone(), upstream.clone(), UpstreamSlot::clone(&slot), client.clone(), link.clone())
+    });
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
     // Events are small: they are copied together, and what one packet brought leaves in one.
     server.writev(false).max_buf_size(SERVER_BUFFER_BYTES);
     // Whatever ends a connection is in the books of its exchange.
     let _ = server.serve_connection(TokioIo::new(connection), service).await;
+}
+
+/// Passes on a request of those who may ask, and turns others away.
+async fn admit(
+    request: Request<Incoming>,
+    access: ProxyAccess,
+    upstream: RecorderUpstream,
+    slot: UpstreamSlot,
+    client: ClientConnection,
+    link: TapeWriterLink,
+) -> Result<Response<RecorderBody>, String> {
+    let (head, body) = request.into_parts();
+    match access.guard.decide(&head) {
+        AccessDecision::Granted { origin } => {
+            let mut response = answer(Request::from_parts(head, body), upstream, slot, client, link).await?;
+            if let Some(origin) = origin {
+                mark_for_origin(&origin, response.headers_mut());
+            }
+            Ok(response.map(Either::Left))
+        }
+        AccessDecision::Preflight(headers) => {
+            let mut response = Response::new(Either::Right(Full::default()));
+            (*response.status_mut(), *response.headers_mut()) = (StatusCode::NO_CONTENT, headers);
+            Ok(response)
+        }
+        AccessDecision::Refused(refusal) => {
+            let mut response = Response::new(Either::Right(Full::from(refusal.body())));
+            *response.status_mut() = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+            let _ = access.refuse.send(refusal.reason);
+            discard(body).await;
+            Ok(response)
+        }
+    }
 }
 
 /// One request. An error closes the client's connection without an answer, because there was none.
@@ -173,7 +247,11 @@ fn start(client: &ClientCommand, address: SocketAddr) -> Result<Child, RecordErr
         source: std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no command"),
     })?;
     let mut command = Command::new(program);
-    command.args(arguments).env(&client.base_url_variable, format!("http://{address}")).kill_on_drop(true);
+    command
+        .args(arguments)
+        .envs(inherited_variables(&address.ip().to_string()))
+        .env(&client.base_url_variable, local_url(address))
+        .kill_on_drop(true);
     command.spawn().map_err(|source| RecordError::Client { program: program.to_string_lossy().into_owned(), source })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::files::redact::{ReplacedSecret, counts_text};
+use crate::live::access::RefusedRequests;
 use crate::prelude::*;
 use crate::scenario::tape::ResponseEnd;
 
@@ -27,6 +28,8 @@ pub struct TapeSummary {
     pub redacted: BTreeMap<String, u64>,
     /// What was replaced, and why.
     pub explained: BTreeMap<ReplacedSecret, u64>,
+    /// Requests that were turned away: they were neither passed on nor recorded.
+    pub refused_requests: RefusedRequests,
     /// What ended the recording early.
     pub problem: Option<String>,
 }
@@ -48,9 +51,10 @@ impl TapeSummary {
             }
         }
         let mut text = format!("recorded {}", parts.join(", "));
-        if self.exchanges == 0 && self.is_whole() {
+        if self.exchanges == 0 && self.is_whole() && self.refused_requests.is_empty() {
             text.push_str(": no client connected (set ANTHROPIC_BASE_URL for the client)");
         }
+        self.refused_requests.texts().iter().for_each(|line| text.push_str(&format!("\n{line}")));
         if let Some(secrets) = counts_text(&self.redacted) {
             text.push_str(&format!("\n{secrets}"));
         }

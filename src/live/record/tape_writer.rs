@@ -81,14 +81,10 @@ struct UnfinishedResponse {
 
 /// The first line of the tape.
 pub(super) fn header(options: &RecordOptions, redactor: &mut Redactor) -> TapeHeader {
-    let host = options.upstream.authority().map(|authority| {
-        let text = authority.as_str();
-        text.rsplit('@').next().unwrap_or(text).to_owned()
-    });
     TapeHeader {
         recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " record").into(),
         recorded_at: Some(super::proxy::wall_clock()),
-        upstream: host,
+        upstream: Some(options.upstream.authority().to_owned()),
         redactions: std::iter::once("headers").chain(options.rules.names()).map(str::to_owned).collect(),
         folders: options.client.as_ref().map(|_| folders(redactor, options.notice)).unwrap_or_default(),
         ..TapeHeader::default()
@@ -300,20 +296,16 @@ impl TapeWriter {
             return self.lose(id, "the disk is slower than its answer");
         }
         let Some(UnfinishedExchange::Asked(_, Some(answer))) = self.exchanges.get_mut(&id) else { return };
-        let bytes = match answer.inflate.is_plain() {
-            true => bytes.to_vec(),
-            false => match answer.inflate.feed(bytes) {
-                Ok(bytes) if bytes.is_empty() => return,
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    let problem = format!("its answer does not fit the encoding {} of its header ({error})", answer.inflate.names);
-                    return self.lose(id, &problem);
-                }
-            },
-        };
         let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-        let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
-        redactor.feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+        let UnfinishedResponse { inflate, redactor, reply, .. } = &mut **answer;
+        let fed = inflate.feed(bytes, &mut |bytes| {
+            redactor
+                .feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+        });
+        if let Err(error) = fed {
+            let problem = format!("its answer does not fit the encoding {} of its header ({error})", inflate.names);
+            return self.lose(id, &problem);
+        }
         // A client may continue as soon as it has the message, before the body has ended.
         if reply.as_ref().is_some_and(AnswerReader::is_whole) {
             self.hold(id);
@@ -391,7 +383,13 @@ fn decoded(headers: &[HttpHeader], body: Vec<u8>) -> Result<Vec<u8>, String> {
     if inflate.is_plain() {
         return Ok(body);
     }
-    inflate.feed(&body).map_err(|error| format!("its request does not fit the encoding {} of its header ({error})", inflate.names))
+    let mut unpacked = Vec::new();
+    let fed = inflate.feed(&body, &mut |bytes| unpacked.extend_from_slice(&bytes));
+    match fed {
+        Err(error) => Err(format!("its request does not fit the encoding {} of its header ({error})", inflate.names)),
+        Ok(()) if unpacked.len() > REQUEST_BYTES_MAX => Err(String::from("unpacked its request is larger than 128 MiB")),
+        Ok(()) => Ok(unpacked),
+    }
 }
 
 #[cfg(all(test, unix))]

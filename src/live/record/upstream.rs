@@ -7,7 +7,6 @@
 use std::future::poll_fn;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,14 +16,14 @@ use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response, Uri, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
 use super::body::{ProxiedRequestBody, is_reset};
+use crate::live::base_url::BaseUrl;
 use crate::live::network::{MachineNetwork, Network as _};
+use crate::live::tls::connector;
 
 /// How long the rest of a request is waited for that has nowhere to go.
 const ASKING_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -32,11 +31,7 @@ const ASKING_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Where requests go.
 #[derive(Clone)]
 pub(super) struct RecorderUpstream {
-    base: Uri,
-    host: String,
-    port: u16,
-    /// What stands before each request's path.
-    prefix: String,
+    base: BaseUrl,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
@@ -77,21 +72,16 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 impl RecorderUpstream {
     /// Of an address such as `https://api.example/prefix`.
-    pub(super) fn new(base: &Uri, ca: Option<&Path>) -> Result<Self, String> {
-        let unusable = || format!("--upstream {base}: not an address: write it as https://HOST or http://HOST:PORT");
-        let (Some(scheme @ ("http" | "https")), Some(host)) = (base.scheme_str(), base.host()) else { return Err(unusable()) };
-        let is_secure = scheme == "https";
-        // IPv6 addresses stand in brackets in an address and without them elsewhere.
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let tls = match is_secure {
+    pub(super) fn new(base: &BaseUrl, ca: Option<&Path>) -> Result<Self, String> {
+        let tls = match base.is_secure() {
             true => {
-                let name = ServerName::try_from(host.clone()).map_err(|_| unusable())?;
-                Some((TlsConnector::from(Arc::new(tls_config(ca)?)), name))
+                let name = ServerName::try_from(base.host().to_owned());
+                let name = name.map_err(|error| format!("--upstream {base}: {error}; write it as https://HOST"))?;
+                Some((connector(ca, &[b"h2", b"http/1.1"]).map_err(|error| error.to_string())?, name))
             }
             false => None,
         };
-        let port = base.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-        Ok(Self { base: base.clone(), host, port, prefix: base.path().trim_end_matches('/').to_owned(), tls })
+        Ok(Self { base: base.clone(), tls })
     }
 
     /// Sends a request on, over `lane` if it still stands; gives the answer when its head is there, and the connection that it comes over.
@@ -136,10 +126,9 @@ impl RecorderUpstream {
 
     /// Makes the request one to upstream: HTTP/1.1 names the host in a header, HTTP/2 in the address.
     fn readdress(&self, request: &mut Request<ProxiedRequestBody>, path: &str, lane: &UpstreamLane) -> Result<(), String> {
-        let path = format!("{}{path}", self.prefix);
+        let path = format!("{}{path}", self.base.prefix());
         let wrong = |problem: &str| format!("the path {path} cannot be passed on: {problem}");
-        let authority = self.base.authority().map_or("", |authority| authority.as_str());
-        let authority = authority.rsplit('@').next().unwrap_or(authority);
+        let authority = self.base.authority();
         let (address, version) = match &lane.sender {
             RequestSender::One(_) => (path.parse::<Uri>(), Version::HTTP_11),
             RequestSender::Two(_) => (format!("https://{authority}{path}").parse(), Version::HTTP_2),
@@ -154,17 +143,16 @@ impl RecorderUpstream {
     }
 
     async fn connect(&self) -> Result<UpstreamLane, String> {
-        let unreachable = |error: &dyn std::fmt::Display| {
-            format!("cannot connect to {}:{} ({error}): check --upstream, and whether it is up", self.host, self.port)
-        };
-        let stream = MachineNetwork.connect(&self.host, self.port).await.map_err(|error| unreachable(&error))?;
+        let (host, port) = (self.base.host(), self.base.port());
+        let unreachable =
+            |error: &dyn std::fmt::Display| format!("cannot connect to {host}:{port} ({error}): check --upstream, and whether it is up");
+        let stream = MachineNetwork.connect(host, port).await.map_err(|error| unreachable(&error))?;
         let (wire, is_two): (Box<dyn ByteStream>, bool) = match &self.tls {
             None => (Box::new(stream), false),
             Some((connector, name)) => {
                 let stream = connector.connect(name.clone(), stream).await.map_err(|error| match error.to_string() {
                     text if text.contains("certificate") => format!(
-                        "{} shows a certificate that is not trusted ({text}): name the authority that signed it with --ca FILE",
-                        self.host
+                        "{host} shows a certificate that is not trusted ({text}): name the authority that signed it, or itself, with --ca FILE"
                     ),
                     text => unreachable(&text),
                 })?;
@@ -196,7 +184,7 @@ impl RecorderUpstream {
             text = cause.to_string();
             next = cause.source();
         }
-        UpstreamFailure { problem: format!("{} gave no answer ({text})", self.host), is_reset }
+        UpstreamFailure { problem: format!("{} gave no answer ({text})", self.base.host()), is_reset }
     }
 }
 
@@ -246,40 +234,5 @@ impl UpstreamLane {
             let unsent = error.take_message().map(Box::new);
             (error.into_error(), unsent)
         })
-    }
-}
-
-fn tls_config(ca: Option<&Path>) -> Result<ClientConfig, String> {
-    let roots = match ca {
-        Some(path) => roots_of(path)?,
-        None => roots_of_the_system()?,
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let mut config = config.map_err(|error| format!("TLS cannot be set up: {error}"))?.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-fn roots_of(path: &Path) -> Result<RootCertStore, String> {
-    let wrong = |problem: &str| format!("--ca {}: {problem}", path.display());
-    let bytes = std::fs::read(path).map_err(|error| wrong(&format!("cannot be read ({error})")))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&bytes) {
-        let certificate = certificate.map_err(|error| wrong(&format!("not a PEM file ({error})")))?;
-        roots.add(certificate).map_err(|error| wrong(&format!("a certificate in it is of no use ({error})")))?;
-    }
-    match roots.is_empty() {
-        true => Err(wrong("there is no certificate in it: it must be in PEM form")),
-        false => Ok(roots),
-    }
-}
-
-fn roots_of_the_system() -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    match roots.is_empty() {
-        true => Err(String::from("this system has no root certificates: name those to trust with --ca FILE")),
-        false => Ok(roots),
     }
 }

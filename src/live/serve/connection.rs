@@ -6,6 +6,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Collected, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -20,6 +21,7 @@ use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::engine::contract::{Agent, RequestId};
+use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
 use crate::live::network::Network;
 use crate::prelude::*;
 
@@ -35,6 +37,7 @@ pub(super) struct ConnectionContext {
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
     pub(super) packets: PacketGrouping,
     pub(super) gates: Option<AnswerGates>,
+    pub(super) access: Arc<AccessGuard>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,
 }
@@ -64,7 +67,7 @@ type AnyBody = UnsyncBoxBody<Bytes, ConnectionCut>;
 /// Answers what comes over one connection, until it is over.
 pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: ConnectionContext) {
     let (cuts, mut cut) = mpsc::unbounded_channel();
-    let service = service_fn(|request| Box::pin(answer(request, context.clone(), cuts.clone())));
+    let service = service_fn(|request| Box::pin(admit(request, context.clone(), cuts.clone())));
     let mut connection = http1::Builder::new()
         .auto_date_header(false)
         .header_read_timeout(None)
@@ -86,12 +89,41 @@ pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: Conne
     }
 }
 
-async fn answer(
+/// Answers a request of those who may ask, and turns others away.
+async fn admit(
     request: Request<Incoming>,
     context: ConnectionContext,
     cuts: mpsc::UnboundedSender<ConnectionCut>,
 ) -> Result<Response<AnyBody>, ConnectionCut> {
     let (head, body) = request.into_parts();
+    match context.access.decide(&head) {
+        AccessDecision::Granted { origin } => {
+            let mut response = answer(head, body, context, cuts).await?;
+            if let Some(origin) = origin {
+                mark_for_origin(&origin, response.headers_mut());
+            }
+            Ok(response)
+        }
+        AccessDecision::Preflight(headers) => {
+            let mut response = Response::new(whole(String::new()));
+            (*response.status_mut(), *response.headers_mut()) = (StatusCode::NO_CONTENT, headers);
+            Ok(response)
+        }
+        AccessDecision::Refused(refusal) => {
+            let response = json_response(refusal.status, &[("x-should-retry", String::from("false"))], refusal.body());
+            let _ = context.tell.send(OwnerMessage::Refused { reason: refusal.reason });
+            discard(body).await;
+            Ok(response)
+        }
+    }
+}
+
+async fn answer(
+    head: request::Parts,
+    body: Incoming,
+    context: ConnectionContext,
+    cuts: mpsc::UnboundedSender<ConnectionCut>,
+) -> Result<Response<AnyBody>, ConnectionCut> {
     let method = head.method.to_string();
     let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
     let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<CallerName>(value.as_bytes()).ok());
@@ -122,7 +154,7 @@ async fn answer(
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
     let ResponsePlayback { serial, number, agent, id, schedule } = playing;
-    let ConnectionContext { tell, packets, gates, connection: _ } = context;
+    let ConnectionContext { tell, packets, gates, access: _, connection: _ } = context;
     let number = Some(number);
     let mut player =
         AnswerPlayer { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
@@ -136,7 +168,11 @@ async fn answer(
 fn json_response(status: u16, headers: &[(&'static str, String)], body: String) -> Response<AnyBody> {
     let mut headers: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     headers.push((String::from("content-type"), String::from("application/json")));
-    response(Some(&ScheduledHead { status, headers }), Full::from(body).map_err(|never| match never {}).boxed_unsync())
+    response(Some(&ScheduledHead { status, headers }), whole(body))
+}
+
+fn whole(body: String) -> AnyBody {
+    Full::from(body).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// A recorded head may hold what no server of today would send: that is left out rather than refused.

@@ -58,12 +58,14 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
 
 /// What is expected and cannot be seen in requests.
 fn unjudged(expect: &Expectations) -> Vec<&'static str> {
-    let Expectations { terminal, terminals, transitions, result, text_present, text_absent, order, ends_after, ends_before, .. } = expect;
+    let Expectations { terminal, terminals, transitions, tools, result, text_present, text_absent, order, ends_after, ends_before, .. } =
+        expect;
     let is_own_end = terminal.as_deref() == Some("tape_exhausted");
     let keys = [
         ("terminal", terminal.is_some() && !is_own_end),
         ("terminals", terminals.is_some()),
         ("transitions", transitions.is_some()),
+        ("tools", tools.is_some()),
         ("result", result.is_some()),
         ("text_present", !text_present.is_empty()),
         ("text_absent", !text_absent.is_empty()),

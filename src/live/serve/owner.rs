@@ -15,8 +15,9 @@ use super::{ServeLimit, ServeOptions, SessionIdentity};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
 use crate::explore::panic_text;
+use crate::live::access::{AccessGuard, RefusedRequests};
 use crate::live::clock::SessionClock;
-use crate::live::network::Network;
+use crate::live::network::{LOOPBACK, Network};
 use crate::prelude::*;
 use crate::world::delivery::DeliveryPart;
 use crate::world::setup::RunSetup;
@@ -34,6 +35,8 @@ pub(super) enum OwnerMessage {
     CutAtGate { serial: AnswerSerial, at: Instant, cut: ConnectionCut },
     /// The client was acted on.
     Disturbed { serial: AnswerSerial },
+    /// A request was turned away: it is nobody's who may ask.
+    Refused { reason: String },
     /// What came was no HTTP.
     Unreadable { connection: u64, problem: String },
 }
@@ -79,6 +82,9 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut connections = JoinSet::new();
     let mut count = 0;
+    // Without an address of its own a port is at none.
+    let listen = N::address(&listener).map_or(LOOPBACK.ip(), |address| address.ip());
+    let access = Arc::new(AccessGuard::new(owner.options.access.clone(), listen));
     let mut stop = core::pin::pin!(stop);
     loop {
         let quiet_at = owner.quiet_at();
@@ -91,7 +97,8 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
                 Ok((stream, _)) => {
                     count += 1;
                     let ServeOptions { packets, gates, .. } = &owner.options;
-                    let context = ConnectionContext { tell: tell.clone(), packets: *packets, gates: gates.clone(), connection: count };
+                    let access = access.clone();
+                    let context = ConnectionContext { tell: tell.clone(), packets: *packets, gates: gates.clone(), access, connection: count };
                     connections.spawn(connection::serve::<N>(stream, context));
                 }
                 Err(error) => {
@@ -121,13 +128,14 @@ pub(super) struct SessionOwner {
     by: SessionIdentity,
     sessions: Vec<(Arc<str>, ClientSession)>,
     problems: Vec<String>,
+    refused: RefusedRequests,
 }
 
 impl SessionOwner {
     pub(super) fn new(setup: Arc<RunSetup>, options: ServeOptions, by: SessionIdentity) -> Self {
         let (clock, unnamed) = (SessionClock { began: Instant::now(), scale: options.scale }, Arc::from(""));
         let first = ClientSession::new(setup.clone(), options.clone(), clock);
-        Self { setup, options, clock, by, sessions: vec![(unnamed, first)], problems: Vec::new() }
+        Self { setup, options, clock, by, sessions: vec![(unnamed, first)], problems: Vec::new(), refused: RefusedRequests::default() }
     }
 
     /// A new process: connections from before are gone, and its clock is another.
@@ -172,6 +180,7 @@ impl SessionOwner {
             OwnerMessage::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
             OwnerMessage::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
             OwnerMessage::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
+            OwnerMessage::Refused { reason } => drop(self.refused.count(&reason)),
             OwnerMessage::Unreadable { connection, problem } => {
                 self.problem(format!("connection {connection}: {problem}"));
             }
@@ -190,14 +199,16 @@ impl SessionOwner {
     }
 
     pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, ServeVerdict)> {
-        let mut problems = Some(self.problems);
+        let mut of_all = Some((self.problems, self.refused.texts()));
         let is_alone = self.sessions.len() == 1;
         let mut verdicts = Vec::new();
         for (name, session) in self.sessions {
             // Where all clients have names, nobody was in the session without one.
             if is_alone || !name.is_empty() || session.is_used() {
                 let mut verdict = session.into_verdict(at);
-                verdict.failures.splice(0..0, problems.take().unwrap_or_default());
+                let (problems, refused) = of_all.take().unwrap_or_default();
+                verdict.failures.splice(0..0, problems);
+                verdict.remarks.splice(0..0, refused);
                 verdicts.push((name, verdict));
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::engine::agent_loop::AgentLoop;
 use crate::explore::PanicGuard;
-use crate::files::scenario::{find, load_all};
+use crate::files::scenario::{FileReach, LoadOptions, find, load_all, load_all_with};
 use crate::runner::{PanicCatcher, in_parallel, threads_available};
 use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
 use crate::scenario::language::scenario_text;
@@ -104,7 +104,8 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
 
 /// All runs of a file with these settings, and the failures of its statements; `None` where it cannot run or is not checked.
 pub(super) fn run_and_judge(file: &Path, settings: &[(String, String)]) -> Option<(Vec<RunReport<AgentLoop>>, Vec<String>)> {
-    let runs = load_all(file, settings).ok()?;
+    // A planted file extends a scenario that stands elsewhere.
+    let runs = load_all_with(file, &LoadOptions { overrides: settings.to_vec(), reach: FileReach::Anywhere }).ok()?;
     // An engine that panics at what it is given is another test's affair.
     let run = |run: &LoadedScenario| PanicCatcher.run(|| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).ok();
     let reports = runs.iter().map(run).collect::<Option<Vec<_>>>()?;

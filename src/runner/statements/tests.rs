@@ -1,6 +1,7 @@
 //! Statements that never come to pass, and those that cannot: each is reported with its place and the events of the run (F-10).
 
 mod contradictions;
+mod expectations;
 
 use std::fs;
 use std::path::Path;

@@ -10,13 +10,15 @@ pub(crate) struct TableDescription {
     pub(crate) name: String,
     /// What it is about; lines as they stand in the source.
     pub(crate) about: &'static str,
+    /// What it is called, where its path in the file reads badly.
+    pub(crate) title: Option<&'static str>,
     keys: fn(&mut Vec<KeyDescription>),
 }
 
 impl TableDescription {
     /// That of a type.
     pub(crate) fn new<T: KeyTable>() -> Self {
-        Self { name: T::name(), about: T::ABOUT, keys: T::describe }
+        Self { name: T::name(), about: T::ABOUT, title: T::TITLE, keys: T::describe }
     }
 
     /// Its keys, in the order in which they are written.
@@ -123,13 +125,15 @@ impl ValueShape {
     /// A value of this shape, as TOML: one that differs from the default where there is a choice.
     fn example(&self, default: Option<&str>) -> String {
         match self {
-            Self::Anything | Self::Text => String::from("\"text\""),
+            Self::Anything | Self::Text => default.map_or_else(|| String::from("\"text\""), Into::into),
             Self::Words(words) => {
                 let other = words.iter().map(|(word, _)| format!("\"{word}\"")).find(|word| Some(&**word) != default);
                 other.unwrap_or_default()
             }
-            Self::Integer(_) if default == Some("1") => String::from("2"),
-            Self::Integer(_) => String::from("1"),
+            Self::Integer(_) => {
+                let default = default.and_then(|default| default.parse::<u64>().ok());
+                default.map_or(1, |default| if default == 0 { 1 } else { 2 * default }).to_string()
+            }
             Self::Probability => String::from("0.5"),
             Self::Boolean if default == Some("true") => String::from("false"),
             Self::Boolean | Self::True => String::from("true"),

@@ -19,6 +19,9 @@ pub(crate) use self::json::{BlocksText, JsonObjectText, TextOrJson};
 pub(crate) use self::times::{FigureRange, duration_shape};
 pub(crate) use self::words::{Word, WordList, WordOf, WordOrNone, WordOrUnknown, WordValue, word_forms};
 
+/// What TOML cannot write as a number.
+const SEED_TEXT: WrittenForm = WrittenForm { noun: "text with a larger number", help: "", example: "\"18446744073709551615\"" };
+
 const SEED_HELP: &str = "a seed is a whole number from 0 to 18446744073709551615";
 
 /// Forms of types that are written as they are shown: the type, its shape, how it is read.
@@ -156,7 +159,7 @@ impl KeyForm for SeedNumber {
     type Value = Seed;
 
     fn shape() -> ValueShape {
-        ValueShape::Either(vec![ValueShape::Integer(0), ValueShape::Text])
+        ValueShape::Either(vec![ValueShape::Integer(0), ValueShape::Written(SEED_TEXT, Box::new(ValueShape::Text))])
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Seed> {
@@ -282,8 +285,14 @@ impl<T: ReadableText> KeyForm for Readable<T> {
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<T> {
-        let text = String::read(value, at, report)?;
-        T::from_text(&text).map_err(|problem| report.value(value.place, problem, None)).ok()
+        let TreeValueKind::Text(text) = &value.kind else {
+            if !matches!(value.kind, TreeValueKind::StandIn) {
+                let help = format!("write it as text: {} = {}", at.key, T::EXAMPLE);
+                report.value(value.place, format!("expected text, found {}", value.found()), Some(help));
+            }
+            return None;
+        };
+        T::from_text(text).map_err(|problem| report.value(value.place, problem, None)).ok()
     }
 
     fn write(value: &T) -> TomlValue {

@@ -61,7 +61,9 @@ impl ReferencePage {
         let kind = self.kind(path, key.name, &key.shape);
         let unit = key.unit.map(|unit| format!(" ({unit})")).unwrap_or_default();
         let words = words(&key.shape);
-        let example = if is_section(&key.shape) { String::new() } else { format!(" Example: `{} = {}`", key.name, key.example) };
+        let is_default = key.default.as_ref() == Some(&key.example);
+        let example =
+            if is_section(&key.shape) || is_default { String::new() } else { format!(" Example: `{} = {}`", key.name, key.example) };
         self.out.push_str(&format!("- **`{}`**: {kind}{unit}{needed}. {}{default}{example}\n", key.name, key.doc));
         for (word, meaning) in words.into_iter().filter(|(_, meaning)| !meaning.is_empty()) {
             self.out.push_str(&format!("  - `\"{word}\"`: {}\n", one_line(meaning)));
@@ -101,6 +103,7 @@ impl ReferencePage {
 
     /// A link to a table, which is described at this path unless it is described already.
     fn link(&mut self, path: &str, table: &TableDescription) -> String {
+        let path = table.title.unwrap_or(path);
         if !self.described.iter().any(|(name, _)| *name == table.name) {
             self.described.push((table.name.clone(), path.into()));
             self.waiting.push((path.into(), table.clone()));
@@ -128,6 +131,9 @@ fn words(shape: &ValueShape) -> Vec<(&'static str, &'static str)> {
 }
 
 fn section_path(path: &str, key: &str, [open, close]: [&str; 2]) -> String {
+    if !path.is_empty() && !path.starts_with('[') {
+        return format!("{key} of {path}");
+    }
     let inside = path.trim_matches(['[', ']']);
     if inside.is_empty() { format!("{open}{key}{close}") } else { format!("{open}{inside}.{key}{close}") }
 }

@@ -127,7 +127,7 @@ impl ConvertedTable for Option<ThinkingSetting> {
 }
 
 impl ReadableText for NanoUsd {
-    const HELP: &'static str = "a sum in dollars, with at most nine digits behind the point";
+    const HELP: &'static str = "text with a sum in dollars, with at most nine digits behind the point";
     const EXAMPLE: &'static str = "\"0.25\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
@@ -141,7 +141,7 @@ impl ReadableText for NanoUsd {
 }
 
 impl ReadableText for Date {
-    const HELP: &'static str = "a day: year, month, day";
+    const HELP: &'static str = "text with a day: year, month, day";
     const EXAMPLE: &'static str = "\"2026-01-31\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
@@ -173,8 +173,8 @@ impl KeyForm for SiblingAbort {
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
         match value.kind {
-            TreeValueKind::Text(_) => Word::<Self>::read(value, at, report),
-            _ => bool::read(value, at, report).map(Into::into),
+            TreeValueKind::Boolean(_) => bool::read(value, at, report).map(Into::into),
+            _ => Word::<Self>::read(value, at, report),
         }
     }
 

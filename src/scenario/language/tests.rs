@@ -330,6 +330,7 @@ fn f_6_conditions_and_expectations_read_back() {
             refusals: Some(1),
             breaks: vec!["O-3".into()],
             models: Some(Vec::new()),
+            tools: Some(vec!["Read".into()]),
             result: Some("success".into()),
             text_present: vec!["a".into()],
             text_absent: vec!["b".into(), "c".into()],

@@ -62,6 +62,8 @@ pub(crate) fn duration(span: Micros) -> String {
 
 fn bare(span: Micros) -> String {
     match span.0 {
+        micros if micros > 0 && micros.is_multiple_of(3_600_000_000) => format!("{}h", micros / 3_600_000_000),
+        micros if micros > 0 && micros.is_multiple_of(60_000_000) => format!("{}m", micros / 60_000_000),
         micros if micros.is_multiple_of(1_000_000) => format!("{}s", micros / 1_000_000),
         micros if micros.is_multiple_of(1_000) => format!("{}ms", micros / 1_000),
         micros => format!("{micros}us"),

@@ -8,6 +8,7 @@
 //! ```
 
 use core::fmt;
+use core::ops::Range;
 
 use crate::prelude::*;
 
@@ -41,13 +42,25 @@ const SHOWN_AFTER: usize = 60;
 impl Diagnostic {
     /// A diagnostic at the bytes `start..end` of `text`; places outside of it count as its end.
     pub(super) fn at(source: &str, text: &str, start: usize, end: usize, message: String, help: Option<String>) -> Self {
-        let start = boundary(text, start);
-        let end = boundary(text, end.max(start));
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        Self::in_lines(source, (text, &line_starts(text)), start..end, message, help)
+    }
+
+    /// The same for one of many in a text: where its lines start is known.
+    pub(super) fn in_lines(
+        source: &str,
+        (text, starts): (&str, &[usize]),
+        place: Range<usize>,
+        message: String,
+        help: Option<String>,
+    ) -> Self {
+        let start = boundary(text, place.start);
+        let end = boundary(text, place.end.max(start));
+        let line = starts.partition_point(|line_start| *line_start <= start).max(1);
+        let line_start = starts.get(line - 1).copied().unwrap_or(0);
+        let line_end = starts.get(line).map_or(text.len(), |next| next - 1);
         Self {
             source: source.into(),
-            line: text[..start].matches('\n').count() + 1,
+            line,
             column: text[line_start..start].chars().count() + 1,
             width: text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1),
             line_text: text[line_start..line_end].trim_end_matches('\r').into(),
@@ -61,6 +74,11 @@ impl Diagnostic {
     pub fn saying(&self, message: String) -> Self {
         Self { message, help: None, ..self.clone() }
     }
+}
+
+/// Where each line of a text starts.
+pub(super) fn line_starts(text: &str) -> Vec<usize> {
+    core::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
 /// The nearest place at or before `at` that does not split a character.
@@ -80,7 +98,7 @@ impl fmt::Display for Diagnostic {
         let shown: Vec<char> = line_text.chars().skip(skipped).take(SHOWN_BEFORE + SHOWN_AFTER).collect();
         let (cut_before, cut_after) = (skipped > 0, line_text.chars().count() > skipped + shown.len());
         let before = column - 1 - skipped;
-        writeln!(f, "{source}:{line}:{column}: {message}")?;
+        writeln!(f, "{source}:{line}:{column}: {}", plain(message))?;
         write!(f, "{line:>5} | {}", if cut_before { "…" } else { "" })?;
         shown.iter().try_for_each(|character| write!(f, "{}", visible(*character)))?;
         writeln!(f, "{}", if cut_after { "…" } else { "" })?;
@@ -92,10 +110,17 @@ impl fmt::Display for Diagnostic {
         let room = shown.len().saturating_sub(before).max(1);
         write!(f, "{}", "^".repeat((*width).min(room)))?;
         match help {
-            Some(help) => write!(f, "\n      = {help}"),
+            Some(help) => write!(f, "\n      = {}", plain(help)),
             None => Ok(()),
         }
     }
+}
+
+/// A message may quote the file: what would disturb a terminal is shown by its code.
+fn plain(message: &str) -> String {
+    let is_direction = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| if c.is_control() || is_direction(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    message.chars().map(shown).collect()
 }
 
 /// Control characters would disturb a terminal and the marks below the line.

@@ -80,7 +80,11 @@ fn put(target: &mut TreeValue, reached: &KeyStep<'_>, rest: &[KeyStep<'_>], valu
                 Some(item) => put(item, step, further, value, report),
                 None => {
                     let message = format!("`{}` has no entry `{}`; it has {count}, counted from 0", reached.name, step.name);
-                    report.value(step.place, message, None);
+                    let help = format!(
+                        "write the number of an entry, as in `{}.0.{}`, or set `{}` as a whole",
+                        reached.name, step.name, reached.name
+                    );
+                    report.value(step.place, message, step.index().is_none().then_some(help));
                 }
             }
         }

@@ -43,6 +43,11 @@ impl TablePlaces {
         self.sources.get(place.source).map(|(name, _)| name.as_str())
     }
 
+    /// The files that the one that was read extends.
+    pub fn bases(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().skip(1).map(|(name, _)| name.as_str())
+    }
+
     /// Whether some text of the scenario holds this one, expectations left out.
     pub fn say(&self, wanted: &str) -> bool {
         let members = self.tree.members.iter().filter(|member| !NOT_SAID_IN_RUNS.contains(&&*member.key));

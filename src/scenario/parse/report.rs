@@ -1,6 +1,6 @@
 //! Collects what is wrong while a scenario is read: nothing stops at the first diagnostic (F-7).
 
-use super::diagnostic::{Diagnostic, Diagnostics};
+use super::diagnostic::{Diagnostic, Diagnostics, line_starts};
 use super::nearest::nearest;
 use super::recovery::{RecoveredText, syntax};
 use super::tree::{TextPlace, TreeValue};
@@ -18,6 +18,8 @@ pub(crate) struct DiagnosticReport {
 struct ReportSource {
     name: String,
     text: String,
+    /// Where each line starts.
+    starts: Vec<usize>,
     /// Lines, from 0, that could not be read at all.
     lost: Vec<usize>,
     /// Whether it is a file, as against an override.
@@ -33,7 +35,8 @@ impl DiagnosticReport {
     /// Adds a file with its syntax errors, and gives its number.
     pub(super) fn add_file(&mut self, name: &str, text: &str, recovered: &RecoveredText) -> usize {
         let source = self.sources.len();
-        self.sources.push(ReportSource { name: name.into(), text: text.into(), lost: recovered.lost.clone(), is_file: true });
+        let (starts, lost) = (line_starts(text), recovered.lost.clone());
+        self.sources.push(ReportSource { name: name.into(), text: text.into(), starts, lost, is_file: true });
         for (span, message) in &recovered.errors {
             let (message, help) = syntax::explained(text, span, message);
             self.value(TextPlace { source, start: span.start, end: span.end }, message, help);
@@ -49,7 +52,8 @@ impl DiagnosticReport {
 
     /// Adds an override as a source and gives its number.
     pub(crate) fn add_override(&mut self, name: &str, text: String) -> usize {
-        self.sources.push(ReportSource { name: name.into(), text, lost: Vec::new(), is_file: false });
+        let starts = line_starts(&text);
+        self.sources.push(ReportSource { name: name.into(), text, starts, lost: Vec::new(), is_file: false });
         self.sources.len() - 1
     }
 
@@ -85,7 +89,7 @@ impl DiagnosticReport {
         let near = nearest(word, known.iter().copied());
         let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        let help = near.is_none().then(|| format!("known here: {list}"));
+        let help = (near.is_none() && !known.is_empty()).then(|| format!("known here: {list}"));
         self.value(place, format!("unknown {what} `{word}`{within}{question}"), help);
     }
 
@@ -94,13 +98,13 @@ impl DiagnosticReport {
     fn has_lost_part(&self, table: TextPlace) -> bool {
         let elsewhere =
             self.base_is_lost || self.sources.iter().enumerate().any(|(at, source)| at != table.source && !source.lost.is_empty());
-        let Some(ReportSource { text, lost, .. }) = self.sources.get(table.source) else { return elsewhere };
+        let Some(ReportSource { text, starts, lost, .. }) = self.sources.get(table.source) else { return elsewhere };
         if lost.is_empty() {
             return elsewhere;
         }
-        let first = text.as_bytes()[..table.start.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
-        let rest = text.split('\n').enumerate().skip(first + 1);
-        let next = rest.filter(|(_, line)| line.trim_start().starts_with('[')).map(|(at, _)| at).next();
+        let first = starts.partition_point(|start| *start <= table.start).saturating_sub(1);
+        let is_head = |line: &usize| text[starts[*line]..].trim_start_matches([' ', '\t']).starts_with('[');
+        let next = (first + 1..starts.len()).find(is_head);
         let end = if table.end == 0 { usize::MAX } else { next.unwrap_or(usize::MAX) };
         elsewhere || lost.iter().any(|line| (first..end).contains(line))
     }
@@ -118,7 +122,7 @@ impl DiagnosticReport {
 
     fn diagnostic(&self, (place, message, help): (TextPlace, String, Option<String>)) -> Diagnostic {
         let source = &self.sources[place.source.min(self.sources.len() - 1)];
-        Diagnostic::at(&source.name, &source.text, place.start, place.end, message, help)
+        Diagnostic::in_lines(&source.name, (&source.text, &source.starts), place.start..place.end, message, help)
     }
 
     /// All diagnostics in the order of their places, or `Ok` without any.

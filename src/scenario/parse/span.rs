@@ -26,6 +26,9 @@ pub(crate) fn duration(text: &str) -> Result<Micros, String> {
     if rest.is_empty() {
         return Err("an empty duration".into());
     }
+    if rest.contains("..") {
+        return Err(format!("`{text}` is a range, and one duration is expected here"));
+    }
     let mut total: u128 = 0;
     while !rest.is_empty() {
         let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());

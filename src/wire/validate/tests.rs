@@ -200,6 +200,20 @@ fn n_6_the_table_of_input_schemas() {
 }
 
 #[test]
+fn n_6_names_of_tools_are_letters_digits_and_two_marks() {
+    let tool = |name: &str| {
+        let tools = format!(r#"[{{"name":"ok"}},{{"name":{},"input_schema":{{"type":"object"}}}}]"#, Json::from_value(name));
+        said(&Request { tools: Some(Json::parse(&tools).unwrap()), ..request("u:hi") })
+    };
+    for name in ["a", "Read_2-b", &"x".repeat(128)] {
+        assert_eq!(tool(name), "taken", "{name}");
+    }
+    for name in ["", "a b", "é", "a.b", "a\0", &"x".repeat(129)] {
+        assert_eq!(tool(name), "400 tools.1.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "{name:?}");
+    }
+}
+
+#[test]
 fn n_6_the_table_of_strict_schemas() {
     let tools = |schemas: &[String]| {
         let tools: Vec<String> = (0..)

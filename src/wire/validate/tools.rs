@@ -27,10 +27,18 @@ pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
     let tools: Vec<RawObject<'_>> = list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect();
     let custom = || (0..).zip(&tools).filter(|(_, tool)| tool.string("type").is_none_or(|kind| kind == "custom"));
     let shape = custom().find_map(|(index, tool): (usize, _)| shape_refusal(index, tool.get("input_schema")?));
-    shape.or_else(|| twice_named(&tools)).or_else(|| {
+    let name = || custom().find_map(|(index, tool): (usize, _)| name_refusal(index, &tool.string("name")?));
+    shape.or_else(name).or_else(|| twice_named(&tools)).or_else(|| {
         let strict = custom().filter(|(_, tool)| tool.get("strict") == Some("true"));
         strict_refusal(strict.filter_map(|(index, tool)| Some((index, serde_json::from_str(tool.get("input_schema")?).ok()?))).collect())
     })
+}
+
+/// A name is 1 to 128 letters, digits, `_` and `-`.
+fn name_refusal(index: usize, name: &str) -> Option<Refusal> {
+    let is_name = (1..=128).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    let text = format!("tools.{index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'");
+    (!is_name).then(|| Refusal::invalid("tool_name", text)) // plausible
 }
 
 fn twice_named(tools: &[RawObject<'_>]) -> Option<Refusal> {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Folders and endings that git ignores; a checkout without git (a source archive) is then read the same way.
-const IGNORED: &[&str] = &["target", ".git", "tests/fuzz/target", "tests/fuzz/corpus", "tests/fuzz/artifacts"];
+const IGNORED: &[&str] = &["target", ".git"];
 const IGNORED_ENDING: &str = ".snap.new";
 
 /// All text files of the checkout, sorted by path.

@@ -12,6 +12,7 @@ const ALLOWED: &[&str] = &[
     "LICENSE-MIT",
     "README.md",
     "clippy.toml",
+    "deny.toml",
     "docs",
     "rustfmt.toml",
     "scenarios",

@@ -118,7 +118,11 @@ impl FieldForm for TextOrJson {
     fn describe_field(facts: &KeyFacts, usual: &Option<Json>, keys: &mut Vec<KeyDescription>) {
         <Option<TextAsJson> as FieldForm>::describe_field(facts, usual, keys);
         if let Some(other) = facts.other {
-            <Option<ContentJson> as FieldForm>::describe_field(&facts.key(other), usual, keys);
+            <Option<ContentJson> as FieldForm>::describe_field(
+                &KeyFacts::new(other, "The same as JSON, for content that is not plain text."),
+                usual,
+                keys,
+            );
         }
     }
 

@@ -35,11 +35,11 @@ keys! {
     /// `[[normalise]]`: something that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
     pub(crate) struct NormaliseKeys {
         /// What is shown in its place, in angle brackets.
-        name: Option<Arc<str>> = None, required;
+        name: Option<Arc<str>> = None, required, example("\"build\"");
         /// The values of JSON members of this name vary.
         member: Option<Arc<str>> = None, example("\"build_id\"");
         /// The text after this varies.
-        after: Option<Arc<str>> = None, example("\"build \"");
+        after: Option<Arc<str>> = None, example("\"build \""), not_blank("a blank stands everywhere: name what stands before the text");
         /// With `after`: the text varies up to this. By default up to the next blank.
         until: Option<Arc<str>> = None, example("\",\"");
     }

@@ -34,7 +34,8 @@ const COUNT: &str = "after_events";
 const MALFORMED: &str = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_del"#;
 
 keys! {
-    /// `[[fault]]`: something that goes wrong between engine and model server (M-4). Of those that fit a request the first counts.
+    /// `[[fault]]`: something that goes wrong between engine and model server (M-4). It needs exactly one key for its kind, such as `status`, `cut` or
+    /// `stall`; `status` and `error` may stand together. Of the faults that fit a request the first counts.
     pub(crate) struct FaultKeys {
         /// Which requests it hits: those that fit every key. By default all.
         at: FaultPlace as Inline<FaultPlace> = FaultPlace::default(), example("{ request = 1, attempt = \"1..=3\" }");
@@ -107,7 +108,7 @@ keys! {
         /// The answer is its head alone.
         empty_body: bool as TrueMark = false;
         /// The head gives another content type.
-        content_type: Option<Arc<str>> = None, example("\"text/html\"");
+        content_type: Option<Arc<str>> = None, example("\"text/html\""), checked(problem_of_header_text);
         /// The last piece of the first tool use's input lacks its second half.
         truncate_tool_input: bool as TrueMark = false;
         /// The body comes at this many bytes a second.
@@ -177,6 +178,9 @@ fn answer(keys: FaultKindKeys, reader: &mut TableReader<'_, '_>) -> Option<Fault
         reader.value_problem("status", message);
     }
     let status = keys.status.or(error.map(|error| error.status)).or(keys.html.then_some(200))?;
+    if matches!(status, 204 | 304) && keys.body.is_some() {
+        reader.key_problem("body", format!("an answer with status {status} has no body: remove it, or change the status"));
+    }
     let error = error.filter(|error| KnownError::usual(error.status) != Some(error));
     let FaultKindKeys { html, mut body, mut headers, retry_after, rate_limits, .. } = keys;
     if html {
@@ -364,6 +368,10 @@ keys! {
         /// The event's data.
         data: Option<Arc<str>> = None, required, example("'{\"type\":\"ping\"}'"), checked(more_than_a_line);
     }
+}
+
+fn problem_of_header_text(text: &str) -> Option<String> {
+    text.chars().any(char::is_control).then(|| "a header's text has no line breaks and no other control characters".into())
 }
 
 fn more_than_a_line(text: &str) -> Option<String> {

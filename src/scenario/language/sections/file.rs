@@ -41,9 +41,9 @@ keys! {
         title: Option<String> = None;
         /// The rules that it holds.
         rules: Vec<String> as Vec<RuleId> = Vec::new();
-        /// The scenario file that this one extends, relative to it. Its keys count where this file does not have them (F-9).
+        /// The scenario file that this one extends, relative to it. Its keys count where this file does not have them (F-9). A chain has at most 32 files.
         extends: Option<String> as Option<EarlierText> = None, example("\"_base.toml\"");
-        /// Keys with arrays of values. Each combination is a run (F-9).
+        /// Keys, with dots, and arrays of values. Each combination is a run, at most 1,000 (F-9).
         matrix: Option<String> as Option<EarlierTable> = None, example("{ \"engine.emission_order\" = [\"eager\", \"arrival\"], seed = [1, 2, 3] }");
         /// The root of all draws.
         seed: Seed as SeedNumber = Scenario::default().seed;
@@ -53,7 +53,7 @@ keys! {
         thread: Arc<str> = MAIN.into();
         /// How bodies are cut into network chunks (M-6).
         chunking: Chunking = Chunking::default();
-        /// The answer to requests that exist only because of an interrupt or a fault (M-3).
+        /// The answer to requests that exist only because of an interrupt (M-3). Without it the text is "All right".
         default_answer: Option<Arc<str>> = None;
         /// The engine.
         engine: EngineKeys as Section<EngineKeys> = EngineKeys::default();

@@ -18,7 +18,7 @@ keys! {
     /// `[[hook]]`: a hook, and what it answers. A hook without an answer is silent.
     pub(crate) struct HookKeys {
         /// What transcripts call it.
-        name: Option<Arc<str>> = None, required;
+        name: Option<Arc<str>> = None, required, not_blank("a hook needs a name: transcripts use it");
         /// When it runs.
         event: Option<HookEvent> = None, required_such_as(", e.g. \"pre_tool_use\"");
         /// The tools that it is for, by name: `Bash`, `Read|Edit`, `*`. By default all.

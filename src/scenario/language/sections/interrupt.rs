@@ -237,7 +237,7 @@ keys! {
     pub(crate) struct TriggerKeys {
         /// A use of this tool reaches the state.
         tool: Option<Arc<str>> = None, example("\"Read\"");
-        /// With `tool`: the state.
+        /// With `tool`, which needs it: the state.
         state: Option<ReachedState> = None;
         /// A stream event of this name comes in.
         event: Option<String> as Option<WordOf<StreamEvents>> = None;

@@ -271,14 +271,14 @@ impl KeyForm for StopDeafness {
 keys! {
     /// What the tool's own check of its input finds (T-22, T-24). With one of these keys the tool has a check.
     pub(crate) struct CheckKeys {
-        /// What is wrong with the input. The tool use is answered with it.
+        /// What is wrong with the input. The tool use is answered with it. On a tool use it needs a tool with a check.
         check: Option<Arc<str>> = None;
         /// What the tool decides about the permission.
         check_permission: Option<PermissionWord> = None;
         /// Why the tool decides so.
         check_reason: Option<Arc<str>> = None;
         /// Rules that would make a question needless, in place of the usual ones.
-        check_suggestions: Option<Vec<Arc<str>>> = None;
+        check_suggestions: Option<Vec<Arc<str>>> = None, example("[\"Bash(git *)\"]");
         /// How long the check takes. By default it takes no time.
         check_latency: Option<Latency> = None;
         /// The check never answers.

@@ -74,7 +74,7 @@ keys! {
         /// What happens to a tool use that no rule decides.
         mode: PermissionMode = PermissionMode::default();
         /// Further folders in which the mode `accept_edits` allows edits.
-        directories: Vec<Arc<str>> = Vec::new();
+        directories: Vec<Arc<str>> = Vec::new(), example("[\"/w/docs\"]");
         /// The user's rules for what may run.
         allow: Vec<Arc<str>> as RuleList = Vec::new();
         /// The user's rules for what a person decides.
@@ -118,7 +118,7 @@ impl ConvertedTable for PermissionSettings {
 }
 
 keys! {
-    /// `[[permissions.rule]]`: a rule with its source.
+    /// `[[permissions.rule]]`: a rule with its source. It needs exactly one of `allow`, `ask` and `deny`.
     pub(crate) struct PermissionRuleKeys {
         /// What may run.
         allow: Option<Arc<str>> as Option<RuleText> = None;
@@ -209,7 +209,7 @@ keys! {
         rules: Vec<Arc<str>> as Vec<RuleText> = Vec::new();
         /// With `allow`: another input for the tool, as a JSON object.
         updated_input: Option<Json> as Option<JsonObjectText> = None;
-        /// With the other answers: why.
+        /// Why. Only with the other answers than `allow`.
         reason: Arc<str> = "".into();
     }
 }

@@ -125,7 +125,7 @@ keys! {
     pub(crate) struct TurnKeys {
         /// Why the model stopped. By default `tool_use` with tools and `end_turn` without.
         stop_reason: Option<Arc<str>> = None, example("\"max_tokens\"");
-        /// The HTTP status of the answer. With another status than 200 there is no content.
+        /// The HTTP status of the answer, from 200 to 599. With another status than 200 there is no content.
         status: u16 as AnswerStatus = 200, example("529");
         /// The literal body: of an answer with another status, or a stream as SSE text.
         body: Option<Arc<str>> = None, example("'{\"type\":\"error\"}'");
@@ -164,6 +164,9 @@ impl ConvertedTable for ScriptedTurn {
         }
         if has_content && keys.body.is_some() {
             reader.key_problem("body", "`body` is the literal answer and cannot stand beside content; keep one of them".into());
+        }
+        if matches!(keys.status, 204 | 304) && keys.body.is_some() {
+            reader.key_problem("body", format!("an answer with status {} has no body: remove it, or change the status", keys.status));
         }
         if has_content && keys.status != 200 {
             let message = format!("an answer with status {} has no content; give its `body` or nothing", keys.status);
@@ -290,7 +293,7 @@ fn header(member: &TreeMember, at: KeyPosition<'_>, report: &mut DiagnosticRepor
 }
 
 keys! {
-    /// An entry of `content`: one block of an answer.
+    /// An entry of `content`: one block of an answer. It needs exactly one of these keys.
     pub(crate) struct TurnBlockKeys {
         /// A block of text.
         text: Option<Arc<str>> = None;

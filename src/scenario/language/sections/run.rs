@@ -36,8 +36,12 @@ impl KeyForm for Chunking {
     }
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
-        if !matches!(value.kind, TreeValueKind::Integer(..)) {
+        if matches!(value.kind, TreeValueKind::Text(_)) {
             return Word::<ChunkingWord>::read(value, at, report).map(|ChunkingWord(chunking)| chunking);
+        }
+        if !matches!(value.kind, TreeValueKind::Integer(..) | TreeValueKind::StandIn) {
+            report.mismatch(value, "\"as_recorded\", \"bytes\", \"random\", or the size of a chunk in bytes");
+            return None;
         }
         let size = u32::read(value, at, report)?;
         if size == 0 {

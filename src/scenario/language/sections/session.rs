@@ -52,10 +52,10 @@ pub(crate) fn check_orphan(reader: &mut TableReader<'_, '_>, scenario: &Scenario
 }
 
 keys! {
-    /// `[[command]]`: a slash command (S-3). It answers, asks the model, or changes the model.
+    /// `[[command]]`: a slash command (S-3). It needs exactly one of `answers`, `asks` and `model`.
     pub(crate) struct CommandKeys {
         /// Its name, without the slash.
-        name: Option<Arc<str>> = None, required;
+        name: Option<Arc<str>> = None, required, not_blank("a command needs a name");
         /// It answers with this, without the model.
         answers: Option<Arc<str>> = None;
         /// It asks the model this; `$ARGUMENTS` is what follows the command.

@@ -75,7 +75,8 @@ impl KeyForm for KnownToolList {
 
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Vec<String>> {
         if !matches!(value.kind, TreeValueKind::List(_) | TreeValueKind::StandIn) {
-            report.mismatch(value, "an array of names");
+            let names = if at.key == "tools" { "an array of names, or a table with `names`" } else { "an array of names" };
+            report.mismatch(value, names);
             return None;
         }
         Vec::<WordOf<KnownToolNames>>::read(value, at, report)
@@ -120,8 +121,8 @@ keys! {
     /// `[[tool]]`: a tool, and what its runs do. A key that is left out has the known tool's value.
     pub(crate) struct ToolKeys {
         /// The tool's name.
-        name: Option<Arc<str>> = None, required;
-        /// The whole definition as requests carry it, as a JSON object. It replaces `description` and `input_schema`.
+        name: Option<Arc<str>> = None, required, example("\"Deploy\"");
+        /// The whole definition as requests carry it, as a JSON object with the same `name`. It replaces `description` and `input_schema`.
         definition: Option<Json> as Option<JsonObjectText> = None, example("'{\"name\":\"Deploy\",\"input_schema\":{\"type\":\"object\"}}'");
         /// What the model reads about it.
         description: Option<Arc<str>> = None;
@@ -137,7 +138,7 @@ keys! {
         observable: Vec<ObservableField> as Inlines<ObservableField> = Vec::new(), example("[{ name = \"absolute_path\", from = \"path\" }]");
         /// Whether agents of the engine's own carry it out (B-8): `true`, or a table of settings.
         agent: Option<AgentTool> as Option<AgentForm> = None;
-        /// Whether it looks at its input before it runs (T-22).
+        /// Whether it looks at its input before it runs (T-22). By default only with one of the `check` keys.
         checks: Option<bool> = None;
         /// Whether all that it ever does is read (P-1, plan mode).
         reads_only: Option<bool> = None;
@@ -297,7 +298,12 @@ impl KeyForm for ToolSafety {
                 let word = WordOf::<WrittenSafety>::read(value, at, report)?;
                 Some(if word == "by_command" { Self::ByCommand } else { Self::Unknown })
             }
-            _ => bool::read(value, at, report).map(|safe| Some(safe).into()),
+            TreeValueKind::Boolean(safe) => Some(Some(safe).into()),
+            TreeValueKind::StandIn => None,
+            _ => {
+                report.mismatch(value, "true, false, \"by_command\" or \"unknown\"");
+                None
+            }
         }
     }
 

@@ -43,6 +43,31 @@ pub enum TapeError {
         /// What wrote it.
         recorder: String,
     },
+    /// The bodies of its requests grow beyond what so short a tape may hold (K-12).
+    #[error(
+        "line {line}: the bodies of the requests up to here grow beyond what is read of a tape of this length, because each repeats \
+         the ones before: no recorder writes so; record or import again"
+    )]
+    TooLarge {
+        /// Where.
+        line: usize,
+    },
+}
+
+/// One body of more is not a request: the API takes 32 MB.
+const BODY_BYTES_MAX: usize = 128 << 20;
+
+/// What the bodies of a tape may take together: this much, and so many bytes for each byte of the tape. Each request of a session repeats the ones
+/// before, so honest tapes grow, too: one of 300 requests by a factor of 150 (K-12).
+const BODIES_BYTES_MIN: usize = 128 << 20;
+const BODIES_FACTOR: usize = 256;
+
+/// Why a body is not put together.
+enum BodyError {
+    /// It cannot be used.
+    Unusable(String),
+    /// It is too large.
+    TooLarge,
 }
 
 /// Puts exchanges together from lines; lines of parallel requests may interleave in any way.
@@ -51,6 +76,9 @@ pub enum TapeError {
 #[derive(Clone, Debug, Default)]
 pub struct TapeDecoder {
     line: usize,
+    /// How many bytes were read, and how many the bodies took.
+    read_bytes: usize,
+    body_bytes: usize,
     tape: Tape,
     has_header: bool,
     place: Option<TapePlace>,
@@ -86,9 +114,10 @@ impl TapeDecoder {
     /// Takes the next line, with or without its line end.
     ///
     /// # Errors
-    /// When the first line is not the header of a tape that this version can read.
+    /// When the first line is not the header of a tape that this version can read, and when bodies grow too large.
     pub fn feed(&mut self, line: &[u8]) -> Result<(), TapeError> {
         self.line += 1;
+        self.read_bytes += line.len();
         let ended = line.last() == Some(&b'\n');
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -100,7 +129,7 @@ impl TapeDecoder {
         }
         match TapeLine::read(text) {
             Ok(TapeLine { kind, unknown }) => {
-                if let Some(place) = self.take(kind) {
+                if let Some(place) = self.take(kind)? {
                     self.place = Some(place);
                     if !unknown.is_empty() {
                         self.tape.unknown.push(UnknownEntry { place, what: UnknownPart::Members(unknown) });
@@ -164,8 +193,8 @@ impl TapeDecoder {
     }
 
     /// The place of a line that was of use.
-    fn take(&mut self, kind: LineKind) -> Option<TapePlace> {
-        match kind {
+    fn take(&mut self, kind: LineKind) -> Result<Option<TapePlace>, TapeError> {
+        Ok(match kind {
             LineKind::Header { .. } => {
                 self.leave_out(1, String::from("a second header; it was left out, and ids that come again with it"));
                 None
@@ -175,36 +204,35 @@ impl TapeDecoder {
                 self.tape.unknown.push(UnknownEntry { place, what: UnknownPart::Line(line) });
                 None
             }
-            LineKind::Request(request) => self.request(request),
-            LineKind::Head { id, at, status, headers } => {
-                let open = self.open(id, "head")?;
+            LineKind::Request(request) => self.request(request)?,
+            LineKind::Head { id, at, status, headers } => self.open(id, "head").map(|open| {
                 open.exchange.answer.head_at = at;
                 open.exchange.answer.status = status;
                 open.exchange.answer.headers = headers.into();
-                Some(TapePlace::Head(id))
-            }
-            LineKind::Chunk { id, at, bytes } => {
-                let open = self.open(id, "chunk")?;
+                TapePlace::Head(id)
+            }),
+            LineKind::Chunk { id, at, bytes } => self.open(id, "chunk").map(|open| {
                 open.chunks.push(BodyChunk { at, bytes: bytes.into() });
-                Some(TapePlace::Chunk(id, open.chunks.len() as u64 - 1))
-            }
+                TapePlace::Chunk(id, open.chunks.len() as u64 - 1)
+            }),
             LineKind::End { id, at, how, chunks, bytes } => self.end(id, at, how, chunks, bytes),
-        }
+        })
     }
 
-    fn request(&mut self, line: RequestLine) -> Option<TapePlace> {
+    fn request(&mut self, line: RequestLine) -> Result<Option<TapePlace>, TapeError> {
         let id = line.id;
         if self.exchanges.contains_key(&id) {
             self.leave_out(1, format!("exchange {id} was there before; this request was left out"));
-            return None;
+            return Ok(None);
         }
         self.order.push(id);
         let body = match self.body(&line) {
             Ok(body) => body,
-            Err(problem) => {
+            Err(BodyError::TooLarge) => return Err(TapeError::TooLarge { line: self.line }),
+            Err(BodyError::Unusable(problem)) => {
                 self.exchanges.insert(id, ExchangeProgress::Lost);
                 self.leave_out(1, format!("the body of request {id} {problem}; the exchange was left out"));
-                return None;
+                return Ok(None);
             }
         };
         let answer = RecordedResponse {
@@ -219,31 +247,37 @@ impl TapeDecoder {
         let headers: Arc<[HttpHeader]> = headers.into();
         let exchange = Exchange { id, thread, parent, provenance, at, method, path, headers, body, answer };
         self.exchanges.insert(id, ExchangeProgress::Open(Box::new(UnendedExchange { line: self.line, exchange, chunks: Vec::new() })));
-        Some(TapePlace::Request(id))
+        Ok(Some(TapePlace::Request(id)))
     }
 
     /// The whole body, checked against its hash. Its pieces serve later requests, even if this one has no answer (F-4).
-    fn body(&mut self, line: &RequestLine) -> Result<Arc<[u8]>, String> {
-        let mut pieces: Vec<Arc<[u8]>> = Vec::with_capacity(line.body.len());
+    fn body(&mut self, line: &RequestLine) -> Result<Arc<[u8]>, BodyError> {
+        let mut pieces = BodyPieces { list: Vec::with_capacity(line.body.len()), bytes: 0, bytes_max: self.body_room() };
         for piece in &line.body {
             match piece {
-                BodyPiece::Literal(text) => pieces.push(text.as_bytes().into()),
-                BodyPiece::Bytes(bytes) => pieces.push(Arc::clone(bytes)),
+                BodyPiece::Literal(text) => pieces.push(&text.as_bytes().into())?,
+                BodyPiece::Bytes(bytes) => pieces.push(bytes)?,
                 BodyPiece::Span(id, text) => {
                     let shared = self.spans.entry(*id).or_insert_with(|| text.as_bytes().into());
-                    pieces.push(Arc::clone(shared));
+                    pieces.push(shared)?;
                 }
                 BodyPiece::Ref(id) => {
-                    let known = self.spans.get(id).ok_or_else(|| format!("refers to span {id}, which no earlier line holds"))?;
-                    pieces.push(Arc::clone(known));
+                    let known = self
+                        .spans
+                        .get(id)
+                        .ok_or_else(|| BodyError::Unusable(format!("refers to span {id}, which no earlier line holds")))?;
+                    pieces.push(known)?;
                 }
                 BodyPiece::Run { of, first, count } => {
                     let known = self.recent.iter().rev().find(|(id, _)| id == of);
                     let run = known.and_then(|(_, list)| list.get(*first..first.checked_add(*count)?));
-                    pieces.extend_from_slice(run.ok_or_else(|| format!("refers to pieces of request {of} that are not there"))?);
+                    let run = run.ok_or_else(|| BodyError::Unusable(format!("refers to pieces of request {of} that are not there")))?;
+                    run.iter().try_for_each(|piece| pieces.push(piece))?;
                 }
             }
         }
+        let BodyPieces { list: pieces, bytes, .. } = pieces;
+        self.body_bytes += bytes;
         let body = pieces.concat();
         if self.recent.len() == WINDOW {
             self.recent.pop_front();
@@ -251,8 +285,13 @@ impl TapeDecoder {
         self.recent.push_back((line.id, pieces));
         match *blake3::hash(&body).to_hex() == *line.body_hash {
             true => Ok(body.into()),
-            false => Err(String::from("does not have the hash that was recorded")),
+            false => Err(BodyError::Unusable(String::from("does not have the hash that was recorded"))),
         }
+    }
+
+    /// How many bytes the next body may take.
+    fn body_room(&self) -> usize {
+        (BODIES_BYTES_MIN + self.read_bytes.saturating_mul(BODIES_FACTOR)).saturating_sub(self.body_bytes).min(BODY_BYTES_MAX)
     }
 
     fn end(&mut self, id: u32, at: Option<Micros>, how: ResponseEnd, chunks: Option<u64>, bytes: Option<u64>) -> Option<TapePlace> {
@@ -303,5 +342,23 @@ impl TapeDecoder {
 
     fn leave_out(&mut self, column: usize, problem: String) {
         self.tape.left_out.push(UnusableEntry { line: self.line, column, problem });
+    }
+}
+
+/// The pieces of one body, and what they take: a piece of nothing takes room, too.
+struct BodyPieces {
+    list: Vec<Arc<[u8]>>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl BodyPieces {
+    fn push(&mut self, piece: &Arc<[u8]>) -> Result<(), BodyError> {
+        self.bytes += piece.len() + size_of::<Arc<[u8]>>();
+        if self.bytes > self.bytes_max {
+            return Err(BodyError::TooLarge);
+        }
+        self.list.push(Arc::clone(piece));
+        Ok(())
     }
 }

@@ -1,0 +1,186 @@
+//! Files that are made to hurt: each reader gives a clear error, in little memory and time (K-12).
+//!
+//! The readers run in the built program, under a bound of its memory: one that breaks it aborts, and an abort is no exit code 2.
+#![cfg(unix)]
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// All the memory that a reader may take, in KiB.
+const MEMORY_KIB: u32 = 1_000_000;
+
+/// A release build takes under 2 s; the tests run builds that are not optimised, several at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn reenact(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -v {MEMORY_KIB}; ulimit -c 0; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_reenact")]);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let id = child.id();
+    let (sender, ended) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || sender.send(child.wait_with_output().unwrap()));
+        ended.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            Command::new("kill").args(["-KILL", &id.to_string()]).status().unwrap();
+            panic!("{arguments:?} does not end");
+        })
+    })
+}
+
+/// Asserts that the command gives an error that names `name`, and returns it.
+fn refused(folder: &Path, arguments: &[&str], name: &str) -> String {
+    let output = reenact(folder, arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let start: String = said.chars().take(300).collect();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {start}");
+    assert!(said.contains(name) && said.len() < 4_000, "{arguments:?}: {start}");
+    said
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A file of `count` bytes of nothing, which takes no room on the disk.
+fn hollow(path: &Path, count: u64) {
+    std::fs::File::create(path).unwrap().set_len(count).unwrap();
+}
+
+/// Requests of which each repeats the one before twice.
+fn doubling_tape(first: &str, lines: u32) -> String {
+    let hash = "0".repeat(64);
+    let request = |id: u32, body: &str| {
+        format!("{{\"request\":{id},\"method\":\"POST\",\"path\":\"/v1/messages\",\"body\":[{body}],\"body_hash\":\"{hash}\"}}\n")
+    };
+    let mut tape = format!("{{\"reenact_tape\":1}}\n{}", request(1, &format!("\"{first}\"")));
+    for id in 2..=lines {
+        let run = format!("{{\"of\":{},\"first\":0,\"count\":{}}}", id - 1, 1_u64 << (id - 2));
+        tape.push_str(&request(id, &format!("{run},{run}")));
+    }
+    tape
+}
+
+/// Values of which each repeats the one before nine times.
+fn alias_bomb(text: &str, levels: usize) -> String {
+    let mut yaml = format!("interactions:\n- a0: &a0 \"{text}\"\n");
+    for level in 1..=levels {
+        let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+        let _ = writeln!(yaml, "  a{level}: &a{level} [{aliases}]");
+    }
+    yaml
+}
+
+fn har(encodings: &str, body: &[u8]) -> String {
+    use base64::Engine as _;
+    let body = base64::engine::general_purpose::STANDARD.encode(body);
+    format!(
+        r#"{{"log":{{"version":"1.2","entries":[{{"request":{{"method":"POST","url":"https://api.anthropic.com/v1/messages","headers":[],
+        "postData":{{"text":"{{}}"}}}},"response":{{"status":200,"headers":[{{"name":"content-encoding","value":"{encodings}"}}],
+        "content":{{"text":"{body}","encoding":"base64"}}}}}}]}}}}"#
+    )
+}
+
+#[test]
+fn k_12_pipes_devices_and_folders_are_refused_by_every_reader() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    for name in ["x.toml", "x.tape.jsonl", "x.har"] {
+        assert!(Command::new("mkfifo").arg(at.join(name)).status().unwrap().success());
+    }
+    std::fs::write(at.join("fine.txt"), "fine").unwrap();
+    std::fs::create_dir(at.join("folder")).unwrap();
+    let pipe = "a pipe or a device";
+    for (arguments, words) in [
+        (&["import", "x.har", "--out", "o"][..], pipe),
+        (&["import", "/dev/zero", "--out", "o"], pipe),
+        (&["import", "folder", "--out", "o"], "folder"),
+        (&["run", "x.tape.jsonl"], pipe),
+        (&["run", "x.toml"], "not a file"),
+        (&["run", "/dev/zero"], "not a file"),
+        (&["serve", "x.tape.jsonl"], pipe),
+        (&["scan", "x.toml"], pipe),
+        (&["scan", "/dev/zero"], pipe),
+        (&["scan", "folder"], "folder"),
+        (&["scan", "fine.txt", "--redact", "x.toml"], pipe),
+        (&["replay", "x.toml"], pipe),
+        (&["record", "--upstream", "https://127.0.0.1:9", "--ca", "x.toml", "--out", "o.tape.jsonl", "--", "true"], pipe),
+    ] {
+        let name = arguments.iter().find(|word| ["x.", "/dev", "folder"].iter().any(|start| word.starts_with(start))).unwrap();
+        assert!(refused(at, arguments, name).contains(words), "{arguments:?}");
+    }
+}
+
+#[test]
+fn k_12_hollow_and_empty_files_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    for (name, command) in [("x.toml", "run"), ("x.tape.jsonl", "run"), ("x.har", "import"), ("x.yaml", "import"), ("log.jsonl", "replay")]
+    {
+        hollow(&at.join(name), 3 << 30);
+        refused(at, &[command, name], name);
+        hollow(&at.join(name), 0);
+        if command != "replay" {
+            refused(at, &[command, name], name);
+        }
+    }
+}
+
+#[test]
+fn k_12_what_unpacks_without_end_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let much = gzip(&vec![b'a'; 300 << 20]);
+    for (name, contents) in [
+        ("body.har", har("gzip", &much).into_bytes()),
+        ("twice.har", har("gzip, gzip", &gzip(&much)).into_bytes()),
+        ("stream.gz", gzip(&[b"event: ping\ndata: ".as_slice(), &[b'a'; 100 << 20]].concat())),
+        ("yaml.gz", gzip(&[b"interactions: ".as_slice(), &[b'a'; 100 << 20]].concat())),
+    ] {
+        std::fs::write(at.join(name), contents).unwrap();
+        assert!(refused(at, &["import", name, "--out", "o"], name).contains("larger than"), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn k_12_tapes_that_double_are_refused(first in "[a-z]{0,2000}", lines in 28_u32..60) {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("x.tape.jsonl"), doubling_tape(&first, lines)).unwrap();
+        let said = refused(folder.path(), &["run", "x.tape.jsonl"], "x.tape.jsonl: line ");
+        prop_assert!(said.contains("grow beyond"), "{}", said);
+    }
+
+    #[test]
+    fn k_12_aliases_that_repeat_are_refused(text in "[a-z]{0,2000}", levels in 8_usize..30) {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("x.yaml"), alias_bomb(&text, levels)).unwrap();
+        let said = refused(folder.path(), &["import", "x.yaml", "--out", "o"], "x.yaml");
+        prop_assert!(said.contains("aliases repeat too much"), "{}", said);
+    }
+
+    #[test]
+    fn k_12_nesting_is_refused(
+        unit in prop::sample::select(vec!["? ", "- ", "[", "{a: ", "{\"a\":", "a: ", "[{\"a\":", "\"", "&a ", "!a ", "? - "]),
+        start in prop::sample::select(vec!["", "interactions:\n- ", "{\"interactions\":[", "{\"a\":", "reenact_tape: ", "[[prompt]]\na = "]),
+        count in 1_000_usize..100_000,
+    ) {
+        let folder = TempDir::new().unwrap();
+        let text = format!("{start}{}", unit.repeat(count));
+        for (command, name) in [("import", "x.yaml"), ("run", "x.toml"), ("run", "x.tape.jsonl"), ("replay", "x.log")] {
+            std::fs::write(folder.path().join(name), &text).unwrap();
+            refused(folder.path(), &[command, name], name);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The readers: what each is given, and what must hold beside that it neither panics nor takes long.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::engine::budget::PriceTable;
+use reenact::engine::log;
+use reenact::engine::windows::WindowTable;
+use reenact::files::import::{ImportOptions, import_bytes};
+use reenact::files::redact::scan::scan;
+use reenact::files::redact::{RedactionRules, Redactor};
+use reenact::files::snapshot::Snapshot;
+use reenact::files::tape;
+use reenact::scenario::language::scenario_text;
+use reenact::scenario::parse;
+use reenact::wire::assembler::{Assembler, AssemblerStep};
+use reenact::wire::event::StreamEvent;
+use reenact::wire::json::Json;
+use reenact::wire::sse::{FramingError, SseFrame, SseFramer};
+
+/// One reader.
+pub(crate) struct ReaderTarget {
+    /// What the command line calls it.
+    pub(crate) name: &'static str,
+    /// The endings of its sample files.
+    pub(crate) endings: &'static [&'static str],
+    /// Reads the bytes; the text is what must hold and does not.
+    pub(crate) read: fn(&[u8], &Path) -> Result<(), String>,
+}
+
+/// All readers.
+pub(crate) const TARGETS: [ReaderTarget; 9] = [
+    ReaderTarget { name: "scenario", endings: &[".toml"], read: scenario },
+    ReaderTarget { name: "tape", endings: &[".tape.jsonl"], read: read_tape },
+    ReaderTarget { name: "import", endings: &[".har", ".yaml", ".yml", ".jsonl", ".json"], read: import },
+    ReaderTarget { name: "stream", endings: &[".sse"], read: stream },
+    ReaderTarget { name: "log", endings: &[".log"], read: boundary_log },
+    ReaderTarget { name: "snapshot", endings: &[".snap"], read: snapshot },
+    ReaderTarget { name: "prices", endings: &["prices.toml"], read: prices },
+    ReaderTarget { name: "windows", endings: &["windows.toml"], read: windows },
+    ReaderTarget { name: "redaction", endings: &[".sse", ".json", ".har", ".yaml", ".log"], read: redaction },
+];
+
+/// The sample files of a target, from the checkout and from one more folder.
+pub(crate) fn samples(target: &ReaderTarget, root: &Path, more: Option<&Path>) -> Vec<Vec<u8>> {
+    /// Larger samples leave no room for changes.
+    const SAMPLE_BYTES_MAX: u64 = 64 * 1024;
+    let mut folders: Vec<PathBuf> =
+        ["scenarios", "snapshots", "tests/samples", "tests/formats", "src/engine"].map(|folder| root.join(folder)).into();
+    folders.extend(more.map(Path::to_path_buf));
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if target.endings.iter().any(|ending| name.ends_with(ending)) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files.retain(|path| fs::metadata(path).is_ok_and(|file| file.len() <= SAMPLE_BYTES_MAX));
+    files.iter().filter_map(|path| fs::read(path).ok()).collect()
+}
+
+fn scenario(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = parse::is_scenario(&text);
+    let Ok(read) = parse::scenario("x.toml", &text, &[]) else { return Ok(()) };
+    let written = scenario_text(&read.scenario, &[]);
+    match parse::scenario("written.toml", &written, &[]) {
+        Ok(again) if again.scenario == read.scenario => Ok(()),
+        Ok(_) => Err(format!("what is written reads back as another scenario:\n{written}")),
+        Err(problems) => Err(format!("what is written is refused: {problems}\n{written}")),
+    }
+}
+
+fn read_tape(bytes: &[u8], folder: &Path) -> Result<(), String> {
+    let path = folder.join("case.tape.jsonl");
+    fs::write(&path, bytes).map_err(|error| error.to_string())?;
+    if let Ok(tape) = tape::read(&path) {
+        let _ = tape::warnings(&path, &tape);
+        tape::write(&path, &tape).map_err(|error| error.to_string())?;
+        let again = tape::read(&path).map_err(|error| format!("what is written is refused: {error}"))?;
+        if again.exchanges != tape.exchanges {
+            return Err("what is written reads back as other exchanges".into());
+        }
+    }
+    Ok(())
+}
+
+fn import(bytes: &[u8], _: &Path) -> Result<(), String> {
+    if let Ok(imported) = import_bytes(Path::new("case"), bytes, &ImportOptions::with(rules())) {
+        let _ = (imported.tape(), imported.others(), imported.unreadable());
+    }
+    Ok(())
+}
+
+/// N-1, N-2: any chunking gives the same events, and what is assembled is JSON.
+fn stream(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let whole = frames([bytes]);
+    if whole != frames(bytes.chunks(1)) || whole != frames(bytes.chunks(7)) {
+        return Err("another chunking gives other events".into());
+    }
+    let (mut assembler, mut notes) = (Assembler::new(), Vec::new());
+    for (name, data, _) in &whole.0 {
+        if let AssemblerStep::Block { block, .. } = assembler.on_event(&StreamEvent::decode(name, data), &mut notes)
+            && Json::parse(block.json().as_str()).is_err()
+        {
+            return Err(format!("an assembled block is not JSON: {}", block.json().as_str()));
+        }
+    }
+    let _ = assembler.at_end_of_stream();
+    Ok(())
+}
+
+type FramedStream = (Vec<(String, String, String)>, Result<(), FramingError>);
+
+fn frames<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> FramedStream {
+    /// Small, so that the limit is met as well.
+    const EVENT_BYTES_MAX: usize = 4096;
+    let mut framer = SseFramer::with_limit(EVENT_BYTES_MAX);
+    let mut events = Vec::new();
+    let mut sink = |frame: SseFrame<'_>| events.push((frame.event.into(), frame.data.into(), frame.id.into()));
+    let result = chunks.into_iter().try_for_each(|chunk| framer.feed(chunk, &mut sink));
+    (events, result)
+}
+
+fn boundary_log(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = log::environment(&text);
+    let _ = log::replay(&text, AgentLoop::default());
+    Ok(())
+}
+
+fn snapshot(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let _ = Snapshot::parse(&String::from_utf8_lossy(bytes));
+    Ok(())
+}
+
+fn prices(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let _ = PriceTable::read(&String::from_utf8_lossy(bytes));
+    Ok(())
+}
+
+fn windows(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let _ = WindowTable::read(&String::from_utf8_lossy(bytes));
+    Ok(())
+}
+
+/// K-2: a body keeps its length, and nothing is found in what was redacted.
+fn redaction(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let redacted = Redactor::new(rules()).body(bytes);
+    if redacted.len() != bytes.len() {
+        return Err(format!("a body of {} bytes has {} when it is redacted", bytes.len(), redacted.len()));
+    }
+    match scan(&redacted, rules()).first() {
+        None => Ok(()),
+        Some(finding) => Err(format!("a redacted body still holds a secret: {finding:?}")),
+    }
+}
+
+fn rules() -> &'static Arc<RedactionRules> {
+    static RULES: OnceLock<Arc<RedactionRules>> = OnceLock::new();
+    RULES.get_or_init(|| RedactionRules::with(&[]).expect("the shipped rules are right"))
+}
