@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::names::{TellingName, ValuePlace, is_drawn, is_secret_value, telling};
+use super::placeholder::without_placeholders;
 
 /// What every name that tells contains.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
@@ -253,8 +254,10 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Ra
         let length = text[at..].iter().take(VALUE_BYTES_MAX).take_while(|byte| is_part(**byte)).count();
         let length = text[at..at + length].trim_ascii_end().iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
         let value = &text[at..at + length];
-        let capitals = value.iter().take(512).any(u8::is_ascii_uppercase) && value.iter().take(512).any(u8::is_ascii_lowercase);
-        if is_drawn(&value[..length.min(512)]) && capitals && !is_path(value) {
+        let evidence = without_placeholders(value);
+        let evidence = &evidence[..evidence.len().min(512)];
+        let capitals = evidence.iter().any(u8::is_ascii_uppercase) && evidence.iter().any(u8::is_ascii_lowercase);
+        if is_drawn(evidence) && capitals && !is_path(value) {
             return Some(at..at + length);
         }
         at += length.max(1);

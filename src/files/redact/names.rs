@@ -2,6 +2,7 @@
 //!
 //! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
 
+use super::placeholder::without_placeholders;
 use super::telling_words::{ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MEDIUM, OF_KEYS, PASSWORDS, STRONG, WEAK};
 
 /// How much a name says.
@@ -112,6 +113,7 @@ const LOOKED_AT_BYTES: usize = 512;
 
 /// Whether a value is a secret because of its name.
 pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace) -> bool {
+    let value = without_placeholders(value);
     let value = &value[..value.len().min(LOOKED_AT_BYTES)];
     if value.is_empty() || is_reference(value) {
         return false;

@@ -3,6 +3,7 @@
 //! Secrets are numbered in the order in which they are seen. A placeholder that were a hash of its secret would let anyone who has a guess find out
 //! whether it is right.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::scenario::tape::placeholder::{DIGITS_MAX, SHORT_WORD, WORD, length_at_start};
@@ -50,6 +51,27 @@ pub(super) fn is_placeholder(text: &[u8]) -> bool {
     length_at_start(text) == Some(text.len())
 }
 
+/// A value without the placeholders in it: they are no evidence that what is around them is a secret, or a redacted tape would not stay as it is
+/// when it is redacted again.
+pub(super) fn without_placeholders(value: &[u8]) -> Cow<'_, [u8]> {
+    let (mut out, mut done) = (Vec::new(), 0);
+    for at in memchr::memchr_iter(b'R', value) {
+        let is_whole = |end: usize| {
+            let follows = |at: usize| value.get(at).is_some_and(u8::is_ascii_alphanumeric);
+            value[at..].starts_with(WORD.as_bytes()) || !at.checked_sub(1).is_some_and(follows) && !follows(end)
+        };
+        if let Some(length) = length_at_start(&value[at..]).filter(|length| at >= done && is_whole(at + length)) {
+            out.extend_from_slice(&value[done..at]);
+            done = at + length;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(value);
+    }
+    out.extend_from_slice(&value[done..]);
+    Cow::Owned(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +88,18 @@ mod tests {
         assert_eq!(placeholder(3, 20), b"REDACTED000003xxxxxx");
         assert_eq!(placeholder(3, 6), b"RX0003");
         assert!(!is_placeholder(b"REDACTED") && !is_placeholder(b"hunter2") && !is_placeholder(b""));
+    }
+
+    #[test]
+    fn k_2_placeholders_are_taken_out_of_a_value() {
+        let rest = |value: &str| String::from_utf8_lossy(&without_placeholders(value.as_bytes())).into_owned();
+        assert_eq!(rest("session=RX0002; Path=/"), "session=; Path=/");
+        assert_eq!(rest("aREDACTED000001xxxxb7"), "ab7");
+        assert_eq!(rest("RX01 and RX02x"), " and ");
+        assert_eq!(rest("REDACTED000001xx"), "");
+        // Letters and digits around the short word are those of a value.
+        assert_eq!(rest("mRX9012k"), "mRX9012k");
+        assert_eq!(rest("hunter2"), "hunter2");
     }
 
     #[test]

@@ -274,11 +274,12 @@ pub(super) fn filled(example: &str) -> String {
 
 impl PatternCheck {
     pub(super) fn holds(self, secret: &[u8]) -> bool {
+        let evidence = super::placeholder::without_placeholders(secret);
         match self {
             Self::None => true,
-            Self::Mixed => super::names::is_mixed(secret),
-            Self::Digits => secret.iter().any(u8::is_ascii_digit),
-            Self::Drawn => super::names::is_drawn(secret),
+            Self::Mixed => super::names::is_mixed(&evidence),
+            Self::Digits => evidence.iter().any(u8::is_ascii_digit),
+            Self::Drawn => super::names::is_drawn(&evidence),
         }
     }
 }
