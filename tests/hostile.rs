@@ -185,4 +185,21 @@ proptest! {
             refused(folder.path(), &[command, name], name);
         }
     }
+
+    /// As deep as may be, with a text in which every level could double the backslashes.
+    #[test]
+    fn k_12_what_is_nested_as_deep_as_may_be_stays_small(
+        unit in prop::sample::select(vec!["? ", "? - ", "- ? ", "? {a: 1, ? ", "[", "{? ", "{? a: 1, ? "]),
+        leaf in "[\"\\\\]{0,6}",
+        count in 2_usize..70,
+    ) {
+        let folder = TempDir::new().unwrap();
+        let leaf = format!("{{'{leaf}': \"{}\"}}", leaf.escape_default());
+        let closing = unit.bytes().rev().filter_map(|byte| match byte { b'[' => Some(']'), b'{' => Some('}'), _ => None });
+        let text = format!("interactions:\n- {}{leaf}{}\n", unit.repeat(count), closing.collect::<String>().repeat(count));
+        std::fs::write(folder.path().join("x.yaml"), &text).unwrap();
+        // Bounded in time and memory; whether it is refused is for the other tests.
+        let output = reenact(folder.path(), &["import", "x.yaml", "--out", "o"]);
+        prop_assert!(matches!(output.status.code(), Some(0..=2)), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
 }

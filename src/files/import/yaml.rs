@@ -23,6 +23,9 @@ const REPEATED_FACTOR: usize = 8;
 /// What a value takes beside its text.
 const NODE_BYTES: usize = 64;
 
+/// How much of a key that is no text is kept.
+const SHOWN_KEY_BYTES: usize = 256;
+
 /// One text of more is none of this API, and is not read to its end (K-12).
 const TEXT_BYTES_MAX: usize = 64 << 20;
 
@@ -241,16 +244,17 @@ impl NodeBuilder<'_> {
     }
 }
 
-/// A key is text, or is put as text: nothing asks for such a key, and the rest of the file can be read.
+/// A key is text. Any other is shown as the beginning of its JSON: nothing asks for it, and the rest of the file can be read. It is cut because a key
+/// in a key in a key … would double its backslashes each time (K-12).
 fn key_text(key: DataNode) -> String {
-    key.text().map_or_else(
-        || {
-            let mut json = String::new();
-            key.push_json(&mut json);
-            json
-        },
-        str::to_owned,
-    )
+    if let Some(text) = key.text() {
+        return text.to_owned();
+    }
+    let mut json = String::new();
+    key.push_json(&mut json);
+    let end = (0..=SHOWN_KEY_BYTES.min(json.len())).rfind(|end| json.is_char_boundary(*end));
+    json.truncate(end.unwrap_or_default());
+    json
 }
 
 /// A copy, when there is room for it.
