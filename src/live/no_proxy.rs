@@ -45,10 +45,7 @@ mod tests {
             upper
         };
         assert_eq!(of(&[]), "localhost,127.0.0.1,::1");
-        assert_eq!(
-            of(&[("NO_PROXY", "a.example, 127.0.0.1"), ("no_proxy", "b.example")]),
-            "a.example,127.0.0.1,b.example,localhost,::1"
-        );
+        assert_eq!(of(&[("NO_PROXY", "a.example, 127.0.0.1"), ("no_proxy", "b.example")]), "a.example,127.0.0.1,b.example,localhost,::1");
         assert_eq!(of(&[("NO_PROXY", "*")]), "*");
     }
 }
