@@ -236,7 +236,7 @@ words! {
 
 keys! {
     /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
-    #[derive(Copy, Eq)]
+    #[derive(Eq)]
     pub struct SimulatedApi check sections::run::check_api {
         /// The context window. The API refuses a longer prompt. By default every prompt fits.
         context_window: Option<u64> = None, unit("tokens"), example("200000");
@@ -244,6 +244,10 @@ keys! {
         count_tokens: bool = false;
         /// Whether `max_tokens` must fit into the window beside the prompt. By default as the model has it (before 4.5: yes).
         counts_max_tokens: Option<bool> = None;
+        /// Models that exist beside `claude-*` and those that the scenario names. A client that asks another one gets 404.
+        models: Vec<Arc<str>> = Vec::new(), example("[\"local-7b\"]");
+        /// Whether the API takes what it would refuse. Refusals become remarks.
+        lenient: bool = false;
         /// What happens to thinking that is not in its place. By default as the model has it.
         signatures: Option<SignaturePolicy> = None;
     }

@@ -156,7 +156,7 @@ fn k_7_who_stops_a_drive_stops_its_client_and_what_that_started() {
 #[test]
 fn k_6_each_path_can_be_a_client_of_its_own() {
     let folder = folder();
-    let client = "import os, sys, urllib.request\nfor name in 'ab':\n  url = os.environ['ANTHROPIC_BASE_URL'] + '/' + name + '/v1/messages'\n  print(urllib.request.urlopen(url, sys.argv[1].encode()).read())\n";
+    let client = "import os, sys, urllib.request\nfor name in 'ab':\n  url = os.environ['ANTHROPIC_BASE_URL'] + '/' + name + '/v1/messages'\n  head = {'x-api-key': 'made-up', 'anthropic-version': '2023-06-01'}\n  print(urllib.request.urlopen(urllib.request.Request(url, sys.argv[1].encode(), head)).read())\n";
     let body = super::client::body(&[("user", "Hello?")]);
     if Command::new("python3").arg("--version").output().is_err() {
         println!("SKIPPED: there is no python3");

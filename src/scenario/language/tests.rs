@@ -318,6 +318,8 @@ fn f_6_conditions_and_expectations_read_back() {
             context_window: Some(200_000),
             count_tokens: true,
             counts_max_tokens: Some(false),
+            models: vec!["local-7b".into()],
+            lenient: true,
             signatures: Some(SignaturePolicy::Refuse),
         },
         matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
