@@ -10,6 +10,7 @@ pub mod pacing;
 pub mod setup;
 
 pub(crate) mod choices;
+mod default_answer;
 pub(crate) mod delivery;
 #[cfg(any(test, feature = "live"))]
 pub(crate) mod endpoint;

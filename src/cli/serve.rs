@@ -13,6 +13,7 @@ use super::output::{complain, print_line};
 use super::selection::ReachArguments;
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
+use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
@@ -41,7 +42,7 @@ pub(super) struct ServeArguments {
     /// Show the transcript before the verdict
     #[arg(long)]
     transcript: bool,
-    /// Start this with ANTHROPIC_BASE_URL set, and stop when it ends
+    /// Start this with the base URL in all variables that clients are known to read, e.g. ANTHROPIC_BASE_URL, and stop when it ends
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -58,6 +59,9 @@ pub(super) struct ServeArgumentsOfScenario {
     /// Set a key of the scenario, e.g. `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
     set: Vec<(String, String)>,
+    /// Put the base URL into this variable as well; with a path where the client wants one, e.g. `MY_BASE_URL=/v1`
+    #[arg(long = "base-url-var", value_name = "NAME", value_parser = BaseUrlVariable::read)]
+    base_url_variables: Vec<BaseUrlVariable>,
     #[command(flatten)]
     reach: ReachArguments,
 }
@@ -68,6 +72,11 @@ const QUIET: Duration = Duration::from_secs(1);
 impl ServeArgumentsOfScenario {
     pub(super) fn options(&self) -> ServeOptions {
         ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
+    }
+
+    /// The further variables of a client with the base URL.
+    pub(super) fn base_url_variables(&self, base: &str) -> impl Iterator<Item = (String, String)> {
+        self.base_url_variables.iter().map(move |variable| variable.with_base(base))
     }
 
     /// The scenario, or what is wrong with it on standard error.
@@ -150,7 +159,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     if arguments.until_done {
         options.until = ServeLimit::Quiet(QUIET);
     }
-    let mut started = match start(&arguments.command, address, &base) {
+    let mut started = match start(arguments, address, &base) {
         Ok(started) => started,
         Err(exit) => return exit,
     };
@@ -199,14 +208,16 @@ async fn open_port(arguments: &ServeArguments) -> Result<(<MachineNetwork as Net
 }
 
 /// Starts the command, if there is one.
-fn start(command: &[String], address: SocketAddr, base: &str) -> Result<Option<Child>, CommandExit> {
-    let Some((program, rest)) = command.split_first() else { return Ok(None) };
+fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> Result<Option<Child>, CommandExit> {
+    let Some((program, rest)) = arguments.command.split_first() else { return Ok(None) };
     let mut command = tokio::process::Command::new(program);
     // Standard output is the verdict's; what the client says goes where messages go.
     command
         .args(rest)
         .envs(inherited_variables(&address.ip().to_string()))
-        .env("ANTHROPIC_BASE_URL", base)
+        .envs(known_variables(base))
+        .envs(arguments.how.base_url_variables(base))
+        .envs(inherited_key())
         .stdout(Stdio::from(std::io::stderr()))
         .kill_on_drop(true);
     command.spawn().map(Some).map_err(|error| {

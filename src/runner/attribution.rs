@@ -67,7 +67,9 @@ impl TranscriptWatch for AttributionProbe {
                     EndpointResponse::Message(reply) => {
                         self.mistaken.push(format!("{} is taken for {}", agent.key(*id), reply.agent.key(reply.id)));
                     }
-                    other @ EndpointResponse::Other { .. } => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
+                    other @ (EndpointResponse::Other(_) | EndpointResponse::Side(_)) => {
+                        self.mistaken.push(format!("{}: {other:?}", agent.key(*id)))
+                    }
                 }
             }
             Effect::CloseRequest { id } if self.open.contains(&(agent.clone(), *id)) => self.endpoint.on_closed(agent, *id),

@@ -16,6 +16,7 @@ use super::latency::Latency;
 use super::network::NetworkScript;
 use super::plan::Plan;
 use super::replies::{ResultStore, ScriptedElicitation, ScriptedHook, ScriptedLookups, ScriptedPermission, ScriptedReply};
+use super::side::SideRule;
 use super::tape::Provenance;
 use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::ToolCheck;
@@ -67,6 +68,8 @@ pub struct Scenario {
     pub windows: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
+    /// The side requests of clients, and their answers (M-3).
+    pub sides: Vec<SideRule>,
     /// How new credentials are got (M-7).
     pub auth: ScriptedAuth,
     /// What the simulated API counts and refuses (M-2).

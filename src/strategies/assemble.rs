@@ -185,9 +185,6 @@ fn surroundings_of_runs() -> BoxedStrategy<SurroundingParts> {
         context_window: prop_oneof![3 => 900_u64..12_000, 1 => Just(200_000)].prop_map(Some),
         count_tokens: Just(true),
         counts_max_tokens: any::<bool>().prop_map(Some),
-        models: Just(vec![Arc::from("local-7b")]),
-        // Rarely: what is taken all the same is no finding.
-        lenient: prop_oneof![9 => Just(false), 1 => Just(true)],
         signatures: select(vec![SignaturePolicy::Ignore, SignaturePolicy::Drop]).prop_map(Some),
     );
     let default_answer = option::of(Just(Arc::from("Very well.")));

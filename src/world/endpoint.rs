@@ -6,6 +6,7 @@
 mod attribution;
 mod headers;
 mod route;
+mod side;
 
 use super::WorldNote;
 use super::choices::ChoiceMaker;
@@ -26,6 +27,7 @@ use crate::wire::validate::endpoint::{EndpointQuery, FindingWeight, RequestHead,
 use crate::wire::validate::{self, Refusal};
 use attribution::RequestAttribution;
 use route::ApiRoute;
+use side::SideAnswers;
 
 /// The API of one scenario, and what it knows of its clients.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,8 @@ pub(crate) struct ApiEndpoint {
     lends: bool,
     /// How many requests there were.
     asked: u32,
+    /// What side requests got.
+    sides: SideAnswers,
 }
 
 /// A request as it came over HTTP.
@@ -62,6 +66,8 @@ pub(crate) struct IncomingRequest<'a> {
 pub(crate) enum EndpointResponse {
     /// To a request for a message.
     Message(Box<MessageResponse>),
+    /// To a side request.
+    Side(SideResponse),
     /// To anything else.
     Other(OtherResponse),
 }
@@ -77,6 +83,16 @@ pub(crate) struct OtherResponse {
     pub(crate) problem: Option<String>,
     /// What the API may say.
     pub(crate) remarks: Vec<String>,
+}
+
+/// What a side request gets: all of it at once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SideResponse {
+    /// Which rule answers, from 1.
+    pub(crate) number: usize,
+    /// The model that was asked.
+    pub(crate) model: Arc<str>,
+    pub(crate) plan: ResponsePlan,
 }
 
 /// What the endpoint has to say of a request: what refuses it, and what may.
@@ -112,7 +128,7 @@ impl ApiEndpoint {
         let route = ApiRoute::read(incoming.method, incoming.path);
         if route == ApiRoute::Message {
             return match self.message(setup, now, incoming) {
-                Ok(reply) => EndpointResponse::Message(Box::new(reply)),
+                Ok(reply) => reply,
                 Err(problem) => EndpointResponse::Other(problem.response(request_id)),
             };
         }
@@ -169,6 +185,11 @@ impl ApiEndpoint {
         self.model.unused(setup, whose)
     }
 
+    /// The rules for side requests that answered none, by their numbers from 1.
+    pub(crate) fn unused_sides(&self, setup: &RunSetup) -> Vec<usize> {
+        self.sides.unused(setup)
+    }
+
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         self.model.passed(setup)
@@ -187,7 +208,7 @@ impl ApiEndpoint {
         Ok((whole, request))
     }
 
-    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> Result<MessageResponse, EndpointProblem> {
+    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> Result<EndpointResponse, EndpointProblem> {
         let read = if setup.scenario.api.lenient { validate::countable } else { validate::request };
         let (whole, request) = match self.complete_request(incoming.body, read) {
             Ok(whole) => whole,
@@ -195,6 +216,11 @@ impl ApiEndpoint {
             Err(problem) => return Err(look(setup, incoming.head, None).of_head.map_or(problem, EndpointProblem::from)),
         };
         let EndpointVerdict { of_head, of_body, remarks } = look(setup, incoming.head, Some(&request));
+        if (&of_head, &of_body) == (&None, &None)
+            && let Some(side) = self.sides.answer(setup, &request)
+        {
+            return Ok(EndpointResponse::Side(SideResponse { plan: self.with_headers(setup, side.plan), ..side }));
+        }
         let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
         let asking = ModelRequest {
             agent: &caller.agent,
@@ -234,10 +260,14 @@ impl ApiEndpoint {
             self.held.hold(conversation, &replied);
         }
         if setup.scenario.tape.is_none() {
-            let request_id = headers::request_id(setup.scenario.seed.0, self.asked);
-            answered.plan = answered.plan.map(|plan| headers::with_api_headers(plan, &request_id, self.asked));
+            answered.plan = answered.plan.map(|plan| self.with_headers(setup, plan));
         }
-        Ok(MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered, remarks })
+        let reply = MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered, remarks };
+        Ok(EndpointResponse::Message(Box::new(reply)))
+    }
+
+    fn with_headers(&self, setup: &RunSetup, plan: ResponsePlan) -> ResponsePlan {
+        headers::with_api_headers(plan, &headers::request_id(setup.scenario.seed.0, self.asked), self.asked)
     }
 }
 

@@ -140,7 +140,7 @@ impl ModelServer {
                 (plan, answer.name.clone(), answer.provenance.as_str(), differences)
             }
             None if gets_default => {
-                let answer = setup.default_answer(id);
+                let answer = setup.default_answer(id, request);
                 (as_prepared(&answer), answer.name.clone(), "synthetic", Vec::new())
             }
             None => return None,

@@ -189,3 +189,51 @@ fn k_6_a_scripted_answer_has_the_headers_of_the_api() {
     assert!(header("anthropic-ratelimit-output-tokens-reset").ends_with('z'));
     assert_eq!(header("anthropic-ratelimit-requests-remaining"), "7", "what the scenario says counts");
 }
+
+#[test]
+fn m_3_side_requests_are_answered_by_rules_and_use_up_nothing() {
+    let sides = "[[side]]\nmodel = \"claude-haiku-4-5\"\ncontains = \"Write a title\"\nanswer = \"A greeting\"\n[[side]]\nmax_tokens = 1\nanswer = \"quota\"\n\
+                 [[side]]\ncontains = \"never said\"\nanswer = \"x\"\n";
+    let title = |stream: bool| {
+        message(|body| {
+            body["model"] = "claude-haiku-4-5".into();
+            body["system"] = serde_json::json!([{ "type": "text", "text": "Write a title." }]);
+            body["stream"] = stream.into();
+        })
+    };
+    let probe = message(|body| (body["max_tokens"], body["stream"]) = (1.into(), false.into()));
+    let of_wrong_form = message(|body| (body["max_tokens"], body["temperature"]) = (1.into(), 2.into()));
+    let requests = [title(true), probe, message(|_| ()), title(false), of_wrong_form].map(String::into_bytes);
+    let (seen, verdict) = asked(&format!("{HELLO}{sides}[expect]\nrefusals = 1\n"), requests.to_vec());
+    let whole = |seen: &Seen| serde_json::from_str::<serde_json::Value>(&seen.body()).unwrap_or_else(|_| panic!("{}", seen.text()));
+    assert!(seen[0].body().contains("A greeting") && seen[0].body().contains("message_stop"), "{}", seen[0].text());
+    assert!(seen[0].body().contains("claude-haiku-4-5") && seen[0].header("request-id").is_some(), "{}", seen[0].text());
+    let probed = whole(&seen[1]);
+    assert_eq!((probed["content"][0]["text"].as_str(), probed["stop_reason"].as_str()), (Some("quot"), Some("max_tokens")), "{probed}");
+    assert!(seen[2].body().contains("Hello."), "the scripted answer is for the conversation: {}", seen[2].text());
+    assert_eq!(whole(&seen[3])["content"][0]["text"], "A greeting");
+    assert_eq!(seen[4].status(), 400, "a side request is refused like any other");
+    assert!(verdict.is_fine(), "{verdict}");
+    let answers: Vec<_> = verdict.asked.iter().filter_map(|asked| asked.answer.as_deref()).collect();
+    assert_eq!(answers, ["side 1", "side 2", "turn 1.1", "side 1", "refused by the API"], "{verdict}");
+    assert!(verdict.remarks.contains(&String::from("[[side]] 3 answered no request")), "{verdict}");
+}
+
+#[test]
+fn m_3_a_made_up_answer_over_http_keeps_to_the_tool_that_is_forced() {
+    // A rule of `[[side]]` is made up in the same way as the default answer.
+    let forced = message(|body| {
+        body["tools"] = serde_json::json!([{ "name": "Title", "input_schema": { "type": "object", "required": ["title"],
+            "properties": { "title": { "type": "string", "minLength": 1 } } } }]);
+        body["tool_choice"] = serde_json::json!({ "type": "tool", "name": "Title" });
+        body["stream"] = false.into();
+    });
+    let (seen, _) = asked(&format!("{HELLO}[[side]]\ncontains = \"Hello\"\nanswer = \"x\"\n"), vec![forced.into_bytes()]);
+    let said: serde_json::Value = serde_json::from_str(&seen[0].body()).unwrap();
+    assert_eq!(
+        (&said["content"][0]["name"], &said["content"][0]["input"]),
+        (&"Title".into(), &serde_json::json!({ "title": "x" })),
+        "{said}"
+    );
+    assert_eq!(said["stop_reason"], "tool_use");
+}

@@ -46,7 +46,9 @@ pub(super) struct ConnectionContext {
 pub(super) enum ServerResponse {
     /// It is played.
     Play(ResponsePlayback),
-    /// It is given at once.
+    /// It is given at once, with a head of its own.
+    Whole { head: Option<ScheduledHead>, body: Bytes },
+    /// It is JSON, and given at once.
     Give { status: u16, headers: Vec<(&'static str, String)>, body: String },
 }
 
@@ -151,6 +153,7 @@ async fn answer(
     let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
     let playing = match replied.await {
         Ok(ServerResponse::Play(playing)) if !gone => playing,
+        Ok(ServerResponse::Whole { head, body }) => return Ok(response(head.as_ref(), whole(body))),
         Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
@@ -172,8 +175,8 @@ fn json_response(status: u16, headers: &[(&'static str, String)], body: String) 
     response(Some(&ScheduledHead { status, headers }), whole(body))
 }
 
-fn whole(body: String) -> AnyBody {
-    Full::from(body).map_err(|never| match never {}).boxed_unsync()
+fn whole(body: impl Into<Bytes>) -> AnyBody {
+    Full::from(body.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// A recorded head may hold what no server of today would send: that is left out rather than refused.

@@ -6,7 +6,7 @@ use super::connection::{ResponsePlayback, ServerResponse};
 use super::in_flight::InFlightAnswer;
 use super::owner::{AnswerSerial, ReceivedRequest};
 use super::play::ConnectionCut;
-use super::schedule::{self, cannot_carry};
+use super::schedule::{self, AnswerSchedule, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use super::{END_HEADER, ServeOptions, TransportAssumptions, judge};
 use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
@@ -19,7 +19,7 @@ use crate::transcript::record::TranscriptRecorder;
 use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
 use crate::world::delivery::DeliveryPart;
-use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, OtherResponse};
+use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, OtherResponse, SideResponse};
 use crate::world::model::ModelResponse;
 use crate::world::plan::ResponsePlan;
 use crate::world::server::AnswerOwner;
@@ -109,6 +109,14 @@ impl ClientSession {
         let incoming = IncomingRequest { method, path, base, head, named: arrived.named.clone(), body };
         match self.endpoint.ask(&self.setup, now, &incoming) {
             EndpointResponse::Message(reply) => self.answer_message(session, now, arrived, *reply),
+            EndpointResponse::Side(SideResponse { number, model, plan }) => {
+                let mut asked = ServedExchange::other(now, arrived.connection, method, &format!("{path}, {model}"), 200, None);
+                asked.answer = Some(format!("side {number}").into());
+                self.asked.push(asked);
+                let AnswerSchedule { head, packets, .. } = schedule::from_plan(&self.setup, &plan, "side", &self.options);
+                let body = packets.iter().flat_map(|packet| packet.bytes.iter().copied()).collect();
+                ServerResponse::Whole { head, body }
+            }
             EndpointResponse::Other(OtherResponse { status, body, request_id, problem, remarks }) => {
                 remarks.into_iter().for_each(|remark| self.remark(remark));
                 self.asked.push(ServedExchange::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
@@ -226,6 +234,8 @@ impl ClientSession {
         for open in core::mem::take(&mut self.open) {
             self.asked[open.asked].on_end(now, ServedEnd::OpenAtEnd);
         }
+        let idle = self.endpoint.unused_sides(&self.setup);
+        self.remarks.extend(idle.iter().map(|number| format!("[[side]] {number} answered no request")));
         let unused = self.endpoint.unused_answers(&self.setup, AnswerOwner::Own);
         let others = self.endpoint.unused_answers(&self.setup, AnswerOwner::Others);
         self.remarks.extend(others.iter().map(|answer| format!("{answer} was never asked for")));
