@@ -27,7 +27,7 @@ pub(super) struct DriveArguments {
     /// Which client it is: `claude-code`, `opencode` or `sdk`; when not given, as the scenario has it
     #[arg(long, value_name = "CLIENT", value_parser = client)]
     client: Option<KnownClient>,
-    /// Set a variable for the client
+    /// Set a variable for the client; `{base}` in the value stands for the base URL
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = super::selection::key_and_value)]
     variables: Vec<(String, String)>,
     /// Give the client all variables of this environment; otherwise it gets only the few that it needs
@@ -110,7 +110,7 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
         watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
         client: arguments.client.or(loaded.setup.scenario.drive.client),
         again: arguments.again.clone(),
-        variables: arguments.variables.clone(),
+        variables: arguments.how.base_url_variables("{base}").chain(arguments.variables.iter().cloned()).collect(),
         surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
         input: input.or(takes_lines.then(Vec::new)),
         keeps_input_open: takes_lines,

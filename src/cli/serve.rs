@@ -13,6 +13,7 @@ use super::selection::ReachArguments;
 use crate::children::{ChildCommand, ChildExit, ChildSession, ChildStartError, WatchedChild, WatcherProgram};
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
+use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
@@ -41,7 +42,7 @@ pub(super) struct ServeArguments {
     /// Show the transcript before the verdict
     #[arg(long)]
     transcript: bool,
-    /// Start this with ANTHROPIC_BASE_URL set, and stop when it ends
+    /// Start this with the base URL in all variables that clients are known to read, e.g. ANTHROPIC_BASE_URL, and stop when it ends
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -58,6 +59,9 @@ pub(super) struct ServeArgumentsOfScenario {
     /// Set a key of the scenario, e.g. `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
     set: Vec<(String, String)>,
+    /// Put the base URL into this variable as well; with a path where the client wants one, e.g. `MY_BASE_URL=/v1`
+    #[arg(long = "base-url-var", value_name = "NAME", value_parser = BaseUrlVariable::read)]
+    base_url_variables: Vec<BaseUrlVariable>,
     #[command(flatten)]
     reach: ReachArguments,
 }
@@ -68,6 +72,11 @@ const QUIET: Duration = Duration::from_secs(1);
 impl ServeArgumentsOfScenario {
     pub(super) fn options(&self) -> ServeOptions {
         ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
+    }
+
+    /// The further variables of a client with the base URL.
+    pub(super) fn base_url_variables(&self, base: &str) -> impl Iterator<Item = (String, String)> {
+        self.base_url_variables.iter().map(move |variable| variable.with_base(base))
     }
 
     /// The scenario, or what is wrong with it on standard error.
@@ -150,7 +159,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     if arguments.until_done {
         options.until = ServeLimit::Quiet(QUIET);
     }
-    let mut started = match start(&arguments.command, address, &base).await {
+    let mut started = match start(arguments, address, &base).await {
         Ok(started) => started,
         Err(exit) => return exit,
     };
@@ -199,13 +208,14 @@ async fn open_port(arguments: &ServeArguments) -> Result<(<MachineNetwork as Net
 }
 
 /// Starts the command, if there is one.
-async fn start(command: &[String], address: SocketAddr, base: &str) -> Result<Option<WatchedChild>, CommandExit> {
-    if command.is_empty() {
+async fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> Result<Option<WatchedChild>, CommandExit> {
+    if arguments.command.is_empty() {
         return Ok(None);
     }
-    let mut child = ChildCommand::new(command.iter().map(OsString::from).collect());
-    let proxies = inherited_variables(&address.ip().to_string()).map(|(name, value)| (name.to_string(), value));
-    child.variables = proxies.into_iter().chain([(String::from("ANTHROPIC_BASE_URL"), base.to_string())]).collect();
+    let mut child = ChildCommand::new(arguments.command.iter().map(OsString::from).collect());
+    let proxies = inherited_variables(&address.ip().to_string());
+    let shared = proxies.into_iter().chain(known_variables(base)).chain(inherited_key().map(|(name, key)| (name, key.to_string())));
+    child.variables = shared.map(|(name, value)| (name.to_string(), value)).chain(arguments.how.base_url_variables(base)).collect();
     // Standard output is the verdict's; what the client says goes where messages go.
     child.streams = [Stdio::inherit(), Stdio::from(std::io::stderr()), Stdio::inherit()];
     child.session = ChildSession::from_terminal();

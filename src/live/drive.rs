@@ -43,7 +43,7 @@ pub struct ClientHarness {
     /// A command for a shell, run when the client is over, in the same folders: it prompts the client again or resumes its session.
     /// `{session}` stands for the session that the first run told, `{base}` for the base URL.
     pub again: Option<String>,
-    /// Further variables.
+    /// Further variables; `{base}` in a value stands for the base URL.
     pub variables: Vec<(String, String)>,
     /// The environment of the client.
     pub surroundings: ClientSurroundings,

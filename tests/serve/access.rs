@@ -35,7 +35,10 @@ impl Server {
         let mut stream = TcpStream::connect(self.base.strip_prefix("http://").unwrap()).unwrap();
         let body = super::client::body(&[("user", "Hello?")]);
         let length = body.len();
-        let head = format!("{method} /v1/messages HTTP/1.1\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n");
+        let head = format!(
+            "{method} /v1/messages HTTP/1.1\r\n{headers}{}connection: close\r\ncontent-length: {length}\r\n\r\n",
+            super::client::HEAD
+        );
         stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

@@ -60,7 +60,7 @@ def ask(messages):
             "metadata": {"user_id": "user_" + uuid.uuid4().hex + "_session_" + session},
             "tools": [{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}]}
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(),
-                                     {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"]})
+                                     {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"})
     blocks, stopped = {}, False
     with urllib.request.urlopen(request) as answer:
         for line in answer:

@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::{ClientHarness, ClientSurroundings};
 use crate::children::{FolderGuard, WatcherProgram};
+use crate::live::base_url_variables::{DUMMY_KEY, known_variables};
 use crate::live::network::LOOPBACK;
 use crate::live::no_proxy;
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
 use crate::scenario::tape::ClientFolder;
-
-/// A key that is none, in the shape that clients want to see.
-const DUMMY_KEY: &str = "sk-ant-test-000";
 
 /// The folders of one run. They are removed with this, and when this process is killed.
 #[derive(Debug)]
@@ -67,14 +65,8 @@ impl RunFolders {
     pub(super) fn variables(&self, drive: &ClientHarness, base: &str) -> Vec<(String, String)> {
         let shown = |path: &Path| path.display().to_string();
         let tmp = shown(&self.root.path().join("tmp"));
-        let mut variables = vec![
-            ("HOME", shown(&self.home())),
-            ("TMPDIR", tmp.clone()),
-            ("REENACT_BASE_URL", base.into()),
-            ("ANTHROPIC_BASE_URL", base.into()),
-            ("ANTHROPIC_API_BASE", base.into()),
-            ("ANTHROPIC_API_KEY", DUMMY_KEY.into()),
-        ];
+        let mut variables = vec![("HOME", shown(&self.home())), ("TMPDIR", tmp.clone()), ("ANTHROPIC_API_KEY", DUMMY_KEY.into())];
+        variables.extend(known_variables(base));
         if drive.surroundings == ClientSurroundings::Clean {
             variables.extend([("LANG", "C.UTF-8".into()), ("TZ", "UTC".into()), ("TERM", "dumb".into()), ("NO_COLOR", "1".into())]);
         }
@@ -94,10 +86,11 @@ impl RunFolders {
         }
         let own = variables.into_iter().map(|(name, value)| (name.to_string(), value));
         // Last, because it holds what the others say of proxies.
-        let given = |name: &str| drive.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let before = |name: &str| given(name).or_else(|| outer(name).filter(|_| drive.surroundings == ClientSurroundings::Inherited));
+        let of_name = |name: &str| drive.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let before = |name: &str| of_name(name).or_else(|| outer(name).filter(|_| drive.surroundings == ClientSurroundings::Inherited));
         let no_proxy = no_proxy::variables(&LOOPBACK.ip().to_string(), before).map(|(name, value)| (name.to_string(), value));
-        own.chain(drive.variables.iter().cloned()).chain(no_proxy).collect()
+        let given = drive.variables.iter().map(|(name, value)| (name.clone(), value.replace("{base}", base)));
+        own.chain(given).chain(no_proxy).collect()
     }
 }
 
