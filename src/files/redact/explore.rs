@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::assignments::{self, NamedValue};
+use super::closing;
 use super::json::{JsonStart, JsonString, JsonStrings};
 use super::members::{MemberNames, scheme_length};
 use super::placeholder::is_placeholder;
@@ -24,8 +25,14 @@ use super::text_map::{ByteRole, Flattener, MappedText};
 /// How many views may be inside of one another.
 const DEPTH_MAX: usize = 8;
 
-/// What a run of base64 must have to be looked into, and may have.
-const PACKED_BYTES: Range<usize> = 24..(64 << 10) * 4 / 3 + 4;
+/// What a run of base64 must have to be looked into.
+const PACKED_BYTES_MIN: usize = 24;
+
+/// How many backslashes before a letter are counted.
+const ESCAPES_MAX: usize = 1 << DEPTH_MAX;
+
+/// How much of it is unpacked to see whether it holds text: whole groups of four.
+const PACKED_SAMPLE_BYTES: usize = 88;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +62,8 @@ pub(super) struct SecretExplorer<'a> {
     pub(super) rules: &'a RedactionRules,
     pub(super) learned: &'a [Vec<u8>],
     pub(super) work: u64,
+    /// There are views inside of the deepest: they were not looked at.
+    pub(super) is_too_deep: bool,
 }
 
 impl FoundSecret {
@@ -111,6 +120,8 @@ impl SecretExplorer<'_> {
             }
             found.extend(self.string(text, string.value.clone(), depth));
         }
+        let parts = private_key::find_in_json(text).into_iter();
+        found.extend(parts.map(|part| direct(BuiltinRule::PrivateKey as usize, String::new(), text, vec![part], depth)));
         // A key is never a secret because of a name, but what has the shape of one is a secret also as a key.
         for key in &json.keys {
             if key.len() >= 16 && key.len() < 4096 {
@@ -167,15 +178,16 @@ impl SecretExplorer<'_> {
             let name = String::from_utf8_lossy(&text[name]).into_owned();
             found.push(direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth));
         }
-        for spans in private_key::find(text) {
-            found.push(direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth));
-        }
+        let keys = private_key::find(text).into_iter().chain(private_key::find_in_json(text).into_iter().map(|part| vec![part]));
+        found.extend(keys.map(|spans| direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth)));
         if depth < DEPTH_MAX {
             self.escapes(text, depth, &mut found);
             self.colours(text, depth, &mut found);
             self.lines(text, depth, &mut found);
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);
+        } else {
+            self.is_too_deep |= has_escapes(text) || memchr::memchr_iter(b'%', text).any(|sign| percent_byte(text, sign).is_some());
         }
         found
     }
@@ -185,6 +197,8 @@ impl SecretExplorer<'_> {
             for captures in self.rules.patterns[rule].captures_iter(text) {
                 let Some(whole) = captures.get(0) else { continue };
                 let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole).range();
+                let secret = closing::before(text, whole.start(), secret);
+                let secret = secret.start + usize::from(is_escaped(text, secret.start) && secret.len() > 1)..secret.end;
                 if !secret.is_empty() && self.rules.checks[rule].holds(&text[secret.clone()]) && !is_placeholder(&text[secret.clone()]) {
                     found.push(direct(BuiltinRule::COUNT + rule, String::new(), text, vec![secret], depth));
                 }
@@ -208,8 +222,7 @@ impl SecretExplorer<'_> {
 
     /// The text with its escapes resolved, where it has any: JSON in the middle of prose, strings of code.
     fn escapes(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
-        if !memchr::memchr_iter(b'\\', text).any(is_escape) {
+        if !has_escapes(text) {
             return;
         }
         let mut view = MappedText::default();
@@ -259,29 +272,44 @@ impl SecretExplorer<'_> {
             let start = sign - text[done..sign].iter().rev().take_while(|byte| is_part(byte)).count();
             let end = sign + text[sign..].iter().take_while(|byte| is_part(byte)).count();
             done = end;
-            let (mut view, mut at) = (MappedText::default(), start);
-            while at < end {
-                match percent_byte(&text[..end], at) {
-                    Some(byte) => {
-                        view.push_escape(at as u64, 3, &[byte]);
-                        at += 3;
-                    }
-                    None => {
-                        view.push_escape(at as u64, 1, &text[at..=at]);
-                        at += 1;
-                    }
+            // A value ends where the next begins, whatever its own signs stand for.
+            let mut from = start;
+            while from < end {
+                let to = memchr::memchr(b'&', &text[from + 1..end]).map_or(end, |next| from + 1 + next);
+                self.percent_value(text, from..to, depth, found);
+                from = to;
+            }
+        }
+    }
+
+    /// One value that is written with percent signs.
+    fn percent_value(&mut self, text: &[u8], value: Range<usize>, depth: usize, found: &mut Vec<FoundSecret>) {
+        let has_plus = memchr::memchr(b'+', &text[value.clone()]).is_some();
+        if !has_plus && memchr::memchr(b'%', &text[value.clone()]).is_none() {
+            return;
+        }
+        let (mut view, mut at) = (MappedText::default(), value.start);
+        while at < value.end {
+            match percent_byte(&text[..value.end], at) {
+                Some(byte) => {
+                    view.push_escape(at as u64, 3, &[byte]);
+                    at += 3;
+                }
+                None => {
+                    view.push_escape(at as u64, 1, &text[at..=at]);
+                    at += 1;
                 }
             }
-            found.extend(self.child(&view, depth));
-            // A form writes a blank as a plus.
-            if depth < 3 && memchr::memchr(b'+', &text[start..end]).is_some() {
-                let mut form = MappedText::default();
-                for (origin, length, bytes) in view.pieces(0..view.text().len()) {
-                    let blank = length == 1 && bytes == b"+";
-                    form.push_escape(origin, length, if blank { b" " } else { bytes });
-                }
-                found.extend(self.child(&form, depth));
+        }
+        found.extend(self.child(&view, depth));
+        // A form writes a blank as a plus.
+        if depth < 3 && has_plus {
+            let mut form = MappedText::default();
+            for (origin, length, bytes) in view.pieces(0..view.text().len()) {
+                let blank = length == 1 && bytes == b"+";
+                form.push_escape(origin, length, if blank { b" " } else { bytes });
             }
+            found.extend(self.child(&form, depth));
         }
     }
 
@@ -293,17 +321,21 @@ impl SecretExplorer<'_> {
             let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
             let run = at..at + length;
             at = run.end + 1;
-            if !PACKED_BYTES.contains(&length) {
+            if length < PACKED_BYTES_MIN {
                 continue;
             }
             let packed = &text[run.clone()];
             let url_safe = packed.iter().any(|byte| b"-_".contains(byte));
             let whole = packed.len() - usize::from(packed.len() % 4 == 1);
-            let bytes = match url_safe {
-                true => lenient_url_safe().decode(&packed[..whole]),
-                false => lenient().decode(&packed[..whole]),
+            let unpack = |packed: &[u8]| match url_safe {
+                true => lenient_url_safe().decode(packed).ok(),
+                false => lenient().decode(packed).ok(),
             };
-            let Some(bytes) = bytes.ok().filter(|bytes| is_readable(bytes)) else { continue };
+            // Most runs hold no text, pictures above all: their beginning shows it.
+            if unpack(&packed[..whole.min(PACKED_SAMPLE_BYTES)]).is_none_or(|sample| !is_readable(&sample)) {
+                continue;
+            }
+            let Some(bytes) = unpack(&packed[..whole]).filter(|bytes| is_readable(bytes)) else { continue };
             let inner = self.document(&bytes, &JsonStart::Beginning, depth + 1).0;
             found.extend(inner.into_iter().map(|inner| repacked(inner, &bytes, &run, url_safe)));
         }
@@ -327,6 +359,18 @@ fn lenient_url_safe() -> base64::engine::GeneralPurpose {
     )
 }
 
+/// Whether a text holds what may be the escape of another character.
+fn has_escapes(text: &[u8]) -> bool {
+    let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
+    memchr::memchr_iter(b'\\', text).any(is_escape)
+}
+
+/// Whether the letter here is the second half of an escape.
+fn is_escaped(text: &[u8], at: usize) -> bool {
+    let is_letter = matches!(text.get(at), Some(b'n' | b'r' | b't' | b'b' | b'f'));
+    is_letter && text[..at].iter().rev().take(ESCAPES_MAX).take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
 /// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
 fn is_readable(bytes: &[u8]) -> bool {
     let is_text = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || **byte >= 0xc2;
@@ -343,6 +387,12 @@ fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
     u8::try_from(digit(digits[1])? * 16 + digit(digits[2])?).ok()
 }
 
+/// How long a time before a line may be.
+const TIME_BYTES_MAX: usize = 40;
+
+/// The shortest has a day and an hour.
+const TIME_BYTES_MIN: usize = 16;
+
 /// How long what a tool put before a line is.
 fn line_prefix(line: &[u8]) -> usize {
     let blanks = line.iter().take_while(|byte| **byte == b' ').count();
@@ -352,15 +402,26 @@ fn line_prefix(line: &[u8]) -> usize {
     if let Some(mark) = marks.iter().find(|mark| digits > 0 && behind.starts_with(mark)) {
         return blanks + digits + mark.len();
     }
-    let marks: [&[u8]; 7] = [b"> ", b"- ", b" | ", b"| ", b"# ", b"// ", b"* "];
+    let marks: [&[u8]; 9] = [b"> ", b"- ", b" | ", b"| ", b"# ", b"// ", b"* ", b"+", b"-"];
     if let Some(mark) = marks.iter().find(|mark| line[blanks..].starts_with(mark)) {
         return blanks + mark.len();
     }
-    // `file:2:`
+    // `2026-01-01T00:00:02.000Z `
+    let word = line.iter().take(TIME_BYTES_MAX).take_while(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(byte)).count();
+    if word >= TIME_BYTES_MIN && line.get(word) == Some(&b' ') && line[..word].contains(&b'T') {
+        return word + 1;
+    }
+    // `file:2:`, and `file-2-` of the lines around it
     let name = line.iter().take(256).take_while(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(byte)).count();
     let number = line[name..].iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
     let is_place = name > 0 && number > 0 && line.get(name) == Some(&b':') && line.get(name + 1 + number) == Some(&b':');
-    if is_place { name + number + 2 } else { 0 }
+    if is_place {
+        return name + number + 2;
+    }
+    let number_from = |at: usize| line[at + 1..name].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut signs = memchr::memchr_iter(b'-', &line[..name]).filter(|at| *at > 0);
+    let place = signs.find(|at| number_from(*at) > 0 && line.get(at + 1 + number_from(*at)) == Some(&b'-'));
+    place.map_or(0, |at| at + number_from(at) + 2)
 }
 
 fn direct(rule: usize, name: String, text: &[u8], spans: Vec<Range<usize>>, depth: usize) -> FoundSecret {
