@@ -8,6 +8,7 @@
 pub mod atomic;
 pub mod import;
 pub(crate) mod open;
+pub(crate) mod packed;
 pub mod plan;
 pub mod redact;
 pub mod scenario;

@@ -50,7 +50,9 @@ pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
         if name.len() > NAME_BYTES_MAX {
             continue;
         }
-        let Some(tells) = telling(&text[name.clone()]) else { continue };
+        // Of a cookie that is set only the value is a secret: it has a rule.
+        let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
+        let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
         let value = value_after(text, &name, tells).or_else(|| drawn_near(text, &name, tells));
         if let Some(value) = value {
             at = value.end;
@@ -290,7 +292,8 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Ra
         let evidence = &evidence[..evidence.len().min(512)];
         let capitals = evidence.iter().any(u8::is_ascii_uppercase) && evidence.iter().any(u8::is_ascii_lowercase);
         let is_short = || is_password && evidence.len() >= 10 && is_mixed(evidence) && evidence.iter().all(u8::is_ascii_alphanumeric);
-        if (is_drawn(evidence) || is_short()) && capitals && !is_path(value) {
+        let is_escape = at > 0 && text[at - 1] == b'%';
+        if (is_drawn(evidence) || is_short() && !is_escape) && capitals && !is_path(value) {
             return Some(at..at + length);
         }
         at += length.max(1);

@@ -23,7 +23,7 @@ use super::rules::{BuiltinRule, RedactionRules};
 use super::text_map::{ByteRole, Flattener, MappedText};
 
 /// How many views may be inside of one another.
-const DEPTH_MAX: usize = 8;
+pub const DEPTH_MAX: usize = 8;
 
 /// What a run of base64 must have to be looked into.
 const PACKED_BYTES_MIN: usize = 24;
@@ -151,8 +151,11 @@ impl SecretExplorer<'_> {
 
     fn string(&mut self, text: &[u8], value: Range<usize>, depth: usize) -> Vec<FoundSecret> {
         let inner = &text[value.clone()];
+        if depth >= DEPTH_MAX {
+            return self.text(inner, depth).into_iter().map(|found| shifted(found, value.start)).collect();
+        }
         if memchr::memchr(b'\\', inner).is_none() {
-            let found = if depth < DEPTH_MAX { self.document(inner, &JsonStart::Beginning, depth + 1).0 } else { self.text(inner, depth) };
+            let found = self.document(inner, &JsonStart::Beginning, depth + 1).0;
             return found.into_iter().map(|found| shifted(found, value.start)).collect();
         }
         let mut view = MappedText::default();
@@ -175,11 +178,14 @@ impl SecretExplorer<'_> {
         self.patterns(text, depth, &mut found);
         self.learned(text, depth, &mut found);
         for NamedValue { name, value } in assignments::find(text) {
-            let name = String::from_utf8_lossy(&text[name]).into_owned();
-            found.push(direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth));
+            let (name, value) = (String::from_utf8_lossy(&text[name]).into_owned(), behind_escape(text, value));
+            found.extend((!value.is_empty()).then(|| direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth)));
         }
         let keys = private_key::find(text).into_iter().chain(private_key::find_in_json(text).into_iter().map(|part| vec![part]));
-        found.extend(keys.map(|spans| direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth)));
+        for spans in keys {
+            let spans: Vec<_> = spans.into_iter().map(|span| behind_escape(text, span)).filter(|span| !span.is_empty()).collect();
+            found.push(direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth));
+        }
         if depth < DEPTH_MAX {
             self.escapes(text, depth, &mut found);
             self.colours(text, depth, &mut found);
@@ -198,7 +204,7 @@ impl SecretExplorer<'_> {
                 let Some(whole) = captures.get(0) else { continue };
                 let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole).range();
                 let secret = closing::before(text, whole.start(), secret);
-                let secret = secret.start + usize::from(is_escaped(text, secret.start) && secret.len() > 1)..secret.end;
+                let secret = behind_escape(text, secret);
                 if !secret.is_empty() && self.rules.checks[rule].holds(&text[secret.clone()]) && !is_placeholder(&text[secret.clone()]) {
                     found.push(direct(BuiltinRule::COUNT + rule, String::new(), text, vec![secret], depth));
                 }
@@ -365,10 +371,17 @@ fn has_escapes(text: &[u8]) -> bool {
     memchr::memchr_iter(b'\\', text).any(is_escape)
 }
 
-/// Whether the letter here is the second half of an escape.
-fn is_escaped(text: &[u8], at: usize) -> bool {
-    let is_letter = matches!(text.get(at), Some(b'n' | b'r' | b't' | b'b' | b'f'));
-    is_letter && text[..at].iter().rev().take(ESCAPES_MAX).take_while(|byte| **byte == b'\\').count() % 2 == 1
+/// A hit without what it begins with of an escape: the `n` of a line end, the digits behind a percent sign. They are no part of a secret.
+fn behind_escape(text: &[u8], hit: Range<usize>) -> Range<usize> {
+    let start = hit.start;
+    let backslashes = || text[..start].iter().rev().take(ESCAPES_MAX).take_while(|byte| **byte == b'\\').count();
+    let is_letter = matches!(text.get(start), Some(b'n' | b'r' | b't' | b'b' | b'f'));
+    let percent = (1..3).find(|back| start >= *back && percent_byte(text, start - back).is_some());
+    let skipped = match percent {
+        Some(back) => 3 - back,
+        None => usize::from(is_letter && backslashes() % 2 == 1),
+    };
+    (start + skipped).min(hit.end)..hit.end
 }
 
 /// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use self::planted_secrets::{PLANTED, PlantedSecret, filled};
 use super::placeholder::is_placeholder;
-use super::scan::scan;
+use super::scan::SecretFinding;
 use super::*;
 use crate::engine::time::Micros;
 use crate::scenario::tape::line::{NewRequest, TapeEncoder};
@@ -20,6 +20,10 @@ use crate::wire::http::HttpHeader;
 use crate::wire::json::push_string;
 
 static RULES: LazyLock<Arc<RedactionRules>> = LazyLock::new(|| RedactionRules::with(&[]).unwrap());
+
+fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> Vec<SecretFinding> {
+    super::scan::scan(contents, rules).findings
+}
 
 fn redactor() -> Redactor {
     Redactor::new(&RULES)
@@ -241,6 +245,33 @@ fn k_2_scan_finds_each_where_it_begins_and_nothing_in_what_was_redacted() {
         let redacted = tape("/v1/messages", &[], b"{}", &streamed(&mut redactor(), AnswerRedactor::events(), &events));
         assert_eq!(scan(redacted.as_bytes(), &RULES), [], "{}: {redacted}", case.rule);
     }
+}
+
+#[test]
+fn k_2_scan_looks_into_base64_of_any_size_and_into_long_texts() {
+    use base64::Engine as _;
+    let key = format!("sk-ant-api03-{}", filled(40));
+    let words = "words and more words\n".repeat(6_000);
+    let packed = base64::engine::general_purpose::STANDARD.encode(format!("{words}{key}\n{words}"));
+    assert!(packed.len() > 300_000);
+    let found = |text: &str| scan(text.as_bytes(), &RULES).into_iter().map(|finding| finding.rule).collect::<Vec<_>>();
+    assert_eq!(found(&format!("a = \"{packed}\"")), ["anthropic-key"]);
+    // In an answer it comes in pieces.
+    for size in [997, 40_000] {
+        let chunks: Vec<Vec<u8>> = format!("{{\"a\":\"{packed}\"}}").as_bytes().chunks(size).map(<[u8]>::to_vec).collect();
+        assert_eq!(found(&tape("/", &[], b"", &chunks)), ["anthropic-key"], "{size}");
+        let out = streamed(&mut redactor(), AnswerRedactor::body(), &chunks).concat();
+        assert_eq!(found(&String::from_utf8(out).unwrap()), [""; 0]);
+    }
+    let long = format!("{}{key}\n{words}{key}", words.repeat(33));
+    assert_eq!(scan(long.as_bytes(), &RULES).len(), 2);
+}
+
+#[test]
+fn k_2_scan_says_what_is_too_deep_for_it() {
+    let nested = |depth: usize| (0..depth).fold(String::from("a\nb"), |text, _| format!("{{\"a\":\"{}\"}}", escaped(&text)));
+    let is_complete = |text: &str| super::scan::scan(text.as_bytes(), &RULES).is_complete;
+    assert!(is_complete(&nested(7)) && !is_complete(&nested(12)));
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn redaction(bytes: &[u8], _: &Path) -> Result<(), String> {
     if redacted.len() != bytes.len() {
         return Err(format!("a body of {} bytes has {} when it is redacted", bytes.len(), redacted.len()));
     }
-    match scan(&redacted, rules()).first() {
+    match scan(&redacted, rules()).findings.first() {
         None => Ok(()),
         Some(finding) => Err(format!("a redacted body still holds a secret: {finding:?}")),
     }
