@@ -268,6 +268,21 @@ fn k_2_scan_looks_into_base64_of_any_size_and_into_long_texts() {
 }
 
 #[test]
+fn k_2_the_comments_before_an_event_are_one_text() {
+    let (begin, line) = (["-----BEGIN EC ", "PRIVATE KEY-----"].concat(), filled(64));
+    let stream = format!(": x {begin}\n: {line}\n: {line}\n: -----END EC\n\nevent: ping\ndata: {{}}\n\n");
+    let out = String::from_utf8(streamed(&mut redactor(), AnswerRedactor::events(), &[&stream[..40], &stream[40..]]).concat()).unwrap();
+    assert!(!out.contains(&line[..12]) && out.starts_with(&format!(": x {begin}\n: REDACTED000001")), "{out}");
+    assert!(out.ends_with("\n: -----END EC\n\nevent: ping\ndata: {}\n\n"), "{out}");
+}
+
+#[test]
+fn k_2_a_key_in_a_path_ends_with_its_part() {
+    let path = redactor().path(&format!("/gw/ABSK{}/v1/messages?beta=true", filled(60)));
+    assert!(path.starts_with("/gw/REDACTED000001xx") && path.ends_with("xx/v1/messages?beta=true"), "{path}");
+}
+
+#[test]
 fn k_2_scan_says_what_is_too_deep_for_it() {
     let nested = |depth: usize| (0..depth).fold(String::from("a\nb"), |text, _| format!("{{\"a\":\"{}\"}}", escaped(&text)));
     let is_complete = |text: &str| super::scan::scan(text.as_bytes(), &RULES).is_complete;
