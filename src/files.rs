@@ -6,9 +6,9 @@
 //! Its rules: `docs/rules/files.md` (F), `docs/rules/record.md` (importers K-5, secrets K-2).
 
 pub mod atomic;
+pub(crate) mod compression;
 pub mod import;
 pub(crate) mod open;
-pub(crate) mod packed;
 pub mod plan;
 pub mod redact;
 pub mod scenario;

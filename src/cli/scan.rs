@@ -7,7 +7,7 @@ use super::CommandExit;
 use super::output::{complain, print_line};
 use super::record::{RedactionArguments, rules};
 use crate::files::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
-use crate::files::{open, packed};
+use crate::files::{compression, open};
 use crate::prelude::*;
 use crate::scenario::tape::line::{LineKind, TapeDecoder, TapeError, TapeLine};
 
@@ -84,8 +84,8 @@ const TAPE_BYTES_MAX: u64 = 2 << 30;
 fn read(path: &Path) -> io::Result<(Vec<u8>, Option<&'static str>)> {
     let is_large = open::beginning(path, TAPE_BEGINNING.len() as u64)? == TAPE_BEGINNING;
     let contents = open::read(path, if is_large { TAPE_BYTES_MAX } else { FILE_BYTES_MAX })?;
-    let compression = packed::compression(&contents);
-    Ok((packed::unpacked(contents, FILE_BYTES_MAX)?, compression))
+    let name = compression::name(&contents);
+    Ok((compression::unpacked(contents, FILE_BYTES_MAX)?, name))
 }
 
 /// How much of a file is looked at to see whether it is text.

@@ -18,6 +18,7 @@ mod closing;
 mod explore;
 mod headers;
 mod json;
+mod line_prefix;
 mod members;
 mod names;
 mod placeholder;

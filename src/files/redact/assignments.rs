@@ -118,7 +118,7 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
         _ if is_tag => start..start + text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| **byte != b'<').count(),
         _ => closing::before(text, name.start, bare(text, start, of_setting)),
     };
-    let mut range = after_scheme(text, range, name);
+    let range = after_scheme(text, range, name);
     let is_text = matches!(byte(quotes), Some(b'"' | b'\'' | b'`'));
     // `NAME=value` and `--name value` are settings; with blanks or a colon it may be code as well.
     let is_field = of_pair.is_some() || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
@@ -132,10 +132,8 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
     if matches!(place, ValuePlace::Setting | ValuePlace::Field) && tells < TellingName::Strong && goes_on(text, range.end) && !is_option {
         return is_secret_value(tells, &text[range.clone()], ValuePlace::Bare).then_some(range);
     }
-    if is_list && tells < TellingName::Password && !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()]) {
-        return None;
-    }
-    if is_list && tells == TellingName::Password {
+    let is_header = text[name.clone()].contains(&b'-') || is_drawn(&text[range.clone()]);
+    if is_list && (tells == TellingName::Password || !is_header) {
         return None;
     }
     if is_call(text, range.end) && !is_text {
@@ -146,16 +144,19 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
     if is_argument && is_variable(tells, &text[range.clone()]) {
         return None;
     }
-    // `const TOKEN: &str = "…"`: what follows the colon is a type.
-    if !is_secret_value(tells, &text[range.clone()], place) && !is_text && byte(signs) == Some(b':') {
-        let equals = skip(text, range.end, 3, b" ");
-        let quote = skip(text, equals + 1, 2, b" ");
-        if byte(equals) == Some(b'=') && matches!(byte(quote), Some(b'"' | b'\'')) {
-            range = quoted(text, quote + 1, text[quote], 0);
-            return is_secret_value(tells, &text[range.clone()], ValuePlace::Quoted).then_some(range);
-        }
+    if is_secret_value(tells, &text[range.clone()], place) {
+        return Some(range);
     }
-    is_secret_value(tells, &text[range.clone()], place).then_some(range)
+    let of_constant = (!is_text && byte(signs) == Some(b':')).then(|| constant(text, range.end)).flatten()?;
+    is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
+}
+
+/// What a constant is given whose type ends here: `const TOKEN: &str = "…"`.
+fn constant(text: &[u8], end: usize) -> Option<Range<usize>> {
+    let equals = skip(text, end, 3, b" ");
+    let quote = skip(text, equals + 1, 2, b" ");
+    let is_text = text.get(equals) == Some(&b'=') && matches!(text.get(quote), Some(b'"' | b'\''));
+    is_text.then(|| quoted(text, quote + 1, text[quote], 0))
 }
 
 /// Where the value begins of a name that is a value itself: `key="NAME" value="…"`, `- name: NAME` and `value: …` in the next line.

@@ -16,6 +16,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use super::assignments::{self, NamedValue};
 use super::closing;
 use super::json::{JsonStart, JsonString, JsonStrings};
+use super::line_prefix::line_prefix;
 use super::members::{MemberNames, scheme_length};
 use super::placeholder::is_placeholder;
 use super::private_key;
@@ -398,43 +399,6 @@ fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     (digits[0] == b'%').then_some(())?;
     u8::try_from(digit(digits[1])? * 16 + digit(digits[2])?).ok()
-}
-
-/// How long a time before a line may be.
-const TIME_BYTES_MAX: usize = 40;
-
-/// The shortest has a day and an hour.
-const TIME_BYTES_MIN: usize = 16;
-
-/// How long what a tool put before a line is.
-fn line_prefix(line: &[u8]) -> usize {
-    let blanks = line.iter().take_while(|byte| **byte == b' ').count();
-    let digits = line[blanks..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let behind = &line[blanks + digits..];
-    let marks: [&[u8]; 7] = ["→".as_bytes(), b"\t", b": ", b":", b" | ", b"- ", b"-"];
-    if let Some(mark) = marks.iter().find(|mark| digits > 0 && behind.starts_with(mark)) {
-        return blanks + digits + mark.len();
-    }
-    let marks: [&[u8]; 9] = [b"> ", b"- ", b" | ", b"| ", b"# ", b"// ", b"* ", b"+", b"-"];
-    if let Some(mark) = marks.iter().find(|mark| line[blanks..].starts_with(mark)) {
-        return blanks + mark.len();
-    }
-    // `2026-01-01T00:00:02.000Z `
-    let word = line.iter().take(TIME_BYTES_MAX).take_while(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(byte)).count();
-    if word >= TIME_BYTES_MIN && line.get(word) == Some(&b' ') && line[..word].contains(&b'T') {
-        return word + 1;
-    }
-    // `file:2:`, and `file-2-` of the lines around it
-    let name = line.iter().take(256).take_while(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(byte)).count();
-    let number = line[name..].iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
-    let is_place = name > 0 && number > 0 && line.get(name) == Some(&b':') && line.get(name + 1 + number) == Some(&b':');
-    if is_place {
-        return name + number + 2;
-    }
-    let number_from = |at: usize| line[at + 1..name].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut signs = memchr::memchr_iter(b'-', &line[..name]).filter(|at| *at > 0);
-    let place = signs.find(|at| number_from(*at) > 0 && line.get(at + 1 + number_from(*at)) == Some(&b'-'));
-    place.map_or(0, |at| at + number_from(at) + 2)
 }
 
 fn direct(rule: usize, name: String, text: &[u8], spans: Vec<Range<usize>>, depth: usize) -> FoundSecret {

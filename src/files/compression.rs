@@ -12,7 +12,7 @@ const LAYERS_MAX: usize = 3;
 const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
 /// The name of the compression that these bytes begin with, where it can be taken off.
-pub(crate) fn compression(contents: &[u8]) -> Option<&'static str> {
+pub(crate) fn name(contents: &[u8]) -> Option<&'static str> {
     match contents {
         [0x1f, 0x8b, ..] => Some("gzip"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
@@ -26,13 +26,13 @@ pub(crate) fn compression(contents: &[u8]) -> Option<&'static str> {
 /// When it is damaged, larger than `bytes_max` or compressed too often.
 pub(crate) fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
     for _ in 0..LAYERS_MAX {
-        contents = match compression(&contents) {
+        contents = match name(&contents) {
             Some("gzip") => bounded(MultiGzDecoder::new(&contents[..]), bytes_max)?,
             Some(_) => unzstd(&contents, bytes_max)?,
             None => return Ok(contents),
         };
     }
-    match compression(&contents) {
+    match name(&contents) {
         Some(_) => Err(io::Error::other("it is compressed in too many layers")),
         None => Ok(contents),
     }
