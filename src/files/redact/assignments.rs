@@ -136,12 +136,9 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
     if is_list && (tells == TellingName::Password || !is_header) {
         return None;
     }
-    if is_call(text, range.end) && !is_text {
-        return None;
-    }
     // `f(token=other_token, …)`
     let is_argument = place == ValuePlace::Setting && !is_option && matches!(byte(range.end), Some(b',' | b')'));
-    if is_argument && is_variable(tells, &text[range.clone()]) {
+    if is_call(text, range.end) && !is_text || is_argument && is_variable(tells, &text[range.clone()]) {
         return None;
     }
     if is_secret_value(tells, &text[range.clone()], place) {
