@@ -147,6 +147,17 @@ impl Block {
         &self.json
     }
 
+    /// A tool use whose input is no JSON, with the input in the form of clients that send its length beside it; any other block as it is.
+    #[must_use]
+    pub fn with_unparsed_input(self) -> Self {
+        let BlockKind::ToolUse(ToolUse { input: ToolInput::Invalid { text, .. }, .. }) = &self.kind else { return self };
+        let Ok(object) = RawObject::parse(self.json.as_str()) else { return self };
+        let mut input = String::from(r#"{"__unparsedToolInput":{"raw":"#);
+        push_string(&mut input, text);
+        input.push_str(&format!(r#","len":{}}}}}"#, text.chars().count()));
+        Self { json: Json::trusted(object.with(&[("input", input)])), kind: self.kind.clone() }
+    }
+
     /// Whether it is thinking, redacted or not.
     pub fn is_thinking(&self) -> bool {
         matches!(self.kind, BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
