@@ -13,6 +13,7 @@
 
 pub mod access;
 pub mod base_url;
+pub mod base_url_variables;
 pub mod clock;
 pub mod drive;
 pub mod driver;

@@ -17,6 +17,7 @@ pub mod recording;
 pub mod replies;
 mod safe_uses;
 pub mod script;
+pub mod side;
 pub mod statement;
 pub mod tape;
 pub mod thread;

@@ -10,6 +10,7 @@ pub mod pacing;
 pub mod setup;
 
 pub(crate) mod choices;
+mod default_answer;
 pub(crate) mod delivery;
 #[cfg(any(test, feature = "live"))]
 pub(crate) mod endpoint;
@@ -437,8 +438,17 @@ impl World {
         schedule: &mut ArrivalSink,
     ) -> WorldNote {
         let origins = self.origins(setup, agent, id);
-        let asking =
-            ModelRequest { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup), lends: false };
+        let asking = ModelRequest {
+            agent,
+            id,
+            request,
+            now,
+            origins: &origins,
+            gets_default: self.user.has_interfered(setup),
+            lends: false,
+            of_head: None,
+            of_body: None,
+        };
         let mut choices = ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
         let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
         self.refused = refused.map(|refused| (id, refused));

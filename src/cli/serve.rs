@@ -1,18 +1,19 @@
 //! `reenact serve SCENARIO`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::Child;
-
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::{complain, print_line};
 use super::selection::ReachArguments;
+use crate::children::{ChildCommand, ChildExit, ChildSession, ChildStartError, WatchedChild, WatcherProgram};
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
+use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
@@ -41,7 +42,7 @@ pub(super) struct ServeArguments {
     /// Show the transcript before the verdict
     #[arg(long)]
     transcript: bool,
-    /// Start this with ANTHROPIC_BASE_URL set, and stop when it ends
+    /// Start this with the base URL in all variables that clients are known to read, e.g. ANTHROPIC_BASE_URL, and stop when it ends
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -58,6 +59,9 @@ pub(super) struct ServeArgumentsOfScenario {
     /// Set a key of the scenario, e.g. `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
     set: Vec<(String, String)>,
+    /// Put the base URL into this variable as well; with a path where the client wants one, e.g. `MY_BASE_URL=/v1`
+    #[arg(long = "base-url-var", value_name = "NAME", value_parser = BaseUrlVariable::read)]
+    base_url_variables: Vec<BaseUrlVariable>,
     #[command(flatten)]
     reach: ReachArguments,
 }
@@ -68,6 +72,11 @@ const QUIET: Duration = Duration::from_secs(1);
 impl ServeArgumentsOfScenario {
     pub(super) fn options(&self) -> ServeOptions {
         ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
+    }
+
+    /// The further variables of a client with the base URL.
+    pub(super) fn base_url_variables(&self, base: &str) -> impl Iterator<Item = (String, String)> {
+        self.base_url_variables.iter().map(move |variable| variable.with_base(base))
     }
 
     /// The scenario, or what is wrong with it on standard error.
@@ -150,7 +159,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     if arguments.until_done {
         options.until = ServeLimit::Quiet(QUIET);
     }
-    let mut started = match start(&arguments.command, address, &base) {
+    let mut started = match start(arguments, address, &base).await {
         Ok(started) => started,
         Err(exit) => return exit,
     };
@@ -165,7 +174,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
                 tokio::select! {
                     biased;
                     _ = signals.next() => is_stopped = true,
-                    ended = child.wait() => status = Some(ended),
+                    ended = child.exited() => status = Some(ended),
                 }
             }
         }
@@ -177,7 +186,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         vec![("".into(), replay.serve::<MachineNetwork>(listener, stop).await)]
     };
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
-    let mut exit = command_exit(arguments, status);
+    let mut exit = command_exit(arguments, started, status).await;
     match verdicts.last_mut() {
         // All sessions are over, so the last one's verdict says what none of them showed.
         Some((_, last)) => last.failures.extend(unpassed),
@@ -199,26 +208,37 @@ async fn open_port(arguments: &ServeArguments) -> Result<(<MachineNetwork as Net
 }
 
 /// Starts the command, if there is one.
-fn start(command: &[String], address: SocketAddr, base: &str) -> Result<Option<Child>, CommandExit> {
-    let Some((program, rest)) = command.split_first() else { return Ok(None) };
-    let mut command = tokio::process::Command::new(program);
+async fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> Result<Option<WatchedChild>, CommandExit> {
+    if arguments.command.is_empty() {
+        return Ok(None);
+    }
+    let mut child = ChildCommand::new(arguments.command.iter().map(OsString::from).collect());
+    let proxies = inherited_variables(&address.ip().to_string());
+    let shared = proxies.into_iter().chain(known_variables(base)).chain(inherited_key().map(|(name, key)| (name, key.to_string())));
+    child.variables = shared.map(|(name, value)| (name.to_string(), value)).chain(arguments.how.base_url_variables(base)).collect();
     // Standard output is the verdict's; what the client says goes where messages go.
-    command
-        .args(rest)
-        .envs(inherited_variables(&address.ip().to_string()))
-        .env("ANTHROPIC_BASE_URL", base)
-        .stdout(Stdio::from(std::io::stderr()))
-        .kill_on_drop(true);
-    command.spawn().map(Some).map_err(|error| {
-        complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
+    child.streams = [Stdio::inherit(), Stdio::from(std::io::stderr()), Stdio::inherit()];
+    child.session = ChildSession::from_terminal();
+    let started = match WatcherProgram::current() {
+        Ok(watcher) => child.start(&watcher).await,
+        Err(error) => Err(ChildStartError::Watcher(error)),
+    };
+    started.map(Some).map_err(|error| {
+        complain(&format!("{error}; name a program that is installed, or give its path"));
         CommandExit::WrongInput
     })
 }
 
 /// What came of the command that was started, if it ended.
-fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
+async fn command_exit(arguments: &ServeArguments, child: Option<WatchedChild>, status: Option<std::io::Result<ChildExit>>) -> CommandExit {
+    if let (Some(mut child), Some(Ok(_))) = (child, &status)
+        && let Ok(left) = child.left().await
+    {
+        left.notice().iter().for_each(|notice| complain(notice));
+    }
     match status {
-        Some(Ok(ended)) if !ended.success() => {
+        Some(Ok(ChildExit::Code(0))) | None => CommandExit::Fine,
+        Some(Ok(ended)) => {
             complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
             CommandExit::Failed
         }
@@ -226,7 +246,6 @@ fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::
             complain(&format!("cannot wait for `{}`: {error}", arguments.command[0]));
             CommandExit::Failed
         }
-        _ => CommandExit::Fine,
     }
 }
 

@@ -16,6 +16,7 @@ mod in_flight;
 pub(super) mod judge;
 mod owner;
 mod play;
+mod request_body;
 mod schedule;
 mod session;
 pub mod verdict;

@@ -11,6 +11,7 @@ use crate::prelude::*;
 use crate::sim::Run;
 use crate::transcript::event::EventKind;
 use crate::transcript::watch::TranscriptWatch;
+use crate::wire::validate::endpoint::RequestHead;
 use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use crate::world::setup::RunSetup;
 
@@ -58,13 +59,17 @@ impl TranscriptWatch for AttributionProbe {
                 self.open.push((agent.clone(), *id));
                 let body = request.to_json();
                 let named = self.is_named.then(|| (agent.clone(), *id));
-                let incoming = IncomingRequest { method: "POST", path: "/v1/messages?beta=true", named, body: body.as_bytes() };
+                let head = RequestHead { has_key: true, version: Some("2023-06-01".into()), has_betas: true };
+                let (path, body) = ("/v1/messages?beta=true", body.as_bytes());
+                let incoming = IncomingRequest { method: "POST", path, base: "http://localhost", head: &head, named, body };
                 match self.endpoint.ask(&self.setup, at, &incoming) {
                     EndpointResponse::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
                     EndpointResponse::Message(reply) => {
                         self.mistaken.push(format!("{} is taken for {}", agent.key(*id), reply.agent.key(reply.id)));
                     }
-                    other @ EndpointResponse::Other { .. } => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
+                    other @ (EndpointResponse::Other(_) | EndpointResponse::Side(_)) => {
+                        self.mistaken.push(format!("{}: {other:?}", agent.key(*id)))
+                    }
                 }
             }
             Effect::CloseRequest { id } if self.open.contains(&(agent.clone(), *id)) => self.endpoint.on_closed(agent, *id),

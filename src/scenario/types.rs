@@ -16,6 +16,7 @@ use super::latency::Latency;
 use super::network::NetworkScript;
 use super::plan::Plan;
 use super::replies::{ResultStore, ScriptedElicitation, ScriptedHook, ScriptedLookups, ScriptedPermission, ScriptedReply};
+use super::side::SideRule;
 use super::tape::Provenance;
 use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::ToolCheck;
@@ -67,6 +68,8 @@ pub struct Scenario {
     pub windows: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
+    /// The side requests of clients, and their answers (M-3).
+    pub sides: Vec<SideRule>,
     /// How new credentials are got (M-7).
     pub auth: ScriptedAuth,
     /// What the simulated API counts and refuses (M-2).
@@ -236,7 +239,7 @@ words! {
 
 keys! {
     /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
-    #[derive(Copy, Eq)]
+    #[derive(Eq)]
     pub struct SimulatedApi check sections::run::check_api {
         /// The context window. The API refuses a longer prompt. By default every prompt fits.
         context_window: Option<u64> = None, unit("tokens"), example("200000");
@@ -244,6 +247,10 @@ keys! {
         count_tokens: bool = false;
         /// Whether `max_tokens` must fit into the window beside the prompt. By default as the model has it (before 4.5: yes).
         counts_max_tokens: Option<bool> = None;
+        /// Models that exist beside `claude-*` and those that the scenario names. A client that asks another one gets 404.
+        models: Vec<Arc<str>> = Vec::new(), example("[\"local-7b\"]");
+        /// Whether the API takes what it would refuse. Refusals become remarks.
+        lenient: bool = false;
         /// What happens to thinking that is not in its place. By default as the model has it.
         signatures: Option<SignaturePolicy> = None;
     }

@@ -16,6 +16,11 @@ mod delays;
 mod faults;
 mod interrupts;
 
+/// A tool as requests have it.
+fn definition_of(name: &str) -> crate::wire::json::Json {
+    crate::wire::json::Json::trusted(format!(r#"{{"name":"{name}","input_schema":{{"type":"object"}}}}"#))
+}
+
 pub(crate) fn tool(name: &str, input: &str) -> TurnBlock {
     TurnBlock::Tool { name: name.into(), input: input.into(), id: None, outcome: None, safe: None, slip: None }
 }
@@ -31,7 +36,7 @@ fn turn(content: Vec<TurnBlock>) -> ScriptedTurn {
 /// Two reads and an answer.
 fn scenario() -> Scenario {
     let read = known_tool("Read").unwrap();
-    let definition = ToolDefinition::new("Read", read.safe, crate::wire::json::Json::trusted("{}"));
+    let definition = ToolDefinition::new("Read", read.safe, definition_of("Read"));
     Scenario {
         title: Some(String::from("two reads")),
         tools: vec![ScriptedTool { definition, latency: None, outcome: None }],
@@ -292,7 +297,7 @@ fn t_8_two_safe_and_one_exclusive_tool_in_all_orders_of_completion_and_both_sett
 
 fn tool_taking(name: &str, safe: bool, takes: [u64; 3]) -> ScriptedTool {
     let index = usize::from(name.as_bytes()[1] - b'0');
-    let definition = ToolDefinition::new(name, Some(safe), crate::wire::json::Json::trusted("{}"));
+    let definition = ToolDefinition::new(name, Some(safe), definition_of(name));
     ScriptedTool { definition, latency: Some(Latency::Fixed(Micros::from_millis(takes[index]))), outcome: None }
 }
 

@@ -5,11 +5,14 @@
 //!                 └────────────┴────────────────────────────┴──────────────────────────┴────────────┴──> Refusal
 //! ```
 //!
+//! What comes before all of this is the head of a request ([`endpoint`]).
+//!
 //! Pure functions over a request: what is sent is not written out for this. The texts are the API's where they were seen in its documentation
 //! or in public reports; where only the rule is known they are as plain as the API's own, and marked `plausible` beside the code: nobody should
 //! take those for observed. Neighbours of the same role are one turn and not refused. What was recorded as taken is taken here: the model may
 //! begin, an id may be used again in a later turn.
 
+pub mod endpoint;
 mod frame;
 mod image;
 mod tools;
@@ -103,7 +106,7 @@ pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
 /// The same for a body as it came: what is not a request is refused too.
 pub fn refusal_of_body(body: &str, rules: &ValidationContext) -> Option<Refusal> {
     if body.len() > REQUEST_BYTES_MAX {
-        return Some(too_large());
+        return Some(Refusal::too_large());
     }
     match request(body) {
         Ok(request) => refusal(&request, rules),
@@ -119,7 +122,7 @@ pub fn request(body: &str) -> Result<Request, Refusal> {
     with_members(body, &["model", "max_tokens", "messages"])
 }
 
-/// A body read as a request whose tokens are to be counted: it limits no answer.
+/// A body read as a request that limits no answer: its tokens are to be counted, or the API is lenient.
 ///
 /// # Errors
 /// What the API says to a body that is none.
@@ -148,6 +151,11 @@ impl Refusal {
         Self { status: 400, name, message: message.into() }
     }
 
+    /// What is said to a request that is too large.
+    pub(crate) fn too_large() -> Self {
+        Self { status: 413, name: "request_too_large", message: "Request exceeds the maximum size".into() }
+    }
+
     /// What the API's answer has as its body. The edge before it answers without the API's wrapper.
     pub fn body(&self, request_id: &str) -> String {
         let kind = ErrorKind::from_status(self.status);
@@ -164,11 +172,7 @@ fn size(request: &Request) -> Option<Refusal> {
     let content = |message: &Arc<Message>| message.content.iter().map(|block| block.json().as_str().len() + 1).sum::<usize>() + 32;
     let frame = length(&request.system) + length(&request.tools) + request.extra.as_str().len();
     let bytes = frame + request.messages.iter().map(content).sum::<usize>();
-    (bytes > REQUEST_BYTES_MAX).then(too_large)
-}
-
-fn too_large() -> Refusal {
-    Refusal { status: 413, name: "request_too_large", message: "Request exceeds the maximum size".into() }
+    (bytes > REQUEST_BYTES_MAX).then(Refusal::too_large)
 }
 
 /// Input alone over the window is too long for every model; input with `max_tokens` for older ones.

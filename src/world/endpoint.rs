@@ -4,6 +4,9 @@
 //! the model server's, so that a client gets what an engine in a simulated run would get.
 
 mod attribution;
+mod headers;
+mod route;
+mod side;
 
 use super::WorldNote;
 use super::choices::ChoiceMaker;
@@ -16,11 +19,15 @@ use crate::engine::contract::{Agent, AnswerEnd, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::statement::PassedStatements;
-use crate::scenario::thread::is_messages;
+use crate::wire::error::ErrorKind;
 use crate::wire::request::Request;
 use crate::wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
-use crate::wire::{tokens, validate};
+use crate::wire::tokens;
+use crate::wire::validate::endpoint::{EndpointQuery, FindingWeight, RequestHead, exists, findings};
+use crate::wire::validate::{self, Refusal};
 use attribution::RequestAttribution;
+use route::ApiRoute;
+use side::SideAnswers;
 
 /// The API of one scenario, and what it knows of its clients.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +40,10 @@ pub(crate) struct ApiEndpoint {
     is_interfered: bool,
     /// Whether answers may be lost on their way, so that a repeated request gets the same answer again.
     lends: bool,
+    /// How many requests there were.
+    asked: u32,
+    /// What side requests got.
+    sides: SideAnswers,
 }
 
 /// A request as it came over HTTP.
@@ -41,6 +52,10 @@ pub(crate) struct IncomingRequest<'a> {
     pub(crate) method: &'a str,
     /// With its query.
     pub(crate) path: &'a str,
+    /// The URL of the server as the client knows it, without a path.
+    pub(crate) base: &'a str,
+    /// What the API looks at in its head.
+    pub(crate) head: &'a RequestHead,
     /// Whose it is, if the client says so.
     pub(crate) named: Option<(Agent, RequestId)>,
     pub(crate) body: &'a [u8],
@@ -51,13 +66,42 @@ pub(crate) struct IncomingRequest<'a> {
 pub(crate) enum EndpointResponse {
     /// To a request for a message.
     Message(Box<MessageResponse>),
-    /// To anything else: status and JSON body.
-    Other {
-        status: u16,
-        body: String,
-        /// The problem, for the verdict.
-        problem: Option<String>,
-    },
+    /// To a side request.
+    Side(SideResponse),
+    /// To anything else.
+    Other(OtherResponse),
+}
+
+/// What anything else gets: status and JSON body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OtherResponse {
+    pub(crate) status: u16,
+    pub(crate) body: String,
+    /// The id that the API gives it.
+    pub(crate) request_id: String,
+    /// The problem, for the verdict.
+    pub(crate) problem: Option<String>,
+    /// What the API may say.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// What a side request gets: all of it at once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SideResponse {
+    /// Which rule answers, from 1.
+    pub(crate) number: usize,
+    /// The model that was asked.
+    pub(crate) model: Arc<str>,
+    pub(crate) plan: ResponsePlan,
+}
+
+/// What the endpoint has to say of a request: what refuses it, and what may.
+#[derive(Clone, Debug, Default)]
+struct EndpointVerdict {
+    /// Of the head: it is refused whatever its body is.
+    of_head: Option<Refusal>,
+    of_body: Option<Refusal>,
+    remarks: Vec<String>,
 }
 
 /// What a request for a message gets.
@@ -67,6 +111,8 @@ pub(crate) struct MessageResponse {
     pub(crate) id: RequestId,
     pub(crate) request: Arc<Request>,
     pub(crate) answered: ModelResponse,
+    /// What the API may say, although it takes the request.
+    pub(crate) remarks: Vec<String>,
 }
 
 impl ApiEndpoint {
@@ -77,17 +123,50 @@ impl ApiEndpoint {
 
     /// Answers what a client sent.
     pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
-        let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        match incoming.method {
-            "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
-            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.complete_request(incoming.body, validate::countable) {
-                Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
-                Err(refused) => *refused,
-            },
-            "GET" if path.ends_with("/v1/models") => fine(models(setup)),
-            "GET" | "HEAD" if path.is_empty() => fine(String::from("{}")),
-            _ => refused(404, "not_found_error", &format!("{} {}", incoming.method, incoming.path)),
+        self.asked += 1;
+        let request_id = headers::request_id(setup.scenario.seed.0, self.asked);
+        let route = ApiRoute::read(incoming.method, incoming.path);
+        if route == ApiRoute::Message {
+            return match self.message(setup, now, incoming) {
+                Ok(reply) => reply,
+                Err(problem) => EndpointResponse::Other(problem.response(request_id)),
+            };
         }
+        let answer = self.other(setup, route, incoming);
+        EndpointResponse::Other(match answer {
+            Ok((body, remarks)) => OtherResponse { status: 200, body, request_id, problem: None, remarks },
+            Err(problem) => problem.response(request_id),
+        })
+    }
+
+    /// The JSON body for a request that is not for a message, and what the API may say.
+    fn other(
+        &self,
+        setup: &RunSetup,
+        route: ApiRoute<'_>,
+        incoming: &IncomingRequest<'_>,
+    ) -> Result<(String, Vec<String>), EndpointProblem> {
+        if let Some(advice) = route::advice(route, incoming.base) {
+            return Err(EndpointProblem::new(404, "not_found_error", format!("{} {}: {advice}", incoming.method, incoming.path)));
+        }
+        if route == ApiRoute::Alive {
+            return Ok((String::from("{}"), Vec::new()));
+        }
+        let counted = match route {
+            ApiRoute::CountTokens => Some(self.complete_request(incoming.body, validate::countable)?.1),
+            _ => None,
+        };
+        let verdict = look(setup, incoming.head, counted.as_ref());
+        if let Some(refusal) = verdict.of_head.or(verdict.of_body.filter(|_| setup.scenario.tape.is_none())) {
+            return Err(refusal.into());
+        }
+        let body = match (route, &counted) {
+            (_, Some(request)) => format!("{{\"input_tokens\":{}}}", tokens::request(request)),
+            (ApiRoute::Model(id), None) if exists(id, &models(setup)) => model(id).to_string(),
+            (ApiRoute::Model(id), None) => return Err(EndpointProblem::new(404, "not_found_error", format!("model: {id}"))),
+            (_, None) => model_list(setup),
+        };
+        Ok((body, verdict.remarks))
     }
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
@@ -106,6 +185,11 @@ impl ApiEndpoint {
         self.model.unused(setup, whose)
     }
 
+    /// The rules for side requests that answered none, by their numbers from 1.
+    pub(crate) fn unused_sides(&self, setup: &RunSetup) -> Vec<usize> {
+        self.sides.unused(setup)
+    }
+
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         self.model.passed(setup)
@@ -115,20 +199,28 @@ impl ApiEndpoint {
     fn complete_request<'a>(
         &self,
         body: &'a [u8],
-        read: fn(&str) -> Result<Request, validate::Refusal>,
-    ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointResponse>> {
-        let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
+        read: fn(&str) -> Result<Request, Refusal>,
+    ) -> Result<(CompleteRequest<'a>, Request), EndpointProblem> {
+        let invalid = |problem: String| EndpointProblem::new(400, "invalid_request_error", problem);
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
-        let whole = self.held.complete_request(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
-        let request = read(&whole.body).map_err(|refusal| invalid(refusal.message))?;
+        let whole = self.held.complete_request(text).map_err(|not_held| EndpointProblem::from(&not_held))?;
+        let request = read(&whole.body)?;
         Ok((whole, request))
     }
 
-    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
-        let (whole, request) = match self.complete_request(incoming.body, validate::request) {
+    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> Result<EndpointResponse, EndpointProblem> {
+        let read = if setup.scenario.api.lenient { validate::countable } else { validate::request };
+        let (whole, request) = match self.complete_request(incoming.body, read) {
             Ok(whole) => whole,
-            Err(refused) => return *refused,
+            // The API looks at the head first.
+            Err(problem) => return Err(look(setup, incoming.head, None).of_head.map_or(problem, EndpointProblem::from)),
         };
+        let EndpointVerdict { of_head, of_body, remarks } = look(setup, incoming.head, Some(&request));
+        if (&of_head, &of_body) == (&None, &None)
+            && let Some(side) = self.sides.answer(setup, &request)
+        {
+            return Ok(EndpointResponse::Side(SideResponse { plan: self.with_headers(setup, side.plan), ..side }));
+        }
         let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
         let asking = ModelRequest {
             agent: &caller.agent,
@@ -138,8 +230,10 @@ impl ApiEndpoint {
             origins: &caller.origins,
             gets_default: self.is_interfered || self.lends || caller.is_after_interrupt,
             lends: self.lends,
+            of_head,
+            of_body,
         };
-        let answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, None));
+        let mut answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, None));
         if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {
             self.is_interfered = true;
         }
@@ -165,7 +259,15 @@ impl ApiEndpoint {
         {
             self.held.hold(conversation, &replied);
         }
-        EndpointResponse::Message(Box::new(MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
+        if setup.scenario.tape.is_none() {
+            answered.plan = answered.plan.map(|plan| self.with_headers(setup, plan));
+        }
+        let reply = MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered, remarks };
+        Ok(EndpointResponse::Message(Box::new(reply)))
+    }
+
+    fn with_headers(&self, setup: &RunSetup, plan: ResponsePlan) -> ResponsePlan {
+        headers::with_api_headers(plan, &headers::request_id(setup.scenario.seed.0, self.asked), self.asked)
     }
 }
 
@@ -176,28 +278,83 @@ fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
-fn fine(body: String) -> EndpointResponse {
-    EndpointResponse::Other { status: 200, body, problem: None }
+/// What the API says to the head of a request and to the members of its body. A lenient one refuses neither.
+fn look(setup: &RunSetup, head: &RequestHead, request: Option<&Request>) -> EndpointVerdict {
+    let mut verdict = EndpointVerdict::default();
+    for finding in findings(&EndpointQuery { head, request, models: &models(setup) }) {
+        let place = if finding.is_of_head { &mut verdict.of_head } else { &mut verdict.of_body };
+        match finding.weight {
+            FindingWeight::Remark => verdict.remarks.push(format!("the API may refuse this: {}", finding.refusal.message)),
+            FindingWeight::Refused if place.is_none() => *place = Some(finding.refusal),
+            FindingWeight::Refused => (),
+        }
+    }
+    verdict
 }
 
-fn refused(status: u16, kind: &str, problem: &str) -> EndpointResponse {
-    let error = serde_json::json!({ "type": "error", "error": { "type": kind, "message": problem } });
-    EndpointResponse::Other { status, body: error.to_string(), problem: Some(problem.into()) }
+/// Why a request gets an error that is no answer of the model server.
+#[derive(Clone, Debug)]
+struct EndpointProblem {
+    status: u16,
+    kind: String,
+    message: String,
+    code: Option<&'static str>,
+}
+
+impl EndpointProblem {
+    fn new(status: u16, kind: &str, message: String) -> Self {
+        Self { status, kind: kind.into(), message, code: None }
+    }
+
+    fn response(self, request_id: String) -> OtherResponse {
+        let Self { status, kind, message, code } = self;
+        let mut error = serde_json::json!({ "type": kind, "message": message });
+        if let Some(code) = code {
+            error["details"] = serde_json::json!({ "error_code": code });
+        }
+        let body = serde_json::json!({ "type": "error", "error": error, "request_id": request_id }).to_string();
+        OtherResponse { status, body, request_id, problem: Some(message), remarks: Vec::new() }
+    }
+}
+
+impl From<Refusal> for EndpointProblem {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.status, ErrorKind::from_status(refusal.status).as_str(), refusal.message)
+    }
 }
 
 /// For a request that continues an unknown message; clients look for the code and send everything.
-fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointResponse {
-    let problem = not_held.to_string();
-    let IncompleteRequest::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };
-    let details = serde_json::json!({ "error_code": "thread_not_found" });
-    let error = serde_json::json!({ "type": "error", "error": { "type": "not_found_error", "message": problem, "details": details } });
-    EndpointResponse::Other { status: 404, body: error.to_string(), problem: Some(problem) }
+impl From<&IncompleteRequest> for EndpointProblem {
+    fn from(not_held: &IncompleteRequest) -> Self {
+        let problem = not_held.to_string();
+        match not_held {
+            IncompleteRequest::Unknown { .. } => Self { code: Some("thread_not_found"), ..Self::new(404, "not_found_error", problem) },
+            _ => Self::new(400, "invalid_request_error", problem),
+        }
+    }
 }
 
 /// The models that the scenario knows of.
-fn models(setup: &RunSetup) -> String {
+fn models(setup: &RunSetup) -> Vec<Arc<str>> {
     let settings = &setup.scenario.settings;
-    let names = core::iter::once(&settings.model).chain(&settings.session.fallback_model);
-    let data: Vec<_> = names.map(|name| serde_json::json!({ "type": "model", "id": &**name, "display_name": &**name })).collect();
-    serde_json::json!({ "data": data, "has_more": false, "first_id": null, "last_id": null }).to_string()
+    let session = &settings.session;
+    let named = [Some(&settings.model), session.fallback_model.as_ref(), session.tool_use_summaries.as_ref()];
+    let mut models: Vec<Arc<str>> = Vec::new();
+    for model in named.into_iter().flatten().chain(&setup.scenario.api.models) {
+        if !models.contains(model) {
+            models.push(model.clone());
+        }
+    }
+    models
+}
+
+fn model_list(setup: &RunSetup) -> String {
+    let models = models(setup);
+    let data: Vec<_> = models.iter().map(|id| model(id)).collect();
+    serde_json::json!({ "data": data, "has_more": false, "first_id": models.first(), "last_id": models.last() }).to_string()
+}
+
+/// A model as the API shows it. The epoch stands for a day that is not known.
+fn model(id: &str) -> serde_json::Value {
+    serde_json::json!({ "type": "model", "id": id, "display_name": id, "created_at": "1970-01-01T00:00:00Z" })
 }

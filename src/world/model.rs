@@ -22,7 +22,7 @@ use crate::scenario::fault::{AnswerChange, FaultKind};
 use crate::scenario::script::AnswerOrigin;
 use crate::scenario::statement::{PassedStatements, Statement};
 use crate::wire::request::Request;
-use crate::wire::validate::RequestValidator;
+use crate::wire::validate::{Refusal, RequestValidator};
 
 /// What the server knows of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +36,7 @@ pub(crate) struct ModelServer {
 }
 
 /// A request at the server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ModelRequest<'a> {
     pub(crate) agent: &'a Agent,
     pub(crate) id: RequestId,
@@ -48,6 +48,10 @@ pub(crate) struct ModelRequest<'a> {
     pub(crate) gets_default: bool,
     /// Whether a repeated request gets the same answer again, also where no fault changed it.
     pub(crate) lends: bool,
+    /// What the API says to its head.
+    pub(crate) of_head: Option<Refusal>,
+    /// What the API says to members of its body that only clients send.
+    pub(crate) of_body: Option<Refusal>,
 }
 
 /// What a request gets.
@@ -66,9 +70,10 @@ impl ModelServer {
     pub(crate) fn answer(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, choices: &mut ChoiceMaker<'_>) -> ModelResponse {
         let scenario = &setup.scenario;
         let ModelRequest { agent, id, request, now, .. } = *asking;
-        let refusal = refusal::find(setup, &mut self.validator, &self.signatures, request);
-        // What a recording has an answer to was taken, whatever the rules say.
-        let overruled = scenario.tape.is_some();
+        let of_body = || asking.of_body.clone().or_else(|| refusal::find(setup, &mut self.validator, &self.signatures, request));
+        let refusal = asking.of_head.clone().or_else(of_body);
+        // What a recording has an answer to was taken, whatever the rules say. Its heads are not those of a client of today.
+        let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
         let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         let asked = FaultTarget { id, agent, model: &request.model, now };
         self.hits.extend(faults::chances(&scenario.faults, &asked).into_iter().map(Statement::FaultChance));
@@ -135,7 +140,7 @@ impl ModelServer {
                 (plan, answer.name.clone(), answer.provenance.as_str(), differences)
             }
             None if gets_default => {
-                let answer = setup.default_answer(id);
+                let answer = setup.default_answer(id, request);
                 (as_prepared(&answer), answer.name.clone(), "synthetic", Vec::new())
             }
             None => return None,

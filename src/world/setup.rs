@@ -7,6 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::default_answer;
 use super::normalise::Normaliser;
 use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
@@ -27,6 +28,7 @@ use crate::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, Respo
 use crate::scenario::thread::{OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
 use crate::wire::http::HttpHeader;
+use crate::wire::request::Request;
 
 /// A scenario with everything that follows from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -273,10 +275,14 @@ impl RunSetup {
     }
 
     /// What a request gets that exists only because of an injection (M-3).
-    pub(crate) fn default_answer(&self, id: RequestId) -> PreparedAnswer {
+    pub(crate) fn default_answer(&self, id: RequestId, request: &Request) -> PreparedAnswer {
         let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
-        let turn = ScriptedTurn { content: vec![TurnBlock::Text(text)], ..ScriptedTurn::default() };
-        scripted_answer(&self.scenario, &turn, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
+        self.made_up(&text, request, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
+    }
+
+    /// An answer that no turn scripts, as the request asks for it.
+    pub(crate) fn made_up(&self, text: &str, request: &Request, place: TurnPlace) -> PreparedAnswer {
+        scripted_answer(&self.scenario, &default_answer::turn(text, request), place)
     }
 }
 

@@ -177,14 +177,17 @@ pub(crate) async fn post(address: SocketAddr, body: &str, patience: Duration) ->
 
 pub(crate) fn request(method: &str, path: &str, body: &str) -> String {
     let length = body.len();
-    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
+    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{HEAD}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
+/// The headers that the API asks of every request.
+pub(crate) const HEAD: &str = "x-api-key: sk-ant-test-000\r\nanthropic-version: 2023-06-01\r\n";
+
 /// Sends a request as it is and reads its answer; the connection can be used again when the answer was whole.
-pub(crate) async fn exchange(mut stream: TcpStream, request: &str, patience: Duration) -> (Seen, TcpStream) {
+pub(crate) async fn exchange(mut stream: TcpStream, request: impl AsRef<[u8]>, patience: Duration) -> (Seen, TcpStream) {
     let from = Instant::now();
     let mut seen = Seen { reads: Vec::new(), end: End::Closed, ended: Duration::ZERO };
-    if stream.write_all(request.as_bytes()).await.is_err() {
+    if stream.write_all(request.as_ref()).await.is_err() {
         seen.end = End::Broken;
         return (seen, stream);
     }

@@ -86,7 +86,7 @@ fn k_6_a_client_that_fails_fails_the_server() {
     let folder = folder();
     let output = reenact(&folder, &["serve", "scenarios/hello.toml", "--set", "expect.requests=0", "--", "sh", "-c", "exit 5"]);
     let complaint = text(&output.stderr);
-    assert!(output.status.code() == Some(1) && complaint.contains("FAILED: `sh` ended with exit status: 5"), "{complaint}");
+    assert!(output.status.code() == Some(1) && complaint.contains("FAILED: `sh` ended with exit 5"), "{complaint}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn k_7_who_stops_a_drive_stops_its_client_and_what_that_started() {
 #[test]
 fn k_6_each_path_can_be_a_client_of_its_own() {
     let folder = folder();
-    let client = "import os, sys, urllib.request\nfor name in 'ab':\n  url = os.environ['ANTHROPIC_BASE_URL'] + '/' + name + '/v1/messages'\n  print(urllib.request.urlopen(url, sys.argv[1].encode()).read())\n";
+    let client = "import os, sys, urllib.request\nfor name in 'ab':\n  url = os.environ['ANTHROPIC_BASE_URL'] + '/' + name + '/v1/messages'\n  head = {'x-api-key': 'made-up', 'anthropic-version': '2023-06-01'}\n  print(urllib.request.urlopen(urllib.request.Request(url, sys.argv[1].encode(), head)).read())\n";
     let body = super::client::body(&[("user", "Hello?")]);
     if Command::new("python3").arg("--version").output().is_err() {
         println!("SKIPPED: there is no python3");
@@ -169,4 +169,38 @@ fn k_6_each_path_can_be_a_client_of_its_own() {
         assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
         assert_eq!(text(&output.stdout).contains("session b"), code == 0, "{}", text(&output.stdout));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn k_6_a_client_finds_the_server_under_each_name_that_clients_are_known_to_read() {
+    let folder = folder();
+    let says = "echo \"said $ANTHROPIC_BASE_URL $ANTHROPIC_API_BASE $ANTHROPIC_API_URL $ANTHROPIC_HOST $REENACT_BASE_URL_V1 $MINE $ANTHROPIC_API_KEY\" >&2";
+    for command in ["serve", "drive"] {
+        let mut started = Command::new(env!("CARGO_BIN_EXE_reenact"));
+        started.args([
+            command,
+            "scenarios/hello.toml",
+            "--base-url-var",
+            "MINE=/v1",
+            "--base-url-var",
+            "ANTHROPIC_HOST=/v1",
+            "--",
+            "sh",
+            "-c",
+            says,
+        ]);
+        started.env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_AUTH_TOKEN").current_dir(folder.path());
+        let output = started.output().unwrap();
+        let said = text(&output.stderr) + &text(&output.stdout);
+        let line = said.lines().find(|line| line.contains("said ")).unwrap_or_else(|| panic!("{said}"));
+        let words: Vec<&str> = line.split("said ").nth(1).unwrap().split(' ').collect();
+        let base = words[0];
+        let with_path = format!("{base}/v1");
+        assert_eq!(words, [base, base, base, &with_path, &with_path, &with_path, "sk-ant-test-000"], "{command}");
+    }
+    let mut keyed = Command::new(env!("CARGO_BIN_EXE_reenact"));
+    keyed.args(["serve", "scenarios/hello.toml", "--", "sh", "-c", says]).env("ANTHROPIC_API_KEY", "of-the-caller");
+    let output = keyed.current_dir(folder.path()).output().unwrap();
+    assert!(text(&output.stderr).contains(" of-the-caller\n"), "a key of the caller stays: {}", text(&output.stderr));
 }

@@ -5,6 +5,7 @@ mod client;
 mod command;
 mod delays;
 mod drive;
+mod endpoint;
 mod faults;
 mod gates;
 mod load;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::client::{End, Seen, exchange, post, request, served, setup};
+use super::client::{End, Seen, exchange, request, served, setup};
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use tokio::net::TcpStream;
 
@@ -32,7 +32,8 @@ requests = 3
 async fn say(address: SocketAddr, thread: &str, more: &str, content: &str) -> Seen {
     let messages = format!(r#"[{{"role":"user","content":{content}}}]"#);
     let body = format!(r#"{{"model":"claude-sonnet-4-5","max_tokens":99,"stream":true,"thread":{thread}{more},"messages":{messages}}}"#);
-    post(address, &body, PATIENCE).await
+    let stream = TcpStream::connect(address).await.unwrap();
+    exchange(stream, &request("POST", "/v1/messages?beta=true", &body), PATIENCE).await.0
 }
 
 fn goes_on(id: &str) -> String {
@@ -85,8 +86,11 @@ fn k_6_an_answer_that_is_whole_in_spite_of_a_fault_is_held_and_counted() {
         assert_eq!(say(address, r#"{"type":"create"}"#, TOOLS, r#""What is in it?""#).await.status(), 200);
         let second = say(address, &goes_on("msg_p1t1"), r#","system":null"#, RESULT).await;
         assert!(second.body().contains("A letter."), "{}", second.text());
-        let body = format!(r#"{{"model":"m","thread":{},"messages":[{{"role":"user","content":{RESULT}}}]}}"#, goes_on("msg_p1t1"));
-        let request = request("POST", "/v1/messages/count_tokens", &body);
+        let body = format!(
+            r#"{{"model":"claude-sonnet-4-5","thread":{},"messages":[{{"role":"user","content":{RESULT}}}]}}"#,
+            goes_on("msg_p1t1")
+        );
+        let request = request("POST", "/v1/messages/count_tokens?beta=true", &body);
         let counted = exchange(TcpStream::connect(address).await.unwrap(), &request, PATIENCE).await.0.body();
         let counted: serde_json::Value = serde_json::from_str(&counted).unwrap();
         assert!(counted["input_tokens"].as_u64().unwrap_or_else(|| panic!("{counted}")) > 20, "the whole conversation counts: {counted}");

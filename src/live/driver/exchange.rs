@@ -22,6 +22,7 @@ use crate::wire::event::StreamEvent;
 use crate::wire::http::{HttpHeader, find, is_event_stream};
 use crate::wire::request::Request;
 use crate::wire::sse::SseFramer;
+use crate::wire::validate::endpoint::needed_betas;
 
 /// How long a connection may take to come about.
 const CONNECT_TIME_MAX: Micros = Micros::from_secs(30);
@@ -157,6 +158,9 @@ fn http_request(upstream: &ApiAddress, request: &Request, teller: &ExchangeEvent
         ("user-agent", concat!("reenact/", env!("CARGO_PKG_VERSION")).into()),
         (NAME_HEADER, name(&teller.agent, teller.id)),
     ];
+    // What the engine asks for beside the API's own members is a beta's.
+    let betas = needed_betas(request).join(",");
+    let headers = headers.into_iter().chain((!betas.is_empty()).then_some(("anthropic-beta", betas)));
     for (name, value) in headers {
         if let Ok(value) = hyper::header::HeaderValue::from_str(&value) {
             built.headers_mut().insert(name, value);

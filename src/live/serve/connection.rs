@@ -3,7 +3,7 @@
 use core::future::poll_fn;
 
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Collected, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request;
@@ -18,15 +18,14 @@ use tokio::time::Instant;
 use super::gate::AnswerGates;
 use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
 use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
+use super::request_body::{self, RequestBodyError};
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::engine::contract::{Agent, RequestId};
 use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
 use crate::live::network::Network;
 use crate::prelude::*;
-
-/// The largest request that is read: what the API itself takes.
-const REQUEST_BYTES_MAX: usize = 32 * 1024 * 1024;
+use crate::wire::validate::endpoint::RequestHead;
 
 /// What waits to be written to a client that does not read; more is not even looked at.
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;
@@ -47,7 +46,9 @@ pub(super) struct ConnectionContext {
 pub(super) enum ServerResponse {
     /// It is played.
     Play(ResponsePlayback),
-    /// It is given at once.
+    /// It is given at once, with a head of its own.
+    Whole { head: Option<ScheduledHead>, body: Bytes },
+    /// It is JSON, and given at once.
     Give { status: u16, headers: Vec<(&'static str, String)>, body: String },
 }
 
@@ -127,14 +128,14 @@ async fn answer(
     let method = head.method.to_string();
     let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
     let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<CallerName>(value.as_bytes()).ok());
-    let body = match Limited::new(body, REQUEST_BYTES_MAX).collect().await.map(Collected::to_bytes) {
+    let body = match request_body::read(&head.headers, body).await {
         Ok(body) => body,
-        Err(error) if error.is::<LengthLimitError>() => {
-            let problem = format!("{method} {path} was answered with 413: it is larger than {} MiB", REQUEST_BYTES_MAX >> 20);
+        Err(RequestBodyError::ClientLeft) => return Err(ConnectionCut::Close),
+        Err(RequestBodyError::Refused { status, body, problem }) => {
+            let problem = format!("{method} {path} was answered with {status}: {problem}");
             let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
-            return Ok(json_response(413, &[], too_large()));
+            return Ok(json_response(status, &[], body));
         }
-        Err(_) => return Err(ConnectionCut::Close), // the client left within its request
     };
     let from = Instant::now();
     let (reply, replied) = oneshot::channel();
@@ -142,6 +143,8 @@ async fn answer(
         at: from,
         connection: context.connection,
         method,
+        base: format!("http://{}", text_of(&head.headers, "host").as_deref().unwrap_or("HOST:PORT")),
+        head: head_of(&head.headers, &path),
         path,
         named: named.map(|name| (name.agent, name.id)),
         retry_count: text_of(&head.headers, "x-stainless-retry-count"),
@@ -150,6 +153,7 @@ async fn answer(
     let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
     let playing = match replied.await {
         Ok(ServerResponse::Play(playing)) if !gone => playing,
+        Ok(ServerResponse::Whole { head, body }) => return Ok(response(head.as_ref(), whole(body))),
         Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
@@ -171,8 +175,8 @@ fn json_response(status: u16, headers: &[(&'static str, String)], body: String) 
     response(Some(&ScheduledHead { status, headers }), whole(body))
 }
 
-fn whole(body: String) -> AnyBody {
-    Full::from(body).map_err(|never| match never {}).boxed_unsync()
+fn whole(body: impl Into<Bytes>) -> AnyBody {
+    Full::from(body.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// A recorded head may hold what no server of today would send: that is left out rather than refused.
@@ -188,10 +192,16 @@ fn response(head: Option<&ScheduledHead>, body: AnyBody) -> Response<AnyBody> {
     response
 }
 
-fn too_large() -> String {
-    let error =
-        serde_json::json!({ "type": "error", "error": { "type": "request_too_large", "message": "Request exceeds the maximum size" } });
-    error.to_string()
+/// What the API looks at in the head of a request. A header without a value is none.
+fn head_of(headers: &hyper::HeaderMap, path: &str) -> RequestHead {
+    let given = |name: &str| text_of(headers, name).filter(|value| !value.trim().is_empty());
+    let token = |value: Arc<str>| value.strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    RequestHead {
+        has_key: given("x-api-key").is_some() || given("authorization").is_some_and(token),
+        version: given("anthropic-version"),
+        has_betas: given("anthropic-beta").is_some() || query.split('&').any(|pair| pair == "beta=true"),
+    }
 }
 
 fn text_of(headers: &hyper::HeaderMap, name: &str) -> Option<Arc<str>> {

@@ -19,6 +19,7 @@ use crate::live::access::{AccessGuard, RefusedRequests};
 use crate::live::clock::SessionClock;
 use crate::live::network::{LOOPBACK, Network};
 use crate::prelude::*;
+use crate::wire::validate::endpoint::RequestHead;
 use crate::world::delivery::DeliveryPart;
 use crate::world::setup::RunSetup;
 
@@ -55,6 +56,10 @@ pub(super) struct ReceivedRequest {
     pub(super) connection: u64,
     pub(super) method: String,
     pub(super) path: String,
+    /// The URL of this server as the client knows it, without a path.
+    pub(super) base: String,
+    /// What the API looks at in its head.
+    pub(super) head: RequestHead,
     pub(super) named: Option<(Agent, RequestId)>,
     pub(super) retry_count: Option<Arc<str>>,
     pub(super) body: Bytes,

@@ -6,7 +6,7 @@ use super::connection::{ResponsePlayback, ServerResponse};
 use super::in_flight::InFlightAnswer;
 use super::owner::{AnswerSerial, ReceivedRequest};
 use super::play::ConnectionCut;
-use super::schedule::{self, cannot_carry};
+use super::schedule::{self, AnswerSchedule, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use super::{END_HEADER, ServeOptions, TransportAssumptions, judge};
 use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
@@ -19,7 +19,7 @@ use crate::transcript::record::TranscriptRecorder;
 use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
 use crate::world::delivery::DeliveryPart;
-use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse};
+use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, OtherResponse, SideResponse};
 use crate::world::model::ModelResponse;
 use crate::world::plan::ResponsePlan;
 use crate::world::server::AnswerOwner;
@@ -84,6 +84,12 @@ impl ClientSession {
         }
     }
 
+    fn remark(&mut self, text: String) {
+        if !self.remarks.contains(&text) {
+            self.remarks.push(text);
+        }
+    }
+
     /// Since when every answer was given and nothing is open.
     pub(super) fn done_at(&self) -> Option<Instant> {
         let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup, AnswerOwner::Own).is_empty();
@@ -99,25 +105,39 @@ impl ClientSession {
     pub(super) fn answer(&mut self, session: usize, arrived: &ReceivedRequest) -> ServerResponse {
         self.last_at = arrived.at;
         let now = self.time(arrived.at);
-        let incoming = IncomingRequest { method: &arrived.method, path: &arrived.path, named: arrived.named.clone(), body: &arrived.body };
+        let ReceivedRequest { method, path, base, head, body, .. } = arrived;
+        let incoming = IncomingRequest { method, path, base, head, named: arrived.named.clone(), body };
         match self.endpoint.ask(&self.setup, now, &incoming) {
             EndpointResponse::Message(reply) => self.answer_message(session, now, arrived, *reply),
-            EndpointResponse::Other { status, body, problem } => {
+            EndpointResponse::Side(SideResponse { number, model, plan }) => {
+                let mut asked = ServedExchange::other(now, arrived.connection, method, &format!("{path}, {model}"), 200, None);
+                asked.answer = Some(format!("side {number}").into());
+                self.asked.push(asked);
+                let AnswerSchedule { head, packets, .. } = schedule::from_plan(&self.setup, &plan, "side", &self.options);
+                let body = packets.iter().flat_map(|packet| packet.bytes.iter().copied()).collect();
+                ServerResponse::Whole { head, body }
+            }
+            EndpointResponse::Other(OtherResponse { status, body, request_id, problem, remarks }) => {
+                remarks.into_iter().for_each(|remark| self.remark(remark));
                 self.asked.push(ServedExchange::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
                 if let Some(problem) = problem {
                     self.problem(format!("{} {} was answered with {status}: {problem}", arrived.method, arrived.path));
                 }
-                ServerResponse::Give { status, headers: Vec::new(), body }
+                ServerResponse::Give { status, headers: vec![("request-id", request_id)], body }
             }
         }
     }
 
     fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageResponse) -> ServerResponse {
-        let MessageResponse { agent, id, request, answered } = reply;
+        let MessageResponse { agent, id, request, answered, remarks } = reply;
+        remarks.into_iter().for_each(|remark| self.remark(remark));
         let ModelResponse { plan, note, refused } = answered;
         let effect = Effect::Request { id, request: request.clone() };
         self.recorder.effect(now, &agent, &effect);
         if let Some(refused) = &refused {
+            if refused.overruled && self.setup.scenario.api.lenient {
+                self.remark(format!("the API would refuse request {}: {}", agent.key(id), refused.text));
+            }
             let what = EventKind::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
             self.note(now, &agent, what);
         }
@@ -214,6 +234,8 @@ impl ClientSession {
         for open in core::mem::take(&mut self.open) {
             self.asked[open.asked].on_end(now, ServedEnd::OpenAtEnd);
         }
+        let idle = self.endpoint.unused_sides(&self.setup);
+        self.remarks.extend(idle.iter().map(|number| format!("[[side]] {number} answered no request")));
         let unused = self.endpoint.unused_answers(&self.setup, AnswerOwner::Own);
         let others = self.endpoint.unused_answers(&self.setup, AnswerOwner::Others);
         self.remarks.extend(others.iter().map(|answer| format!("{answer} was never asked for")));

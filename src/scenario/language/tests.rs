@@ -29,6 +29,7 @@ use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigge
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
+use crate::scenario::side::SideRule;
 use crate::scenario::tape::Provenance;
 use crate::scenario::types::{
     AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome,
@@ -335,8 +336,11 @@ fn f_6_conditions_and_expectations_read_back() {
             context_window: Some(200_000),
             count_tokens: true,
             counts_max_tokens: Some(false),
+            models: vec!["local-7b".into()],
+            lenient: true,
             signatures: Some(SignaturePolicy::Refuse),
         },
+        sides: vec![SideRule { model: Some("m".into()), contains: Some("title".into()), max_tokens: Some(1), answer: Some("T".into()) }],
         matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
         expect: Expectations {
             terminal: Some("completed".into()),

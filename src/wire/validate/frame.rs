@@ -79,7 +79,11 @@ fn effort(extra: &RawObject<'_>, facts: Option<&ModelFacts>) -> Option<Refusal> 
     (!levels.contains(&&*asked)).then(|| Refusal::invalid("effort", text))
 }
 
+/// Nothing may be asked for, where something is cached: that fills the cache beforehand.
 fn output_cap(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    if request.max_tokens == 0 && !caches(request) {
+        return Some(Refusal::invalid("no_output", "max_tokens: Input should be greater than or equal to 1")); // plausible
+    }
     let facts = facts.filter(|facts| request.max_tokens > facts.output_max)?;
     let (asked, most, model) = (request.max_tokens, facts.output_max, &request.model);
     let text = format!("max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}");
@@ -171,6 +175,13 @@ fn on_thinking(index: usize, position: usize, is_redacted: bool) -> Refusal {
     let kind = if is_redacted { "redacted_thinking" } else { "thinking" };
     let text = format!("messages.{index}.content.{position}.{kind}.cache_control: Extra inputs are not permitted");
     Refusal::invalid("breakpoint_on_thinking", text) // the words are the API's, the path before them is plausible
+}
+
+/// Whether there is any cache breakpoint.
+fn caches(request: &Request) -> bool {
+    let frame = [request.system.as_ref(), request.tools.as_ref(), Some(&request.extra)].into_iter().flatten();
+    let blocks = request.messages.iter().flat_map(|message| &message.content).map(|block| block.json());
+    request.cache_last_message || frame.chain(blocks).any(|json| mentions(json.as_str()))
 }
 
 /// A cheap look before JSON is taken apart: text inside of strings has its quotes escaped and does not count.

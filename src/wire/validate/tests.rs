@@ -116,6 +116,9 @@ fn n_6_the_frame_table() {
     let kind = |kind: &str| format!(r#"{{"thinking":{{"type":"{kind}"}}}}"#);
     let table = [
         ("claude-sonnet-4-5", 64_000, String::from("{}"), "taken"),
+        ("claude-sonnet-4-5", 1, "{}".into(), "taken"),
+        ("claude-sonnet-4-5", 0, "{}".into(), "max_tokens: Input should be greater than or equal to 1"),
+        ("claude-sonnet-4-5", 0, r#"{"cache_control":{"type":"ephemeral"}}"#.into(), "taken"),
         (
             "claude-3-opus-20240229",
             21_333,
@@ -196,13 +199,16 @@ fn n_6_the_table_of_input_schemas() {
         of(r#"[{"type":"custom","name":"t","input_schema":{"type":"string"}}]"#),
         "400 tools.0.custom.input_schema.type: Input should be 'object'"
     );
-    assert_eq!(of(r#"[{"name":"t"},{"name":"t"}]"#), "400 tools: Tool names must be unique.");
+    assert_eq!(of(r#"[{"name":"t"}]"#), "400 tools.0.custom.input_schema: Field required");
+    let twice = r#"{"name":"t","input_schema":{"type":"object"}}"#;
+    assert_eq!(of(&format!("[{twice},{twice}]")), "400 tools: Tool names must be unique.");
 }
 
 #[test]
 fn n_6_names_of_tools_are_letters_digits_and_two_marks() {
     let tool = |name: &str| {
-        let tools = format!(r#"[{{"name":"ok"}},{{"name":{},"input_schema":{{"type":"object"}}}}]"#, Json::from_value(name));
+        let schema = r#""input_schema":{"type":"object"}"#;
+        let tools = format!(r#"[{{"name":"ok",{schema}}},{{"name":{},{schema}}}]"#, Json::from_value(name));
         said(&Request { tools: Some(Json::parse(&tools).unwrap()), ..request("u:hi") })
     };
     for name in ["a", "Read_2-b", &"x".repeat(128)] {

@@ -26,8 +26,8 @@ pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
     let list = elements(tools.as_str()).ok()?;
     let tools: Vec<RawObject<'_>> = list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect();
     let custom = || (0..).zip(&tools).filter(|(_, tool)| tool.string("type").is_none_or(|kind| kind == "custom"));
-    let shape = custom().find_map(|(index, tool): (usize, _)| shape_refusal(index, tool.get("input_schema")?));
-    let name = || custom().find_map(|(index, tool): (usize, _)| name_refusal(index, &tool.string("name")?));
+    let shape = custom().find_map(|(index, tool): (usize, _)| shape_refusal(index, tool.present("input_schema")));
+    let name = || custom().find_map(|(index, tool): (usize, _)| name_refusal(index, tool.string("name").as_deref()));
     shape.or_else(name).or_else(|| twice_named(&tools)).or_else(|| {
         let strict = custom().filter(|(_, tool)| tool.get("strict") == Some("true"));
         strict_refusal(strict.filter_map(|(index, tool)| Some((index, serde_json::from_str(tool.get("input_schema")?).ok()?))).collect())
@@ -35,7 +35,8 @@ pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
 }
 
 /// A name is 1 to 128 letters, digits, `_` and `-`.
-fn name_refusal(index: usize, name: &str) -> Option<Refusal> {
+fn name_refusal(index: usize, name: Option<&str>) -> Option<Refusal> {
+    let Some(name) = name else { return Some(Refusal::invalid("tool_name", format!("tools.{index}.custom.name: Field required"))) }; // plausible
     let is_name = (1..=128).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let text = format!("tools.{index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'");
     (!is_name).then(|| Refusal::invalid("tool_name", text)) // plausible
@@ -49,8 +50,9 @@ fn twice_named(tools: &[RawObject<'_>]) -> Option<Refusal> {
 }
 
 /// An input is an object, and its schema says so at its top.
-fn shape_refusal(index: usize, schema: &str) -> Option<Refusal> {
+fn shape_refusal(index: usize, schema: Option<&str>) -> Option<Refusal> {
     let wrong = |problem: &str| Some(Refusal::invalid("input_schema", format!("tools.{index}.custom.input_schema{problem}")));
+    let Some(schema) = schema else { return wrong(": Field required") }; // plausible
     let Ok(schema) = RawObject::parse(schema) else { return wrong(": Input does not match the expected shape.") };
     match (schema.present("type"), schema.string("type").as_deref()) {
         (None, _) => wrong(".type: Field required"),

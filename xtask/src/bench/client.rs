@@ -54,7 +54,7 @@ pub(crate) fn ask(port: u16, wanted: AnswerSpec) -> ReceivedAnswer {
 /// A request for a message as text.
 pub(crate) fn request(path: &str, body: &str) -> String {
     format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer made-up\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer made-up\r\nanthropic-version: 2023-06-01\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
 }

@@ -26,6 +26,7 @@ use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::TreeValue;
 use crate::scenario::plan::Plan;
 use crate::scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
+use crate::scenario::side::SideRule;
 use crate::scenario::statement::tool_uses;
 use crate::scenario::thread::MAIN;
 use crate::scenario::types::{
@@ -101,6 +102,8 @@ keys! {
         dead: Vec<DeadEntry> as Sections<DeadEntry> = Vec::new(), example("[{ names = [\"p1.r2.a1\"], at = \"5s\" }]");
         /// Summaries that were made in the background.
         collapse: Vec<CollapseEntry> as Sections<CollapseEntry> = Vec::new(), example("[{ from = \"p1\", to = \"p1.r1.a1\", summary = \"Looked.\", at = \"5s\" }]");
+        /// Side requests of clients, e.g. for a title, and their answers. A simulated run makes none.
+        side: Vec<SideRule> as Sections<SideRule> = Vec::new(), example("[{ contains = \"Write a title\", answer = \"A package\" }]");
         /// What single tool uses do, by id.
         result: Vec<ResultKeys> as Sections<ResultKeys> = Vec::new();
         /// The simulated network. A run without a network ignores it.
@@ -154,6 +157,7 @@ impl ConvertedTable for Scenario {
             prices,
             windows,
             results,
+            sides: keys.side,
             auth: keys.auth,
             api: keys.api,
             timing: keys.timing,
@@ -213,6 +217,7 @@ impl ConvertedTable for Scenario {
             dead: of_kind("dead").map(DeadEntry).collect(),
             collapse: of_kind("collapse").map(CollapseEntry).collect(),
             result: scenario.results.into_iter().map(result_keys).collect(),
+            side: scenario.sides,
             network: scenario.network,
             expect: scenario.expect,
             plan: scenario.plan,

@@ -1,4 +1,4 @@
-//! `chunking`, `[auth]`, `[api]`, `[matching]`: how a run goes.
+//! `chunking`, `[auth]`, `[api]`, `[[side]]`, `[matching]`: how a run goes.
 
 use crate::prelude::*;
 use crate::scenario::language::description::ValueShape;
@@ -8,6 +8,7 @@ use crate::scenario::language::toml::TomlValue;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::scenario::side::SideRule;
 use crate::scenario::tape::Provenance;
 use crate::scenario::types::{Chunking, RefreshOutcome, SimulatedApi};
 use crate::wire::block::Role;
@@ -20,6 +21,17 @@ word_forms!(RefreshOutcome, SignaturePolicy, Provenance, Role);
 pub(crate) fn check_api(api: &SimulatedApi, reader: &mut TableReader<'_, '_>) {
     if let (None, Some(_)) = (api.context_window, api.counts_max_tokens) {
         reader.key_problem("counts_max_tokens", "`counts_max_tokens` needs a `context_window`: add one, or remove this key".into());
+    }
+}
+
+/// A rule without a condition would answer everything.
+pub(crate) fn check_side(side: &SideRule, reader: &mut TableReader<'_, '_>) {
+    const CONDITIONS: [&str; 3] = ["contains", "model", "max_tokens"];
+    if let SideRule { model: None, contains: None, max_tokens: None, .. } = side
+        && !reader.has_any(&CONDITIONS)
+    {
+        let message = format!("{} answers every request: say which", reader.title());
+        reader.lacks(&CONDITIONS, message, Some("give `contains`, `model` or `max_tokens`".into()));
     }
 }
 

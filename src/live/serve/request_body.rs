@@ -1,0 +1,104 @@
+//! The body of a request, as it reads: bounded, and unpacked where it is compressed (K-6, K-12).
+//!
+//! A client that sends too much gets its 413 when it has sent everything. An answer before that would find it still writing, and it would see a broken
+//! connection in the place of the answer.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use flate2::read::MultiGzDecoder;
+use http_body_util::BodyExt;
+use hyper::HeaderMap;
+use hyper::body::{Body, Bytes};
+use tokio::time::timeout;
+
+use crate::prelude::*;
+use crate::wire::validate::{REQUEST_BYTES_MAX, Refusal};
+
+/// How much more is read of a body that is too large, and for how long. Then its client has to see a broken connection.
+const DISCARD_BYTES_MAX: usize = 1 << 30;
+const DISCARD_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Why there is no body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RequestBodyError {
+    /// The client left within its request.
+    ClientLeft,
+    /// The API refuses it, with this body.
+    Refused { status: u16, body: String, problem: String },
+}
+
+/// Reads a body to its end.
+pub(super) async fn read<B>(headers: &HeaderMap, body: B) -> Result<Bytes, RequestBodyError>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let sent = collect(body).await?;
+    let encoding = headers.get("content-encoding").map_or("", |value| value.to_str().unwrap_or("?")).trim().to_ascii_lowercase();
+    match encoding.as_str() {
+        "" | "identity" => Ok(sent),
+        "gzip" | "x-gzip" => unpacked(&sent),
+        other => {
+            let text = format!("content-encoding: `{other}` is not supported; send the body as it is, or with `gzip`");
+            Err(invalid(&text))
+        }
+    }
+}
+
+/// All bytes of a body. Those of one that is too large are read and dropped.
+async fn collect<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, RequestBodyError> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| RequestBodyError::ClientLeft)?;
+        let Some(data) = frame.data_ref() else { continue };
+        if bytes.len() + data.len() > REQUEST_BYTES_MAX {
+            drop(bytes);
+            // Who is still sending then sees the connection break, which nothing can help.
+            let _ = timeout(DISCARD_TIME_MAX, discard(body)).await;
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(data);
+    }
+    Ok(bytes.into())
+}
+
+async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
+    let mut left = DISCARD_BYTES_MAX;
+    while let Some(Ok(frame)) = body.frame().await {
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        let Some(rest) = left.checked_sub(length) else { return };
+        left = rest;
+    }
+}
+
+/// A few bytes may unpack to any size, so that the bound holds for what comes out.
+fn unpacked(sent: &[u8]) -> Result<Bytes, RequestBodyError> {
+    let mut bytes = Vec::new();
+    let most = REQUEST_BYTES_MAX as u64 + 1;
+    match MultiGzDecoder::new(sent).take(most).read_to_end(&mut bytes) {
+        Err(error) => Err(invalid(&format!("the body is not the gzip that its content-encoding says: {error}"))),
+        Ok(_) if bytes.len() > REQUEST_BYTES_MAX => {
+            let details = serde_json::json!({ "error_code": "request_body_too_large_after_decoding" });
+            let error =
+                serde_json::json!({ "type": "request_too_large", "message": "Request exceeds the maximum size", "details": details });
+            let body = serde_json::json!({ "type": "error", "error": error }).to_string();
+            Err(RequestBodyError::Refused { status: 413, body, problem: problem_of_size("the unpacked body") })
+        }
+        Ok(_) => Ok(bytes.into()),
+    }
+}
+
+fn too_large() -> RequestBodyError {
+    let refusal = Refusal::too_large();
+    RequestBodyError::Refused { status: refusal.status, body: refusal.body(""), problem: problem_of_size("the body") }
+}
+
+fn problem_of_size(what: &str) -> String {
+    format!("{what} is larger than {} MiB", REQUEST_BYTES_MAX >> 20)
+}
+
+fn invalid(problem: &str) -> RequestBodyError {
+    let error = serde_json::json!({ "type": "invalid_request_error", "message": problem });
+    let body = serde_json::json!({ "type": "error", "error": error }).to_string();
+    RequestBodyError::Refused { status: 400, body, problem: problem.into() }
+}

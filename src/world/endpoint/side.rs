@@ -1,0 +1,48 @@
+//! The answers of `[[side]]`: to requests that a client makes beside its conversation (M-3).
+
+use super::SideResponse;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::script::{AnswerOrigin, TurnPlace};
+use crate::wire::request::Request;
+use crate::wire::validate::{ValidationContext, refusal};
+use crate::world::pacing::AnswerTimesTable;
+use crate::world::plan::ResponsePlan;
+use crate::world::reissue;
+use crate::world::setup::RunSetup;
+
+/// How often each rule answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SideAnswers {
+    given: Vec<u32>,
+}
+
+impl SideAnswers {
+    /// The answer of the first rule that fits; `None` where none does, and where the API would refuse the request.
+    pub(super) fn answer(&mut self, setup: &RunSetup, request: &Request) -> Option<SideResponse> {
+        let (index, rule) = (0..).zip(&setup.scenario.sides).find(|(_, rule)| rule.matches(request))?;
+        let is_taken = setup.scenario.api.lenient || refusal(request, &ValidationContext::default()).is_none();
+        if !is_taken {
+            return None;
+        }
+        self.given.resize(setup.scenario.sides.len(), 0);
+        self.given[index] += 1;
+        // Prompts count from 1, so that the ids of these messages are their own.
+        let place = TurnPlace { origin: AnswerOrigin::Nothing(0), turn: self.given.iter().sum() };
+        let prepared = setup.made_up(rule.answer.as_deref().unwrap_or_default(), request, place);
+        let times = AnswerTimesTable { head: Micros::ZERO, pieces: vec![Micros::ZERO; prepared.pieces.len()], end: Micros::ZERO };
+        let mut plan = reissue::from_model(ResponsePlan::new(&prepared, times), &setup.scenario.settings.model, &request.model);
+        if plan.is_stream && !request.stream {
+            plan = reissue::unstreamed(&plan).unwrap_or(plan);
+        }
+        Some(SideResponse { number: index + 1, model: request.model.clone(), plan })
+    }
+
+    /// The rules that answered nothing, by their numbers from 1.
+    pub(super) fn unused(&self, setup: &RunSetup) -> Vec<usize> {
+        (0..setup.scenario.sides.len())
+            .filter(|index| self.given.get(*index).is_none_or(|given| *given == 0))
+            .map(|index| index + 1)
+            .collect()
+    }
+}
