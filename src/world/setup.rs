@@ -8,7 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::default_answer;
-use super::normalise::Normaliser;
+use super::normalise::{FolderMoves, Normaliser, recorded_folders};
 use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
@@ -49,6 +49,8 @@ pub struct RunSetup {
     pub threads: Vec<RecordedThread>,
     /// The folders that the recorded client had.
     pub(crate) folders: Vec<(ClientFolder, String)>,
+    /// Where the folders of the recording are for the client that is served.
+    pub(crate) moves: FolderMoves,
     /// What may vary between the recorded requests and those of the client that is served; `None` when nothing may.
     pub(crate) varying: Option<Normaliser>,
     /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
@@ -232,7 +234,19 @@ impl RunSetup {
             tokenizer: Tokenizer::default(),
         };
         let (threads, folders) = (Vec::new(), recording.map_or_else(Vec::new, |recording| recording.header().folders.clone()));
-        Ok(Self { scenario, environment, answers, outcomes, repeated, agents, threads, folders, varying: None, wants_thinking: true })
+        Ok(Self {
+            scenario,
+            environment,
+            answers,
+            outcomes,
+            repeated,
+            agents,
+            threads,
+            folders,
+            moves: FolderMoves::default(),
+            varying: None,
+            wants_thinking: true,
+        })
     }
 
     /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
@@ -268,6 +282,8 @@ impl RunSetup {
     /// difference to the recorded requests (K-10).
     #[must_use]
     pub fn for_client(mut self, folders: &[(String, &'static str)]) -> Self {
+        self.folders = recorded_folders(&self.folders, self.threads.first().and_then(|thread| thread.first.as_deref()));
+        self.moves = FolderMoves::new(&self.folders, folders);
         let recorded = self.folders.iter().map(|(folder, path)| (path.clone(), folder.as_str()));
         let all: Vec<_> = folders.iter().cloned().chain(recorded).collect();
         self.varying = Some(Normaliser::for_requests(&self.scenario.drive, &all));
