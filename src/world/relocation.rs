@@ -48,9 +48,9 @@ fn message(body: &str, moves: &FolderMoves) -> Option<String> {
 /// The first piece of a text that changes has all of it, and the others are empty.
 fn stream(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan {
     let mut events = by_event(&plan);
-    let mut texts: BTreeMap<u64, Vec<(usize, TextPiece)>> = BTreeMap::new();
+    let mut texts: BTreeMap<u64, Vec<(usize, DeltaText)>> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
-        if let Some((block, piece)) = TextPiece::read(&event.bytes) {
+        if let Some((block, piece)) = DeltaText::read(&event.bytes) {
             texts.entry(block).or_default().push((at, piece));
         }
     }
@@ -71,7 +71,7 @@ fn stream(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan {
 }
 
 /// A piece of a text, as one event has it.
-struct TextPiece {
+struct DeltaText {
     /// The data of the event.
     data: String,
     /// The member of the delta.
@@ -79,7 +79,7 @@ struct TextPiece {
     text: String,
 }
 
-impl TextPiece {
+impl DeltaText {
     /// The piece in an event, with the number of its block; `None` for all other events.
     fn read(event: &[u8]) -> Option<(u64, Self)> {
         let event = core::str::from_utf8(event).ok()?;
@@ -110,8 +110,8 @@ mod tests {
     use crate::world::pacing::AnswerTimesTable;
 
     fn moves() -> FolderMoves {
-        let recorded = [(ClientFolder::Home, String::from("/home/then")), (ClientFolder::Work, String::from("/home/then/a"))];
-        FolderMoves::new(&recorded, &[(String::from("/home/now"), "<home>"), (String::from("/home/then/now"), "<work>")])
+        let recorded = [(ClientFolder::Home, String::from("/w/then")), (ClientFolder::Work, String::from("/w/then/a"))];
+        FolderMoves::new(&recorded, &[(String::from("/w/now"), "<home>"), (String::from("/w/then/now"), "<work>")])
     }
 
     fn moved(is_stream: bool, pieces: &[&str]) -> String {
@@ -133,21 +133,18 @@ mod tests {
     #[test]
     fn m_3_the_folders_of_a_recorded_answer_are_the_client_s() {
         let events = [
-            delta(0, "text_delta", "text", "In /home/then/a, and /home/then/b, not /home/thence."),
+            delta(0, "text_delta", "text", "In /w/then/a, and /w/then/b, not /w/thence."),
             delta(1, "input_json_delta", "partial_json", ""),
-            delta(1, "input_json_delta", "partial_json", "{\"file\":\"/home/the"),
+            delta(1, "input_json_delta", "partial_json", "{\"file\":\"/w/the"),
             delta(1, "input_json_delta", "partial_json", "n/a/x\"}"),
-            delta(2, "thinking_delta", "thinking", "/home/then/a"),
+            delta(2, "thinking_delta", "thinking", "/w/then/a"),
         ];
         let stream = events.concat();
         // Packets end anywhere.
         for cut in [1, 40, stream.len() - 1] {
             let text = moved(true, &[&stream[..cut], &stream[cut..]]);
-            assert!(
-                text.contains("In /home/then/now, and /home/now/b, not /home/thence."),
-                "each folder once, the inner one first: {text}"
-            );
-            assert!(text.contains(r#""partial_json":"{\"file\":\"/home/then/now/x\"}"}"#), "{text}");
+            assert!(text.contains("In /w/then/now, and /w/now/b, not /w/thence."), "each folder once, the inner one first: {text}");
+            assert!(text.contains(r#""partial_json":"{\"file\":\"/w/then/now/x\"}"}"#), "{text}");
             assert!(text.ends_with(&events[4]), "thinking has a signature: {text}");
             assert_eq!(text.matches("content_block_delta").count(), stream.matches("content_block_delta").count());
         }
@@ -155,10 +152,11 @@ mod tests {
 
     #[test]
     fn m_3_a_whole_answer_and_one_that_names_no_folder() {
-        let body = r#"{"id":"m", "content":[{"type":"tool_use","input":{"p":"/home/then/a"}},{"type":"thinking","thinking":"/home/then/a"}],"x":1.0}"#;
-        assert_eq!(moved(false, &[&body[..40], &body[40..]]), body.replacen("/home/then/a", "/home/then/now", 1));
+        let body =
+            r#"{"id":"m", "content":[{"type":"tool_use","input":{"p":"/w/then/a"}},{"type":"thinking","thinking":"/w/then/a"}],"x":1.0}"#;
+        assert_eq!(moved(false, &[&body[..40], &body[40..]]), body.replacen("/w/then/a", "/w/then/now", 1));
         let other = delta(0, "text_delta", "text", "nothing") + "event: message_stop\ndata: {\"type\":\"message_stop\" }\n\n";
         assert_eq!(moved(true, &[&other]), other, "byte for byte");
-        assert_eq!(moved(false, &["no JSON /home/then/a"]), "no JSON /home/then/a");
+        assert_eq!(moved(false, &["no JSON /w/then/a"]), "no JSON /w/then/a");
     }
 }

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn k_10_the_folder_that_a_client_names() {
         for (text, folder) in [
-            ("<env>\nWorking directory: /home/me/a-b\nPlatform: linux", Some("/home/me/a-b")),
+            ("<env>\nWorking directory: /w/me/a-b\nPlatform: linux", Some("/w/me/a-b")),
             (" - Primary working directory: /w/x.y\n", Some("/w/x.y")),
             ("Your current working directory is `/w/x`.", Some("/w/x")),
             ("<cwd>/w/x</cwd>", Some("/w/x")),
