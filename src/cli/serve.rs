@@ -14,6 +14,7 @@ use crate::children::{ChildCommand, ChildExit, ChildSession, ChildStartError, Wa
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
 use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
+use crate::live::client_folders;
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
@@ -24,6 +25,7 @@ use crate::runner::statements::{RunEvidence, StatementsVerdict, judge};
 use crate::sim::statements::RunView;
 use crate::transcript::event::RunEnd;
 use crate::transcript::text::{DetailLevel, render};
+use crate::world::setup::RunSetup;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArguments {
@@ -179,7 +181,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
             }
         }
     };
-    let replay = ServedScenario::new(&loaded.setup, options);
+    let replay = ServedScenario::new(&setup_of(arguments, loaded), options);
     let mut verdicts = if arguments.sessions {
         replay.serve_all::<MachineNetwork>(listener, stop).await
     } else {
@@ -196,6 +198,14 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         }
     }
     verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, CommandExit::max)
+}
+
+/// The scenario for its client. One that is started here has the folders of this process; another one can only name its own.
+fn setup_of(arguments: &ServeArguments, loaded: &LoadedScenario) -> Arc<RunSetup> {
+    match &loaded.setup.scenario.tape {
+        Some(_) if !arguments.command.is_empty() => Arc::new(RunSetup::clone(&loaded.setup).for_client(&client_folders::named())),
+        _ => loaded.setup.clone(),
+    }
 }
 
 /// Opens the port; returns its address, too.
