@@ -108,6 +108,10 @@ where
     E: Engine + Send + 'static,
     F: Fn() -> E + Sync,
 {
+    #[cfg(unix)]
+    if let Some(exit) = crate::children::helper_main(std::env::args_os()) {
+        return exit;
+    }
     let exit = match ProgramArguments::parse().command {
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),

@@ -15,6 +15,8 @@ mod prelude;
 #[doc = include_str!("../docs/strategies.md")]
 struct Readme;
 
+#[cfg(all(feature = "live", unix))]
+pub mod children;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod engine;

@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
+use crate::children::WatcherProgram;
 use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::live::drive::sweep::{ClientSweep, sweep};
-use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSignal, ClientSurroundings, drive};
+use crate::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
@@ -106,11 +107,13 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
     let takes_lines = matches!(arguments.sweep, Some(ClientAction::Line(_)));
     Ok(ClientHarness {
         command: arguments.command.clone(),
+        watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
         client: arguments.client.or(loaded.setup.scenario.drive.client),
         again: arguments.again.clone(),
         variables: arguments.how.base_url_variables("{base}").chain(arguments.variables.iter().cloned()).collect(),
         surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
         input: input.or(takes_lines.then(Vec::new)),
+        keeps_input_open: takes_lines,
         patience: Duration::from_secs(arguments.timeout),
         options: arguments.how.options(),
     })
@@ -198,9 +201,9 @@ fn client(word: &str) -> Result<KnownClient, String> {
 
 fn deed(word: &str) -> Result<ClientAction, String> {
     match word {
-        "SIGINT" => Ok(ClientAction::Signal(ClientSignal::Interrupt)),
-        "SIGTERM" => Ok(ClientAction::Signal(ClientSignal::Terminate)),
-        "SIGKILL" => Ok(ClientAction::Signal(ClientSignal::Kill)),
+        "SIGINT" => Ok(ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)),
+        "SIGTERM" => Ok(ClientAction::Signal(ChildSignal::Terminate, SignalTarget::Process)),
+        "SIGKILL" => Ok(ClientAction::Signal(ChildSignal::Kill, SignalTarget::Process)),
         "close" => Ok(ClientAction::Close),
         "reset" => Ok(ClientAction::Reset),
         other => other

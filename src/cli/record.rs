@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::io::{Write as _, stderr};
 use std::path::PathBuf;
-use std::process::{ExitCode, ExitStatus};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::complain;
+use crate::children::{ChildExit, ChildSession, WatcherProgram};
 use crate::files::atomic::ExistingFile;
 use crate::files::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 use crate::files::text;
@@ -78,7 +79,19 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
             return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };
-    let client = ClientCommand { command: arguments.command.clone(), base_url_variable: arguments.base_url_var.clone() };
+    let watcher = match WatcherProgram::current() {
+        Ok(watcher) => watcher,
+        Err(error) => {
+            complain(&format!("cannot find this program to watch the client: {error}"));
+            return ExitCode::from(CommandExit::WrongInput as u8);
+        }
+    };
+    let client = ClientCommand {
+        command: arguments.command.clone(),
+        watcher,
+        session: ChildSession::from_terminal(),
+        base_url_variable: arguments.base_url_var.clone(),
+    };
     let options = RecordOptions {
         upstream,
         listen,
@@ -105,7 +118,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     // A tape without an exchange is nothing that anybody wanted.
     let fallen_short =
         if recorded.summary.is_whole() && recorded.summary.counts.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
-    match recorded.client.map(code_of) {
+    match recorded.client.map(ChildExit::shell_code) {
         None | Some(0) => ExitCode::from(fallen_short as u8),
         Some(code) => ExitCode::from(code),
     }
@@ -129,13 +142,4 @@ pub(super) fn rules(arguments: &RedactionArguments) -> Result<Arc<RedactionRules
         RulesError::Unknown { .. } => error.to_string(),
         _ => format!("--redact {}: {error}", names.join(", ")),
     })
-}
-
-/// As shells have it: 128 and the signal, where one ended the client.
-fn code_of(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
-    }
-    u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)
 }

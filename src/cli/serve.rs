@@ -1,16 +1,16 @@
 //! `reenact serve SCENARIO`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::Child;
-
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::{complain, print_line};
 use super::selection::ReachArguments;
+use crate::children::{ChildCommand, ChildExit, ChildSession, ChildStartError, WatchedChild, WatcherProgram};
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
 use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
@@ -161,7 +161,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     if arguments.until_done {
         options.until = ServeLimit::Quiet(QUIET);
     }
-    let mut started = match start(arguments, address, &base) {
+    let mut started = match start(arguments, address, &base).await {
         Ok(started) => started,
         Err(exit) => return exit,
     };
@@ -176,7 +176,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
                 tokio::select! {
                     biased;
                     _ = signals.next() => is_stopped = true,
-                    ended = child.wait() => status = Some(ended),
+                    ended = child.exited() => status = Some(ended),
                 }
             }
         }
@@ -188,7 +188,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         vec![("".into(), replay.serve::<MachineNetwork>(listener, stop).await)]
     };
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
-    let mut exit = command_exit(arguments, status);
+    let mut exit = command_exit(arguments, started, status).await;
     match verdicts.last_mut() {
         // All sessions are over, so the last one's verdict says what none of them showed.
         Some((_, last)) => last.failures.extend(unpassed),
@@ -218,28 +218,37 @@ async fn open_port(arguments: &ServeArguments) -> Result<(<MachineNetwork as Net
 }
 
 /// Starts the command, if there is one.
-fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> Result<Option<Child>, CommandExit> {
-    let Some((program, rest)) = arguments.command.split_first() else { return Ok(None) };
-    let mut command = tokio::process::Command::new(program);
+async fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> Result<Option<WatchedChild>, CommandExit> {
+    if arguments.command.is_empty() {
+        return Ok(None);
+    }
+    let mut child = ChildCommand::new(arguments.command.iter().map(OsString::from).collect());
+    let proxies = inherited_variables(&address.ip().to_string());
+    let shared = proxies.into_iter().chain(known_variables(base)).chain(inherited_key().map(|(name, key)| (name, key.to_string())));
+    child.variables = shared.map(|(name, value)| (name.to_string(), value)).chain(arguments.how.base_url_variables(base)).collect();
     // Standard output is the verdict's; what the client says goes where messages go.
-    command
-        .args(rest)
-        .envs(inherited_variables(&address.ip().to_string()))
-        .envs(known_variables(base))
-        .envs(arguments.how.base_url_variables(base))
-        .envs(inherited_key())
-        .stdout(Stdio::from(std::io::stderr()))
-        .kill_on_drop(true);
-    command.spawn().map(Some).map_err(|error| {
-        complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
+    child.streams = [Stdio::inherit(), Stdio::from(std::io::stderr()), Stdio::inherit()];
+    child.session = ChildSession::from_terminal();
+    let started = match WatcherProgram::current() {
+        Ok(watcher) => child.start(&watcher).await,
+        Err(error) => Err(ChildStartError::Watcher(error)),
+    };
+    started.map(Some).map_err(|error| {
+        complain(&format!("{error}; name a program that is installed, or give its path"));
         CommandExit::WrongInput
     })
 }
 
 /// What came of the command that was started, if it ended.
-fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
+async fn command_exit(arguments: &ServeArguments, child: Option<WatchedChild>, status: Option<std::io::Result<ChildExit>>) -> CommandExit {
+    if let (Some(mut child), Some(Ok(_))) = (child, &status)
+        && let Ok(left) = child.left().await
+    {
+        left.notice().iter().for_each(|notice| complain(notice));
+    }
     match status {
-        Some(Ok(ended)) if !ended.success() => {
+        Some(Ok(ChildExit::Code(0))) | None => CommandExit::Fine,
+        Some(Ok(ended)) => {
             complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
             CommandExit::Failed
         }
@@ -247,7 +256,6 @@ fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::
             complain(&format!("cannot wait for `{}`: {error}", arguments.command[0]));
             CommandExit::Failed
         }
-        _ => CommandExit::Fine,
     }
 }
 

@@ -15,24 +15,29 @@ mod text;
 use std::io;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 use super::network::{LOOPBACK, MachineNetwork, Network};
 use super::serve::gate::{AnswerBoundary, AnswerGates, HeldAnswer, HoldRelease};
 use super::serve::verdict::ServeVerdict;
 use super::serve::{ServeOptions, ServedScenario};
+pub use crate::children::{ChildSignal, SignalTarget};
+use crate::children::{ChildStartError, WatcherProgram};
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
 use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 use environment::RunFolders;
-pub use process::{ClientExit, ClientOutput, ClientSignal};
+use process::ProcessAction;
+pub use process::{ClientExit, ClientOutput};
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
 pub struct ClientHarness {
     /// The program and its arguments; `{base}` stands for the base URL.
     pub command: Vec<String>,
+    /// What watches it.
+    pub watcher: WatcherProgram,
     /// Its profile.
     pub client: Option<KnownClient>,
     /// A command for a shell, run when the client is over, in the same folders: it prompts the client again or resumes its session.
@@ -44,6 +49,8 @@ pub struct ClientHarness {
     pub surroundings: ClientSurroundings,
     /// Its standard input.
     pub input: Option<Vec<u8>>,
+    /// Whether its standard input stays open after that, for lines of a sweep.
+    pub keeps_input_open: bool,
     /// How long it may take.
     pub patience: Duration,
     /// How the scenario is served.
@@ -95,8 +102,8 @@ pub struct BoundaryAction {
 /// Something that is done to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientAction {
-    /// It gets a signal.
-    Signal(ClientSignal),
+    /// It gets a signal, alone or with its group.
+    Signal(ChildSignal, SignalTarget),
     /// The connection is closed inside the answer.
     Close,
     /// The connection breaks.
@@ -125,6 +132,19 @@ pub enum ClientHarnessError {
     /// There is no command.
     #[error("no command is given: write it after `--`")]
     NoCommand,
+    /// The watcher of the client does not run, or was killed.
+    #[error("cannot watch the client: {0}; start it again")]
+    Watcher(io::Error),
+}
+
+impl From<ChildStartError> for ClientHarnessError {
+    fn from(error: ChildStartError) -> Self {
+        match error {
+            ChildStartError::NoCommand => Self::NoCommand,
+            ChildStartError::Program { program, problem } => Self::Start { program, problem },
+            ChildStartError::Watcher(problem) => Self::Watcher(problem),
+        }
+    }
 }
 
 /// Drives a client through a scenario once.
@@ -132,35 +152,33 @@ pub enum ClientHarnessError {
 /// # Errors
 /// When it could not be started; what goes wrong from then on is a failure of the run.
 pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&BoundaryAction>) -> Result<ClientRun, ClientHarnessError> {
-    let folders = RunFolders::new(drive.client).map_err(ClientHarnessError::Folders)?;
+    let folders = RunFolders::new(drive.client, &drive.watcher).map_err(ClientHarnessError::Folders)?;
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
     folders.tell_base(drive.client, &base).map_err(ClientHarnessError::Folders)?;
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
-    let (process, of_process) = watch::channel(None);
-    let (lines, more_input) = mpsc::unbounded_channel();
+    let (act_on_process, actions) = mpsc::unbounded_channel();
     let options = ServeOptions { gates: Some(gates), ..drive.options.clone() };
     let setup = &Arc::new(RunSetup::clone(setup).for_client(&folders.named()));
     let server = ServedScenario::new(setup, options).serve::<MachineNetwork>(listener, async {
         let _ = stopped.await;
     });
     let client = async {
-        let output = process::run(drive, &drive.command, &folders, &base, process, more_input).await;
+        let output = process::run(drive, &drive.command, &folders, &base, actions).await;
         let again = match (&output, &drive.again) {
             (Ok(output), Some(again)) => {
                 let session = output.session().unwrap_or_default();
                 let command = ["sh", "-c", &again.replace("{session}", &session)].map(String::from);
-                let (process, _) = watch::channel(None);
-                let (_, no_input) = mpsc::unbounded_channel();
-                Some(process::run(drive, &command, &folders, &base, process, no_input).await)
+                let (_, no_actions) = mpsc::unbounded_channel();
+                Some(process::run(drive, &command, &folders, &base, no_actions).await)
             }
             _ => None,
         };
         let _ = stop.send(());
         (output, again.transpose())
     };
-    let (verdict, (output, again), (boundaries, has_acted)) = tokio::join!(server, client, keep_gates(held, act, of_process, lines));
+    let (verdict, (output, again), (boundaries, has_acted)) = tokio::join!(server, client, keep_gates(held, act, act_on_process));
     let (output, again) = (output?, again?);
     let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, has_acted };
     driven.failures = failures(setup, &driven, act);
@@ -175,8 +193,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
 async fn keep_gates(
     mut held: mpsc::UnboundedReceiver<HeldAnswer>,
     act: Option<&BoundaryAction>,
-    process: watch::Receiver<Option<process::ProcessGroup>>,
-    lines: mpsc::UnboundedSender<String>,
+    process: mpsc::UnboundedSender<ProcessAction>,
 ) -> (Vec<(AnswerBoundary, Option<Arc<str>>)>, bool) {
     let (mut boundaries, mut has_acted) = (Vec::new(), false);
     while let Some(one) = held.recv().await {
@@ -191,15 +208,13 @@ async fn keep_gates(
         let how = match &act.what {
             ClientAction::Close => HoldRelease::Close,
             ClientAction::Reset => HoldRelease::Reset,
-            ClientAction::Signal(signal) => {
-                let group = process.borrow().clone();
-                if let Some(group) = group {
-                    group.signal(*signal);
-                }
+            // A client that is gone needs no signal and no line.
+            ClientAction::Signal(signal, target) => {
+                let _ = process.send(ProcessAction::Signal(*signal, *target));
                 HoldRelease::On
             }
             ClientAction::Line(line) => {
-                let _ = lines.send(format!("{line}\n"));
+                let _ = process.send(ProcessAction::Line(format!("{line}\n")));
                 HoldRelease::On
             }
         };

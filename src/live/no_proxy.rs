@@ -8,8 +8,8 @@ use crate::prelude::*;
 /// Both spellings are in use, and programs differ in which one wins.
 const NAMES: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-/// IPv6 with brackets and without: programs differ in this as well.
-const LOOPBACK_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
+/// IPv6 has no brackets here: the Anthropic SDK for Python takes `[::1]` for a name with a port, and refuses to start.
+const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The variables for a client, where `before` gives the values that it would have otherwise. `host` is the server's, without brackets.
 pub(super) fn variables(host: &str, before: impl Fn(&str) -> Option<String>) -> [(&'static str, String); 2] {
@@ -44,11 +44,8 @@ mod tests {
             assert_eq!(upper, lower);
             upper
         };
-        assert_eq!(of(&[]), "localhost,127.0.0.1,::1,[::1]");
-        assert_eq!(
-            of(&[("NO_PROXY", "a.example, 127.0.0.1"), ("no_proxy", "b.example")]),
-            "a.example,127.0.0.1,b.example,localhost,::1,[::1]"
-        );
+        assert_eq!(of(&[]), "localhost,127.0.0.1,::1");
+        assert_eq!(of(&[("NO_PROXY", "a.example, 127.0.0.1"), ("no_proxy", "b.example")]), "a.example,127.0.0.1,b.example,localhost,::1");
         assert_eq!(of(&[("NO_PROXY", "*")]), "*");
     }
 }

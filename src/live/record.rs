@@ -28,7 +28,6 @@ use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -41,6 +40,7 @@ use tokio::sync::{Semaphore, oneshot};
 use self::disk::{TapeFile, WrittenTape};
 pub use self::summary::{ExchangeCounts, TapeSummary};
 use self::upstream::RecorderUpstream;
+use crate::children::{ChildExit, ChildSession, ChildStartError, WatcherProgram};
 use crate::engine::time::Micros;
 use crate::files::atomic::ExistingFile;
 use crate::files::redact::{RedactionRules, Redactor};
@@ -92,6 +92,10 @@ pub struct RecordOptions {
 pub struct ClientCommand {
     /// The program and its arguments.
     pub command: Vec<OsString>,
+    /// What watches it.
+    pub watcher: WatcherProgram,
+    /// Its session: shared when people use it at their terminal.
+    pub session: ChildSession,
     /// The environment variable that holds the base URL.
     pub base_url_variable: String,
 }
@@ -129,9 +133,24 @@ pub enum RecordError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The watcher of the client does not run, or was killed.
+    #[error("cannot watch the client: {0}; start it again")]
+    Watcher(io::Error),
     /// The operating system refuses what every program may do.
     #[error("cannot start recording: {0}")]
     System(io::Error),
+}
+
+impl From<ChildStartError> for RecordError {
+    fn from(error: ChildStartError) -> Self {
+        match error {
+            ChildStartError::NoCommand => {
+                Self::Client { program: String::new(), source: io::Error::new(io::ErrorKind::InvalidInput, "there is no command") }
+            }
+            ChildStartError::Program { program, problem } => Self::Client { program, source: problem },
+            ChildStartError::Watcher(problem) => Self::Watcher(problem),
+        }
+    }
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -148,7 +167,7 @@ pub struct RecordingSummary {
     /// The contents of the tape.
     pub summary: TapeSummary,
     /// How the client ended, if one was started.
-    pub client: Option<ExitStatus>,
+    pub client: Option<ChildExit>,
 }
 
 /// Records until the client ends, or until Ctrl-C.
@@ -222,7 +241,7 @@ fn with_threads(
 #[derive(Debug, Default)]
 struct ProxyOutcome {
     /// How the client ended that was started, if it did.
-    client: Option<ExitStatus>,
+    client: Option<ChildExit>,
     /// Requests that were not passed on.
     refused: RefusedRequests,
 }

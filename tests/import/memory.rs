@@ -11,7 +11,10 @@ use serde_json::json;
 use super::options;
 
 /// The sizes of two files. The difference of their peaks leaves out what any import takes: patterns of secrets, buffers, one exchange.
-const BYTES: [usize; 2] = [3 << 20, 8 << 20];
+const BYTES: [usize; 2] = [3 << 20, 12 << 20];
+
+/// By how much the peaks of two runs on the same file differ, at most.
+const NOISE_BYTES: u64 = 2 << 20;
 
 /// Names the file that the child imports.
 const FILE: &str = "REENACT_TEST_IMPORT";
@@ -153,7 +156,7 @@ fn k_5_a_large_file_is_read_in_less_memory_than_its_size() {
         });
         let [bytes, memory] = [large[0] - small[0], large[1].saturating_sub(small[1])];
         println!("{format}: {bytes} bytes more take {memory} bytes of memory");
-        assert!(memory <= bytes, "{format}: {bytes} bytes more take {memory} bytes of memory");
+        assert!(memory <= bytes + NOISE_BYTES, "{format}: {bytes} bytes more take {memory} bytes of memory");
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::setup;
+use reenact::children::WatcherProgram;
 use reenact::live::drive::sweep::{ClientSweep, sweep};
-use reenact::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSignal, ClientSurroundings, drive};
+use reenact::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::world::setup::RunSetup;
 
@@ -127,11 +128,13 @@ fn has_python() -> bool {
 fn client(mode: &str) -> ClientHarness {
     ClientHarness {
         command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
+        watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
         client: None,
         again: None,
         variables: vec![(String::from("MODE"), mode.into())],
         surroundings: ClientSurroundings::Clean,
         input: None,
+        keeps_input_open: false,
         patience: Duration::from_secs(60),
         options: ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() },
     }
@@ -245,7 +248,7 @@ fn k_9_a_client_that_behaves_passes_at_every_boundary() {
     if !has_python() {
         return;
     }
-    let swept = swept("good", ClientAction::Signal(ClientSignal::Interrupt), true);
+    let swept = swept("good", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), true);
     println!("{swept}");
     assert!(swept.is_fine(), "{swept}");
     assert!(swept.rows.len() > 15, "{swept}");
@@ -271,11 +274,11 @@ fn k_9_a_client_without_a_result_one_that_forgets_a_result_and_one_that_leaves_a
     if !has_python() {
         return;
     }
-    let silent = swept("silent", ClientAction::Signal(ClientSignal::Terminate), false);
+    let silent = swept("silent", ClientAction::Signal(ChildSignal::Terminate, SignalTarget::Process), false);
     assert!(silent.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("0 result lines, usually 1"))), "{silent}");
-    let orphan = swept("orphan", ClientAction::Signal(ClientSignal::Interrupt), true);
+    let orphan = swept("orphan", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), true);
     assert!(orphan.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("O-1"))), "{orphan}");
-    let child = swept("child", ClientAction::Signal(ClientSignal::Interrupt), false);
+    let child = swept("child", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), false);
     assert!(child.rows.iter().all(|row| row.problems.iter().any(|problem| problem.contains("left processes behind: sleep"))), "{child}");
 }
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{ClientHarness, ClientSurroundings};
+use crate::children::{FolderGuard, WatcherProgram};
 use crate::live::base_url_variables::{DUMMY_KEY, known_variables};
 use crate::live::network::LOOPBACK;
 use crate::live::no_proxy;
@@ -13,29 +13,18 @@ use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
 use crate::scenario::tape::ClientFolder;
 
-/// The folders of one run. They are removed with this.
+/// The folders of one run. They are removed with this, and when this process is killed.
 #[derive(Debug)]
 pub(super) struct RunFolders {
-    root: PathBuf,
+    root: FolderGuard,
 }
 
 impl RunFolders {
-    pub(super) fn new(client: Option<KnownClient>) -> io::Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let root = loop {
-            // As long in every run: clients send their folder to the model, and reckon with how long that is.
-            let number = COUNT.fetch_add(1, Ordering::Relaxed);
-            let root = std::env::temp_dir().join(format!("reenact-drive-{:08}-{number:04}", std::process::id()));
-            match create_own(&root) {
-                Ok(()) => break root,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
-                Err(error) => return Err(error),
-            }
-        };
+    pub(super) fn new(client: Option<KnownClient>, watcher: &WatcherProgram) -> io::Result<Self> {
         // From here on a failure removes what was made.
-        let folders = Self { root };
+        let folders = Self { root: FolderGuard::new("reenact-drive", watcher)? };
         for folder in ["home", "tmp", "work"] {
-            fs::create_dir(folders.root.join(folder))?;
+            fs::create_dir(folders.root.path().join(folder))?;
         }
         if client == Some(KnownClient::Opencode) {
             fs::create_dir_all(folders.home().join(".config/opencode"))?;
@@ -54,11 +43,11 @@ impl RunFolders {
     }
 
     pub(super) fn home(&self) -> PathBuf {
-        self.root.join("home")
+        self.root.path().join("home")
     }
 
     pub(super) fn work(&self) -> PathBuf {
-        self.root.join("work")
+        self.root.path().join("work")
     }
 
     /// Each folder with the name that it is shown by.
@@ -66,27 +55,17 @@ impl RunFolders {
         let shown = |path: &Path| path.display().to_string();
         vec![
             (shown(&self.home()), ClientFolder::Home.as_str()),
-            (shown(&self.root.join("tmp")), ClientFolder::Tmp.as_str()),
+            (shown(&self.root.path().join("tmp")), ClientFolder::Tmp.as_str()),
             (shown(&self.work()), ClientFolder::Work.as_str()),
-            (shown(&self.root), "<run>"),
+            (shown(self.root.path()), "<run>"),
         ]
-    }
-
-    /// What marks the processes of this run.
-    pub(super) fn mark(&self) -> String {
-        self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// The variables that the client is started with; `PATH` and the like come from the calling process.
     pub(super) fn variables(&self, drive: &ClientHarness, base: &str) -> Vec<(String, String)> {
         let shown = |path: &Path| path.display().to_string();
-        let tmp = shown(&self.root.join("tmp"));
-        let mut variables = vec![
-            ("HOME", shown(&self.home())),
-            ("TMPDIR", tmp.clone()),
-            ("REENACT_DRIVE", self.mark()),
-            ("ANTHROPIC_API_KEY", DUMMY_KEY.into()),
-        ];
+        let tmp = shown(&self.root.path().join("tmp"));
+        let mut variables = vec![("HOME", shown(&self.home())), ("TMPDIR", tmp.clone()), ("ANTHROPIC_API_KEY", DUMMY_KEY.into())];
         variables.extend(known_variables(base));
         if drive.surroundings == ClientSurroundings::Clean {
             variables.extend([("LANG", "C.UTF-8".into()), ("TZ", "UTC".into()), ("TERM", "dumb".into()), ("NO_COLOR", "1".into())]);
@@ -113,24 +92,6 @@ impl RunFolders {
         let given = drive.variables.iter().map(|(name, value)| (name.clone(), value.replace("{base}", base)));
         own.chain(given).chain(no_proxy).collect()
     }
-}
-
-impl Drop for RunFolders {
-    fn drop(&mut self) {
-        // What a process that was left behind still writes there is nobody's loss.
-        let _ = fs::remove_dir_all(&self.root);
-    }
-}
-
-/// A folder that its owner alone may look into.
-fn create_own(path: &Path) -> io::Result<()> {
-    let mut folder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        folder.mode(0o700);
-    }
-    folder.create(path)
 }
 
 /// A variable of the calling process.

@@ -1,7 +1,6 @@
 //! The proxy itself: connections in, requests on, answers back. It decides nothing but what HTTP asks of a proxy.
 
 use std::net::SocketAddr;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +13,6 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -22,6 +20,7 @@ use super::body::{ProxiedExchange, ProxiedRequestBody, ProxiedResponseBody, Upst
 use super::chunk_writer::ClientConnection;
 use super::upstream::{RecorderUpstream, UpstreamFailure};
 use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
+use crate::children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};
 use crate::live::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
 use crate::live::network::{MachineNetwork, Network as _};
 use crate::live::no_proxy::inherited_variables;
@@ -57,7 +56,10 @@ pub(super) async fn serve(
     options: &RecordOptions,
 ) -> Result<ProxyOutcome, RecordError> {
     let address = MachineNetwork::address(&listener).map_err(RecordError::System)?;
-    let mut client = options.client.as_ref().map(|client| start(client, address)).transpose()?;
+    let mut client = match &options.client {
+        Some(client) => Some(start(client, address).await?),
+        None => None,
+    };
     let base = local_url(address);
     (options.notice)(&format!("recording {base} (to {}) in {}", options.upstream, options.out.display()));
     let consequence = format!("can send requests to {} through this recorder, and they are recorded", options.upstream);
@@ -75,11 +77,11 @@ pub(super) async fn serve(
     let status = loop {
         tokio::select! {
             biased;
-            status = ended(&mut client) => break Some(status.map_err(RecordError::System)?),
+            status = ended(&mut client) => break Some(status.map_err(RecordError::Watcher)?),
             signal = signals.next() => {
-                // A client is in the same group of processes and got an interrupt, too: it decides when to end.
-                if signal == StopSignal::Terminate || client.is_none() {
-                    break None;
+                match &mut client {
+                    Some(client) if signal == StopSignal::Interrupt => pass_interrupt(client),
+                    Some(_) | None => break None,
                 }
             }
             Some(reason) = reasons.recv() => note_refusal(&mut refused, &reason, options.notice),
@@ -98,6 +100,10 @@ pub(super) async fn serve(
             },
         }
     };
+    if let (Some(client), Some(_)) = (&mut client, status) {
+        let left = client.left().await.map_err(RecordError::Watcher)?;
+        left.notice().iter().for_each(|notice| (options.notice)(notice));
+    }
     link.shared.is_stopping.store(true, Ordering::Relaxed);
     if status.is_some() {
         // A client may end before the last bytes of its answers are through.
@@ -246,24 +252,25 @@ fn without_hops(headers: &mut HeaderMap) {
     }
 }
 
-fn start(client: &ClientCommand, address: SocketAddr) -> Result<Child, RecordError> {
-    let (program, arguments) = client.command.split_first().ok_or_else(|| RecordError::Client {
-        program: String::new(),
-        source: std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no command"),
-    })?;
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .envs(inherited_variables(&address.ip().to_string()))
-        .env(&client.base_url_variable, local_url(address))
-        .kill_on_drop(true);
-    command.spawn().map_err(|source| RecordError::Client { program: program.to_string_lossy().into_owned(), source })
+async fn start(client: &ClientCommand, address: SocketAddr) -> Result<WatchedChild, RecordError> {
+    let mut command = ChildCommand::new(client.command.clone());
+    let proxies = inherited_variables(&address.ip().to_string()).map(|(name, value)| (name.to_string(), value));
+    command.variables = proxies.into_iter().chain([(client.base_url_variable.clone(), local_url(address))]).collect();
+    command.session = client.session;
+    Ok(command.start(&client.watcher).await?)
+}
+
+/// A client decides when an interrupt ends it. At the terminal of this process it has got the interrupt already.
+fn pass_interrupt(client: &mut WatchedChild) {
+    if client.session() == ChildSession::Own {
+        client.signal(ChildSignal::Interrupt, SignalTarget::Group);
+    }
 }
 
 /// Resolves when the client ends; never without one.
-async fn ended(client: &mut Option<Child>) -> std::io::Result<ExitStatus> {
+async fn ended(client: &mut Option<WatchedChild>) -> std::io::Result<ChildExit> {
     match client {
-        Some(client) => client.wait().await,
+        Some(client) => client.exited().await,
         None => std::future::pending().await,
     }
 }

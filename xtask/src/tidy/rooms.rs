@@ -30,7 +30,8 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("tools", RoomImports::Import(&["engine"])),
     ("files", RoomImports::PureAnd(&[])),
     ("runner", RoomImports::PureAnd(&["files"])),
-    ("live", RoomImports::PureAnd(&["files"])),
+    ("children", RoomImports::Import(&[])),
+    ("live", RoomImports::PureAnd(&["files", "children"])),
     ("review", RoomImports::Import(&["transcript", "files", "runner"])),
     ("cli", RoomImports::All),
 ];
