@@ -28,6 +28,10 @@ const NAME_BYTES_MAX: usize = 128;
 /// The longest value between quotes.
 const VALUE_BYTES_MAX: usize = 64 << 10;
 
+/// How much of a value without quotes is read before it is known to be a secret. A value that goes on and on may have a name in every few bytes, and is
+/// not read to its end for each of them (K-12).
+const HEAD_BYTES: usize = 512;
+
 /// How far behind a word that tells a secret without a sign between may stand.
 const NEAR_BYTES: usize = 40;
 
@@ -41,8 +45,8 @@ pub(super) struct NamedValue {
     pub(super) value: Range<usize>,
 }
 
-/// Every such value of a text, in order.
-pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
+/// Every such value of a text, in order. `looked` counts the bytes of values that were looked at.
+pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(word) = WORDS.find_at(text, at) {
         let name = name_around(text, word.range());
@@ -53,7 +57,7 @@ pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
         // Of a cookie that is set only the value is a secret: it has a rule.
         let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
         let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
-        let value = value_after(text, &name, tells).or_else(|| drawn_near(text, &name, tells));
+        let value = value_after(text, &name, tells, looked).or_else(|| drawn_near(text, &name, tells, looked));
         if let Some(value) = value {
             at = value.end;
             found.push(NamedValue { name, value });
@@ -79,7 +83,7 @@ fn skip(text: &[u8], at: usize, most: usize, bytes: &[u8]) -> usize {
 }
 
 /// The value that a name is given.
-fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Range<usize>> {
+fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     let byte = |at: usize| text.get(at).copied();
     let before = name.start.checked_sub(1).map(|at| text[at]);
     let mut at = skip(text, name.end, 8, b"\\");
@@ -116,9 +120,10 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
         // A list of words: the next must be a header's value, and is quoted.
         _ if is_list => return None,
         _ if is_tag => start..start + text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| **byte != b'<').count(),
-        _ => closing::before(text, name.start, bare(text, start, of_setting)),
+        _ => closing::before(text, name.start, bare(text, start, of_setting, HEAD_BYTES)),
     };
     let range = after_scheme(text, range, name);
+    *looked += range.len() as u64;
     let is_text = matches!(byte(quotes), Some(b'"' | b'\'' | b'`'));
     // `NAME=value` and `--name value` are settings; with blanks or a colon it may be code as well.
     let is_field = of_pair.is_some() || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
@@ -138,11 +143,13 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
     }
     // `f(token=other_token, …)`
     let is_argument = place == ValuePlace::Setting && !is_option && matches!(byte(range.end), Some(b',' | b')'));
-    if is_call(text, range.end) && !is_text || is_argument && is_variable(tells, &text[range.clone()]) {
+    if is_call(text, range.end) && !is_text && range.len() < HEAD_BYTES || is_argument && is_variable(tells, &text[range.clone()]) {
         return None;
     }
     if is_secret_value(tells, &text[range.clone()], place) {
-        return Some(range);
+        // Of a long value the head was enough to know it by.
+        let is_head = !is_text && !is_tag && range.len() >= HEAD_BYTES;
+        return Some(if is_head { closing::before(text, name.start, bare(text, range.start, of_setting, text.len())) } else { range });
     }
     let of_constant = (!is_text && byte(signs) == Some(b':')).then(|| constant(text, range.end)).flatten()?;
     is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
@@ -210,10 +217,10 @@ fn quoted(text: &[u8], start: usize, quote: u8, backslashes: usize) -> Range<usi
     start..start + rest.len()
 }
 
-/// What stands without quotes, up to a blank or a sign that ends it.
-fn bare(text: &[u8], start: usize, of_setting: bool) -> Range<usize> {
+/// What stands without quotes, up to a blank or a sign that ends it, and at most so many bytes.
+fn bare(text: &[u8], start: usize, of_setting: bool, most: usize) -> Range<usize> {
     let mut end = start;
-    while let Some(byte) = text.get(end) {
+    while let Some(byte) = text.get(end).filter(|_| end - start < most) {
         let ends = match byte {
             0..0x20 | 0x7f => true,
             b' ' | b'"' | b'\'' | b'`' | b'<' | b'>' => true,
@@ -266,7 +273,7 @@ fn after_scheme(text: &[u8], range: Range<usize>, name: &Range<usize>) -> Range<
 }
 
 /// What looks drawn a little behind a word that tells, on the same line: `the token is …`.
-fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Range<usize>> {
+fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     if tells == TellingName::Weak {
         return None;
     }
@@ -283,16 +290,19 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Ra
             at += 1;
             continue;
         }
-        let length = text[at..].iter().take(VALUE_BYTES_MAX).take_while(|byte| is_part(**byte)).count();
-        let length = text[at..at + length].trim_ascii_end().iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
+        let run = |most: usize| {
+            let length = text[at..].iter().take(most).take_while(|byte| is_part(**byte)).count();
+            text[at..at + length].iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1)
+        };
+        let length = run(HEAD_BYTES);
+        *looked += length as u64;
         let value = &text[at..at + length];
-        let evidence = without_placeholders(value);
-        let evidence = &evidence[..evidence.len().min(512)];
+        let evidence = &*without_placeholders(value);
         let capitals = evidence.iter().any(u8::is_ascii_uppercase) && evidence.iter().any(u8::is_ascii_lowercase);
         let is_short = || is_password && evidence.len() >= 10 && is_mixed(evidence) && evidence.iter().all(u8::is_ascii_alphanumeric);
         let is_escape = at > 0 && text[at - 1] == b'%';
         if (is_drawn(evidence) || is_short() && !is_escape) && capitals && !is_path(value) {
-            return Some(at..at + length);
+            return Some(at..at + if length < HEAD_BYTES { length } else { run(VALUE_BYTES_MAX) });
         }
         at += length.max(1);
     }

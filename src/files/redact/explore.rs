@@ -178,7 +178,7 @@ impl SecretExplorer<'_> {
         let mut found = Vec::new();
         self.patterns(text, depth, &mut found);
         self.learned(text, depth, &mut found);
-        for NamedValue { name, value } in assignments::find(text) {
+        for NamedValue { name, value } in assignments::find(text, &mut self.work) {
             let (name, value) = (String::from_utf8_lossy(&text[name]).into_owned(), behind_escape(text, value));
             found.extend((!value.is_empty()).then(|| direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth)));
         }

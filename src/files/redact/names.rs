@@ -115,7 +115,7 @@ const LOOKED_AT_BYTES: usize = 512;
 
 /// Whether a value is a secret because of its name.
 pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace) -> bool {
-    let value = without_placeholders(value);
+    let value = without_placeholders(&value[..value.len().min(2 * LOOKED_AT_BYTES)]);
     let value = &value[..value.len().min(LOOKED_AT_BYTES)];
     if value.is_empty() || is_reference(value) {
         return false;

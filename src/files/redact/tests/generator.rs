@@ -257,30 +257,55 @@ fn k_2_ordinary_text_stays_byte_for_byte() {
     assert_all_fine(problems);
 }
 
+/// How many bytes of views and of values are looked at for each byte of a text, at most.
+const WORK_PER_BYTE: u64 = 192;
+
+/// How much is looked at in an answer that streams this text.
+fn work(text: &str) -> u64 {
+    let mut redactor = redactor();
+    let mut answer = AnswerRedactor::events();
+    for part in text.as_bytes().chunks(20) {
+        let part = escaped(std::str::from_utf8(part).unwrap());
+        let event =
+            format!("data: {{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{part}\"}}}}\n\n");
+        answer.feed(&mut redactor, HeldChunk { at: Micros(0), bytes: event.into_bytes() }, &mut |_| ());
+    }
+    answer.finish(&mut redactor, &mut |_| ());
+    redactor.work
+}
+
+fn assert_linear(what: &str, text: &dyn Fn(usize) -> String) {
+    let [small, large] = [50_000, 200_000].map(|size| (size as u64, work(&text(size))));
+    for (size, work) in [small, large] {
+        assert!(work <= WORK_PER_BYTE * size, "{what}: {work} bytes are looked at for {size}");
+    }
+    assert!(large.1 <= 6 * small.1 + WORK_PER_BYTE * 1_000, "{what}: four times the text takes {} and not {}", large.1, small.1);
+}
+
 #[test]
 fn k_2_the_work_is_linear_in_the_bytes() {
-    let cases: [(&str, &dyn Fn(usize) -> String); 4] = [
-        ("key", &|size| format!("sk-ant-api03-{}", "aB3".repeat(size / 3))),
-        ("private key", &|size| {
-            format!("{}\n{}", ["-----BEGIN ", "PRIVATE KEY-----"].concat(), "Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5Jf1Gs0Zk\n".repeat(size / 33))
-        }),
-        ("names", &|size| "key=".repeat(size / 4)),
-        ("percent", &|size| "%2541".repeat(size / 5)),
-    ];
-    for (what, text) in cases {
-        for size in [20_000, 80_000] {
-            let text = text(size);
-            let mut redactor = redactor();
-            let mut answer = AnswerRedactor::events();
-            for part in text.as_bytes().chunks(20) {
-                let part = escaped(std::str::from_utf8(part).unwrap());
-                let event = format!(
-                    "data: {{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{part}\"}}}}\n\n"
-                );
-                answer.feed(&mut redactor, HeldChunk { at: Micros(0), bytes: event.into_bytes() }, &mut |_| ());
-            }
-            answer.finish(&mut redactor, &mut |_| ());
-            assert!(redactor.work <= 24 * size as u64, "{what}: {} bytes of views for {size}", redactor.work);
-        }
+    assert_linear("key", &|size| format!("sk-ant-api03-{}", "aB3".repeat(size / 3)));
+    assert_linear("private key", &|size| {
+        format!("{}\n{}", ["-----BEGIN ", "PRIVATE KEY-----"].concat(), "Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5Jf1Gs0Zk\n".repeat(size / 33))
+    });
+    assert_linear("names", &|size| "key=".repeat(size / 4));
+    assert_linear("names in a row of dots", &|size| format!("{}{}", "key=.".repeat(size / 10), ".".repeat(size / 2)));
+    assert_linear("percent", &|size| "%2541".repeat(size / 5));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 24, ..Default::default() })]
+
+    /// Whatever is repeated: words that tell, signs, quotes, escapes, the beginnings of keys.
+    #[test]
+    fn k_12_the_work_is_linear_whatever_is_repeated(
+        parts in proptest::collection::vec(proptest::sample::select(vec![
+            "token", "password", "the key", "auth", "secret-", "cookie", "=", ":", " ", ": ", "\"", "'", "`", "\\", "\\\"", "<", ">", "+", "/", ".", ",",
+            "&", ";", "%41", "%3D", "(", ")", "[", "{", "}", "\n", "1: ", "- ", "aB3x9", "MIIE", "eyJ", "sk-ant-", "https://a:b@", "--", "bearer ",
+            "-----BEGIN ", "-----END", "\u{1b}[0m",
+        ]), 1..5)
+    ) {
+        let unit = parts.concat();
+        assert_linear(&format!("{unit:?}"), &|size| unit.repeat(size / unit.len()));
     }
 }
