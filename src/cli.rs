@@ -14,6 +14,7 @@ mod access;
 mod drive;
 mod import;
 mod output;
+mod preset;
 mod record;
 mod replay;
 mod run;
@@ -51,6 +52,8 @@ enum ProgramCommand {
     Scan(scan::ScanArguments),
     /// Print the JSON Schema of scenarios for editors, or the reference of all keys
     Schema(SchemaArguments),
+    /// Print the settings of a real client that a scenario can take, or list the clients
+    Preset(preset::PresetArguments),
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::ReplayArguments),
     /// Serve a scenario over HTTP to any client, and judge its requests
@@ -122,6 +125,7 @@ where
             output::print_line(arguments.text().trim_end());
             CommandExit::Fine
         }
+        ProgramCommand::Preset(arguments) => preset::run(&arguments),
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),
         ProgramCommand::Serve(arguments) => serve::run(&arguments),
         ProgramCommand::Drive(arguments) => drive::run(&arguments),

@@ -150,6 +150,7 @@ struct OracleRules {
     at_once_max: Option<u32>,
     tool_grace: Micros,
     queued_block: QueuedBlockPolicy,
+    stream_error_notices: bool,
     /// How much later than asked for a timer may go off.
     lateness: Micros,
     /// How many different requests may follow each other before anything comes out.
@@ -187,6 +188,7 @@ impl Oracles {
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
             queued_block: settings.queued_block,
+            stream_error_notices: settings.retry.stream_error_notices,
             lateness: Micros::ZERO,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             tokenizer: environment.tokenizer.clone(),
@@ -299,7 +301,7 @@ impl TranscriptWatch for Oracles {
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
-        watched.retry.on_input(at, input);
+        watched.retry.on_input(&self.rules, at, input);
         watched.compaction.on_input(&self.rules, input);
         watched.oversize.on_input(input);
         watched.repeated.on_input(input);

@@ -12,6 +12,7 @@ pub mod latency;
 pub mod network;
 pub mod parse;
 pub mod plan;
+pub mod presets;
 pub mod recording;
 pub mod replies;
 mod safe_uses;

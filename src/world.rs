@@ -41,7 +41,7 @@ use tools::{ActiveTools, ToolAct};
 use user::SimulatedUser;
 use watch::TriggerWatch;
 
-use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
+use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun};
 use crate::engine::settings::RequestPlace;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -181,9 +181,7 @@ impl World {
         self.see(setup, agent, effect);
         self.note_result(setup, effect);
         match effect {
-            Effect::Request { id, request } => {
-                return Some(self.serve(setup, now, agent, *id, request, schedule));
-            }
+            Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
@@ -215,7 +213,9 @@ impl World {
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
-            Effect::Emit(Emission::ApiRetry { id, delay, .. }) => self.choices(setup).on_wait(agent, *id, *delay),
+            Effect::Emit(Emission::ApiRetry { id, delay, .. }) | Effect::Note(Note::SilentWait { id, delay }) => {
+                self.choices(setup).on_wait(agent, *id, *delay)
+            }
             Effect::Emit(_) | Effect::Note(_) | Effect::StartAgent { .. } => (),
             Effect::CheckTool { .. }
             | Effect::RunHook { .. }

@@ -13,6 +13,7 @@
 //! in [`retry`](super::retry); how is in [`attempts`]. What only the owner can decide goes up as a [`CallVerdict`]; the report of each
 //! attempt goes out as an effect.
 
+mod answer;
 mod attempts;
 mod diagram;
 mod failure;
@@ -22,6 +23,7 @@ mod watchdog;
 #[cfg(test)]
 mod tests;
 
+use answer::{as_sent, category, defect, message, messages};
 pub(crate) use diagram::DIAGRAM;
 use failure::{broken, cut_short};
 use shape::RequestShape;
@@ -29,19 +31,18 @@ pub(crate) use shape::{FastModeState, thinking_below, without_thinking_budget};
 use watchdog::Watchdog;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
-use super::emission::{AssistantMessage, Emission, Note};
+use super::emission::{AssistantMessage, Emission};
+use super::retry::broken_stream::{StreamBreak, StreamProgress};
 use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
 use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::assembler::{Assembler, AssemblerStep};
 use crate::wire::block::{Block, BlockKind};
-use crate::wire::event::StreamEvent;
+use crate::wire::event::{EventPayload, NAMELESS, StreamEvent};
 use crate::wire::http::HttpHeader;
-use crate::wire::order::OrderViolation;
 use crate::wire::request::Request;
 use crate::wire::usage::{Usage, cleared_input_tokens};
-use crate::wire::whole_message::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
 const RETRY_TIMER: u32 = 1;
@@ -82,6 +83,7 @@ enum CallState {
         assembler: Box<Assembler>,
         seen_event: bool,
         handed_up: bool,
+        progress: StreamProgress,
     },
     AwaitingBody {
         status: u16,
@@ -152,6 +154,8 @@ pub(crate) struct CompletedAnswer {
     pub(crate) cleared_input_tokens: Option<u64>,
     /// How long the call took.
     pub(crate) took: Micros,
+    /// Whether its stream broke, and what came of it stands.
+    pub(crate) is_part: bool,
 }
 
 impl ApiCall {
@@ -295,10 +299,17 @@ impl ApiCall {
     /// Takes one event of the stream.
     pub(crate) fn on_event(&mut self, env: &Environment, now: Time, event: &StreamEvent, effects: &mut Effects) -> CallVerdict {
         if let CallState::AwaitingBody { status: 200, .. } = self.state {
-            self.to("first event", CallState::Streaming { assembler: Box::default(), seen_event: false, handed_up: false });
+            let assembler = Box::new(Assembler::with_policy(env.settings.stream_order));
+            let progress = StreamProgress::default();
+            self.to("first event", CallState::Streaming { assembler, seen_event: false, handed_up: false, progress });
         }
-        let CallState::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return CallVerdict::Pending };
+        let CallState::Streaming { assembler, seen_event, handed_up, progress } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
+        progress.has_delta |= matches!(event.payload(), EventPayload::BlockDelta { .. });
+        let cut_off = match event.payload() {
+            EventPayload::MessageStop if env.settings.keep_cut_tool_uses => assembler.open_tool_uses(),
+            _ => Vec::new(),
+        };
         if let Some(alarm) = &mut self.alarm {
             alarm.on_event(now);
         }
@@ -310,6 +321,11 @@ impl ApiCall {
         self.usage = *assembler.usage();
         let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
+            AssemblerStep::Ended if !cut_off.is_empty() => {
+                let said = cut_off.into_iter().map(|(index, block)| (index, as_sent(block, &env.settings)));
+                let of = |(index, block)| Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block));
+                CallVerdict::Blocks(said.map(of).collect())
+            }
             AssemblerStep::Nothing | AssemblerStep::Ended => CallVerdict::Pending,
             AssemblerStep::Started { blocks } => {
                 if is_refusal(assembler) {
@@ -331,11 +347,17 @@ impl ApiCall {
             }
             AssemblerStep::Block { index, block } => {
                 *handed_up = true;
+                let is_tool_use = block.as_tool_use().is_some();
+                progress.has_tool_use |= is_tool_use;
+                progress.has_words |= !is_tool_use;
+                let block = as_sent(block, &env.settings);
                 CallVerdict::Blocks(vec![Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))])
             }
             AssemblerStep::Failed { kind, message } => {
                 let kind = if kind.is_empty() { "unnamed_error".into() } else { kind };
-                let failure = AttemptFailure::in_stream(kind, message);
+                // Where events have names, one without is data that nobody expects: for clients it is as good as a cut.
+                let broke = if event.name() == NAMELESS { StreamBreak::Cut } else { StreamBreak::ErrorEvent };
+                let failure = AttemptFailure::in_stream(kind, message).broken_by(broke);
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
             }
@@ -435,58 +457,4 @@ impl ApiCall {
             effects.push(Effect::CloseRequest { id: self.id });
         }
     }
-
-    /// an answer that comes whole gives the same blocks as a streamed one.
-    fn on_whole_answer(&mut self, env: &Environment, now: Time, body: &str, effects: &mut Effects) -> CallVerdict {
-        if body.trim().is_empty() {
-            return self.fail(env, now, AttemptFailure::new("empty_answer", "the answer has status 200 and no content"), effects);
-        }
-        match whole_message(body) {
-            Ok(whole) => {
-                self.usage = whole.usage;
-                self.refusal_category = category(body, "/stop_details/category");
-                self.cleared_input_tokens = cleared_input_tokens(body);
-                let blocks = messages(self.id, &whole.id, &whole.model, whole.blocks);
-                self.ended(now, blocks, whole.stop_reason, effects)
-            }
-            Err(problem) => self.fail(env, now, AttemptFailure::new("unreadable_answer", &problem.to_string()), effects),
-        }
-    }
-
-    fn ended(
-        &mut self,
-        now: Time,
-        blocks: Vec<Arc<AssistantMessage>>,
-        stop_reason: Option<Arc<str>>,
-        effects: &mut Effects,
-    ) -> CallVerdict {
-        self.to("answer complete", CallState::Ended);
-        self.history.overloads = 0;
-        self.disarm(effects);
-        self.report(now, "ok", effects);
-        let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
-        let (model, cleared_input_tokens, took) = (self.request.model.clone(), self.cleared_input_tokens, now.since(self.since));
-        CallVerdict::Ended(CompletedAnswer { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
-    }
-}
-
-/// Blocks that came together, from index 0 on.
-fn messages(id: RequestId, api_id: &str, model: &str, blocks: Vec<Block>) -> Vec<Arc<AssistantMessage>> {
-    (0..).zip(blocks).map(|(index, block)| Arc::new(message(id, api_id, model, index, block))).collect()
-}
-
-/// the uuid says where the block comes from.
-fn message(id: RequestId, api_id: &str, model: &str, index: u32, block: Block) -> AssistantMessage {
-    let uuid = format!("p{}.r{}.a{}.b{index}", id.prompt, id.turn, id.attempt);
-    AssistantMessage { uuid: uuid.into(), id, api_id: api_id.into(), model: model.into(), block, error: None }
-}
-
-/// The text at `pointer`; refusals are rare, so nothing is kept parsed for them.
-fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
-    let value: serde_json::Value = serde_json::from_str(json).ok()?;
-    value.pointer(pointer)?.as_str().map(Arc::from)
-}
-
-fn defect(id: RequestId, violation: &OrderViolation) -> Note {
-    Note::Defect { id, name: violation.name().into(), text: "".into() }
 }

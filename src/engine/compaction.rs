@@ -19,8 +19,10 @@ mod cause;
 mod collapse;
 pub(crate) mod diagram;
 mod estimate;
+
 mod machine;
 pub(crate) mod microcompact;
+mod omission;
 mod outcome;
 mod reactive;
 pub(crate) mod rounds;

@@ -18,7 +18,7 @@ pub(crate) mod entry;
 mod input;
 mod ordering;
 pub(crate) mod pipeline;
-mod result;
+pub(crate) mod result;
 mod scopes;
 mod tree;
 

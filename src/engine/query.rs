@@ -17,6 +17,7 @@ mod abort;
 mod answer;
 mod answer_decision;
 mod budgets;
+mod correction;
 mod diagram;
 mod fallback;
 mod host;
@@ -90,6 +91,8 @@ struct RecoveryChain {
     recoveries: u32,
     /// The cap on output tokens that takes the place of the settings' one.
     raised_cap: Option<u64>,
+    /// How often the model was asked for what its answer lacks.
+    nudges: u32,
     /// Whether staged collapses were committed. Whether reactive compaction was tried is tracked with the compactions.
     collapse_drained: bool,
 }

@@ -11,13 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::RequestId;
 use super::random::Seed;
-use super::settings::{CloudProvider, RetrySettings, Settings};
+use super::settings::{CloudProvider, RetrySettings, Settings, UnauthorizedPolicy};
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
 use crate::wire::http::HttpHeader;
 use crate::wire::rate_limit::reset_us;
+use broken_stream::{StreamBreak, StreamProgress};
 
+pub(crate) mod broken_stream;
 mod cloud;
 mod delay;
 mod fast;
@@ -52,12 +54,20 @@ pub struct AttemptFailure {
     /// The token counts of a message about the context window (R-7, C-5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<ContextFigures>,
+    /// How the stream broke, where it did.
+    #[serde(skip)]
+    pub(crate) broke: Option<StreamBreak>,
 }
 
 impl AttemptFailure {
     /// A failure that carries no API error.
     pub(crate) fn new(kind: &str, message: &str) -> Self {
         Self { kind: kind.into(), message: message.into(), ..Self::default() }
+    }
+
+    /// The same of a stream that broke in this way.
+    pub(crate) fn broken_by(self, broke: StreamBreak) -> Self {
+        Self { broke: Some(broke), ..self }
     }
 
     /// What an error event inside a stream says.
@@ -102,6 +112,7 @@ impl From<&ApiError> for AttemptFailure {
             should_retry: error.should_retry,
             reset: None,
             figures: error.context,
+            broke: None,
         }
     }
 }
@@ -136,6 +147,8 @@ pub(crate) struct CallKind {
     pub(crate) answered: bool,
     /// Whether blocks of the answer were handed up before it broke.
     pub(crate) handed_up: bool,
+    /// How far its stream came.
+    pub(crate) progress: StreamProgress,
     /// Its urgency.
     pub(crate) urgency: CallUrgency,
     /// Whether the attempt asked for a fast answer.
@@ -170,6 +183,10 @@ impl CallUrgency {
 pub(crate) struct CallHistory {
     /// How many retries were made that count.
     pub(crate) retries: u32,
+    /// How many more that count had no notice: after an error event, or in the place of a stream.
+    pub(crate) unannounced: u32,
+    /// How often it was made again because it was refused.
+    pub(crate) refused: u32,
     /// The retries that do not.
     pub(crate) polls: unattended_mode::UnattendedRetries,
     /// How many answers in a row said that the API is overloaded, this one included.
@@ -218,12 +235,26 @@ pub(crate) enum RetryDecision {
     },
     /// Try again at once, asking for a whole answer.
     WithoutStreaming,
+    /// Try the same again at once.
+    AtOnce,
+    /// What came of the answer stands as it is.
+    KeepPart,
+}
+
+impl CallHistory {
+    /// How many retries were made of which there are only so many.
+    pub(crate) fn counted(&self) -> u32 {
+        self.retries + self.unannounced
+    }
 }
 
 /// The decision for one failed attempt.
 pub(crate) fn decide(case: &FailedAttempt<'_>) -> RetryDecision {
     let decision = without_patience(case);
-    let waits = matches!(decision, RetryDecision::RefreshAuth { .. } | RetryDecision::LowerMaxTokens(_) | RetryDecision::WithoutStreaming);
+    let waits = matches!(
+        decision,
+        RetryDecision::RefreshAuth { .. } | RetryDecision::LowerMaxTokens(_) | RetryDecision::WithoutStreaming | RetryDecision::AtOnce
+    );
     match delay::too_long(case) {
         Some(reason) if waits => RetryDecision::GiveUp(Some(reason)),
         _ => decision,
@@ -235,9 +266,13 @@ fn without_patience(case: &FailedAttempt<'_>) -> RetryDecision {
     if let Some(too_much) = case.failure.too_much().or_else(|| overflow::decide(case)) {
         return too_much; // whatever `x-should-retry` says
     }
+    if let Some(decision) = broken_stream::decide(case) {
+        return decision;
+    }
     // What is asked for in place of a broken stream is no retry of it: it may be the last resort after all of them.
-    if case.settings.nonstreaming_fallback && (case.call.handed_up || is_broken_without_block(case)) {
-        let fresh = FailedAttempt { history: CallHistory { retries: 0, ..case.history }, ..*case };
+    let is_whole_wanted = case.call.handed_up && !broken_stream::goes_by_cause(case) || is_broken_without_block(case);
+    if case.settings.nonstreaming_fallback && is_whole_wanted {
+        let fresh = FailedAttempt { history: CallHistory { retries: 0, unannounced: 0, ..case.history }, ..*case };
         return match by_word_or_table(&fresh) {
             RetryDecision::After { .. } => RetryDecision::WithoutStreaming,
             other => other,
@@ -258,7 +293,7 @@ fn is_broken_without_block(case: &FailedAttempt<'_>) -> bool {
 /// a stream that began and broke, again and again, until no retry is left. A network that breaks streams may still let a whole answer through.
 fn is_last_resort(case: &FailedAttempt<'_>) -> bool {
     let FailedAttempt { failure, call, history, settings, .. } = case;
-    let is_spent = history.retries >= settings.max_retries;
+    let is_spent = history.counted() >= settings.max_retries;
     let broke = call.streamed && call.answered && failure.status.is_none() && is_transient(&failure.kind);
     settings.nonstreaming_fallback && is_spent && broke && failure.should_retry != Some(false)
 }
@@ -285,11 +320,15 @@ fn by_table(case: &FailedAttempt<'_>) -> RetryDecision {
         return overload::decide(case).unwrap_or_else(|| delay::repeat(case));
     }
     match (failure.status, &*failure.kind) {
+        (Some(401), _) if settings.on_unauthorized == UnauthorizedPolicy::Wait => delay::repeat(case),
         (Some(401), _) if history.just_refreshed => RetryDecision::GiveUp(Some(String::from("new credentials did not help"))),
         (Some(401), _) => RetryDecision::RefreshAuth { forced: false, provider: None },
         (Some(403), _) if failure.message.contains("revoked") && !history.forced_refresh => {
             RetryDecision::RefreshAuth { forced: true, provider: None }
         }
+        (Some(404), _) if call.has_fallback && settings.fallback_on_missing_model => RetryDecision::Fallback,
+        (Some(500..), _) if call.has_fallback && settings.fallback_on_server_error => RetryDecision::Fallback,
+        (Some(400), _) if history.refused < settings.refused_retries => RetryDecision::AtOnce,
         (Some(404), _) if call.streamed && settings.nonstreaming_fallback => RetryDecision::WithoutStreaming,
         (Some(408 | 409 | 429 | 500..), _) => delay::repeat(case),
         (Some(_), _) => RetryDecision::GiveUp(None),

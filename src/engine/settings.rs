@@ -17,12 +17,12 @@ mod table;
 
 pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 pub(crate) use compaction::compaction_keys;
-pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode};
+pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode, TooLargeRequestPolicy};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
 pub(crate) use pipeline::pipeline_keys;
 pub(crate) use retry::retry_keys;
-pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
+pub use retry::{BrokenStreamPolicy, CloudProvider, OverloadPolicy, RetrySettings, UnauthorizedPolicy};
 pub use safety::ToolSafety;
 pub(crate) use session::session_keys;
 use table::settings;
@@ -42,6 +42,7 @@ use super::windows::WindowTable;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
+pub use crate::wire::order::StreamOrderPolicy;
 
 /// Everything that a step may read and must not change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -161,8 +162,24 @@ settings! {
         session: SessionSettings as Flat<SessionSettings> = SessionSettings::default();
         /// How often a paused answer is resumed in a row.
         max_pause_resumes: u32 = 10;
+        /// What follows a paused answer.
+        on_pause: PausePolicy = PausePolicy::Resume;
         /// Whether a refused turn is tried once more.
         retry_refusal: bool = false;
+        /// Whether the model is told that its answer was refused: the answer stays in the conversation, and its tool uses get an error.
+        refusal_notes: bool = false;
+        /// How often in a row the model is asked for an answer after one without content.
+        empty_answer_nudges: u32 = 0;
+        /// How often in a row the model is asked again after an answer that announced a tool use and holds none. That answer is taken back.
+        missing_tool_use_nudges: u32 = 0;
+        /// How much disorder of a stream an answer survives (N-4).
+        stream_order: StreamOrderPolicy = StreamOrderPolicy::Strict;
+        /// Whether a tool use that the output limit cut off is kept and answered with an error (N-3). Otherwise it is left out.
+        keep_cut_tool_uses: bool = false;
+        /// Whether an input that is no JSON goes back to the API as `__unparsedToolInput`, with its length (N-3). Otherwise it goes as `INVALID_JSON`.
+        unparsed_inputs: bool = false;
+        /// How a message that waited for a tool reaches the model.
+        queued_messages: QueuedMessagePlace = QueuedMessagePlace::Beside;
         /// The texts that the engine sends to the model (T-31).
         #[serde(skip_serializing_if = "ModelTexts::is_default")]
         texts: ModelTexts as NoKey<ModelTexts> = ModelTexts::default();
@@ -187,6 +204,30 @@ words! {
         Eager = "eager",
         /// Never before the result of a tool use that arrived earlier.
         Arrival = "arrival",
+    }
+}
+
+words! {
+    /// what follows an answer that the API paused.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PausePolicy default Resume {
+        /// It is sent back as it is, so that the API goes on.
+        Resume = "resume",
+        /// The prompt ends well with it.
+        End = "end",
+    }
+}
+
+words! {
+    /// where a message goes that waited for a tool.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum QueuedMessagePlace default Beside {
+        /// Behind the results, as a block of its own.
+        Beside = "beside",
+        /// Into the last result, as a note at its end.
+        InResult = "in_result",
     }
 }
 

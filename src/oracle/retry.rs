@@ -1,10 +1,11 @@
 //! O-9: attempts, delays and their order obey the retry rules: attempts are numbered one after another, no wait that the server asked
 //! for is undercut unless the speed or the model changes, and a wait is announced before it and kept.
 
-use super::OracleFindings;
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, Input, Micros, RequestId, Time};
 use crate::prelude::*;
 use crate::wire::error::ApiError;
+use crate::wire::event::EventPayload;
 
 pub(super) const ORACLE: &str = "O-9";
 
@@ -33,14 +34,14 @@ pub(super) struct ObservedAttempt {
     announced: Option<Time>,
     /// The number that the last retry was announced with.
     retries: u32,
-    /// Whether the wait is for credentials, which take as long as they take.
-    renews: bool,
+    /// Whether the wait is for credentials, which take as long as they take, or has no notice by the settings.
+    is_untold: bool,
     /// Whether the speed was switched.
     switched: bool,
 }
 
 impl RetryOracle {
-    pub(super) fn on_input(&mut self, at: Time, input: &Input) {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, at: Time, input: &Input) {
         if let (Input::Cancel, Self::Asked(attempt)) = (input, &*self) {
             *self = Self::Ended { prompt: attempt.id.prompt };
         }
@@ -51,6 +52,9 @@ impl RetryOracle {
                 attempt.asked = at + wait;
             }
             Input::End { id, .. } if *id == attempt.id => attempt.end(at),
+            Input::Stream { id, event } if *id == attempt.id && matches!(event.payload(), EventPayload::Error { .. }) => {
+                attempt.is_untold |= !rules.stream_error_notices;
+            }
             _ => (),
         }
     }
@@ -67,7 +71,7 @@ impl RetryOracle {
             _ => (),
         }
         let (model, asked) = (model.clone(), Time::ZERO);
-        *self = Self::Asked(ObservedAttempt { id, model, over: None, asked, announced: None, retries, renews: false, switched: false });
+        *self = Self::Asked(ObservedAttempt { id, model, over: None, asked, announced: None, retries, is_untold: false, switched: false });
     }
 
     pub(super) fn on_effect(&mut self, at: Time, effect: &Effect, found: &mut OracleFindings<'_>) {
@@ -77,7 +81,7 @@ impl RetryOracle {
         let Self::Asked(attempt) = self else { return };
         match effect {
             Effect::CloseRequest { id } if *id == attempt.id => attempt.end(at),
-            Effect::RefreshAuth { id, .. } if *id == attempt.id => attempt.renews = true,
+            Effect::RefreshAuth { id, .. } if *id == attempt.id => attempt.is_untold = true,
             Effect::Emit(Emission::Speed { fast: false, .. }) => attempt.switched = true,
             Effect::Emit(Emission::ApiRetry { id, retry, of, delay, .. }) => {
                 if *id != attempt.id {
@@ -113,7 +117,7 @@ impl ObservedAttempt {
         }
         match self.announced {
             Some(until) if at < until => found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}")),
-            None if at > over && !self.renews => {
+            None if at > over && !self.is_untold => {
                 found.add(ORACLE, format!("request {id} was made {} after the failure, and no wait was announced", at.since(over)));
             }
             _ => (),

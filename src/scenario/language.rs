@@ -9,7 +9,7 @@ pub(crate) mod keys;
 mod reference;
 mod schema;
 pub(crate) mod sections;
-mod settings;
+pub(crate) mod settings;
 pub(crate) mod tables;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -3,7 +3,7 @@
 //! ```text
 //! text ── recover ──> text without syntax errors ── tree ──> values with places <── files it extends, overrides (--set)
 //!           │                                                  │
-//!           │                                               matrix ──> a tree for each run
+//!           │                                               matrix ──> a tree for each run <── its preset
 //!           │                                                  │
 //!           └────────────── diagnostics <── sections (reader) ──────┴──> Scenario
 //! ```
@@ -17,6 +17,7 @@ mod matrix;
 pub(crate) mod nearest;
 mod overrides;
 mod places;
+mod preset;
 pub(crate) mod reader;
 mod recovery;
 pub(crate) mod report;
@@ -25,9 +26,11 @@ pub(crate) mod span;
 mod tests;
 pub(crate) mod tree;
 
+use self::preset::PresetTrees;
 use self::reader::read_table;
 use self::report::DiagnosticReport;
 use self::tree::{TextPlace, TreeMember, TreeTable};
+use super::presets::PresetKeys;
 use super::types::Scenario;
 use crate::prelude::*;
 
@@ -117,6 +120,14 @@ pub fn scenarios(
     all_runs(file, overrides, find_base, RunMultiplicity::Wanted)
 }
 
+/// Reads the file of a preset, which is no scenario.
+pub(super) fn read_preset(name: &str, text: &str) -> Result<PresetKeys, Diagnostics> {
+    let mut report = DiagnosticReport::new();
+    let tree = extends::read_one(&SourceText { name: format!("preset {name}"), text: text.into() }, &mut report);
+    let keys = read_table(&mut report, &tree, TextPlace { source: 0, start: 0, end: 0 }, "");
+    report.verdict().map(|()| keys.unwrap_or_default())
+}
+
 /// Whether the reader can do with more than one run.
 #[derive(Clone, Copy, PartialEq)]
 enum RunMultiplicity {
@@ -136,7 +147,9 @@ fn all_runs(
     if let (RunMultiplicity::Refused, Some(matrix)) = (several, root.get("matrix")) {
         report.value(matrix.place, "a scenario with a [matrix] is several runs, and only one run is possible here".into(), None);
     }
-    let trees = matrix::runs(root, overrides, &mut report);
+    let mut trees = matrix::runs(root, overrides, &mut report);
+    let mut presets = PresetTrees::default();
+    trees.iter_mut().for_each(|(_, tree)| presets.apply(tree, &mut report));
     let sources = report.sources();
     let of = |(combination, tree): (Option<String>, TreeTable)| {
         let parsed = whole_file(&tree, &mut report);

@@ -270,6 +270,7 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.abort_results = own.abort_results;
         settings.queued_block = own.queued_block;
         settings.discarded_tools = own.discarded_tools;
+        settings.queued_messages = own.queued_messages;
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();

@@ -9,8 +9,9 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    AbortResultOrder, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, MicrocompactMode, NeighbourMerging,
-    OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, Settings, SiblingAbort,
+    AbortResultOrder, BrokenStreamPolicy, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, MicrocompactMode,
+    NeighbourMerging, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy, QueuedMessagePlace, ResultDelivery, ResultOrder,
+    RetrySettings, Settings, SiblingAbort, StreamOrderPolicy, TooLargeRequestPolicy, UnauthorizedPolicy,
 };
 use crate::engine::texts::{ModelTexts, TextName, TextSet, parts};
 use crate::engine::time::Micros;
@@ -39,7 +40,14 @@ pub fn requests() -> BoxedStrategy<Settings> {
         request_extra: extra.prop_map(Json::trusted),
         partial_messages: Just(true),
         max_pause_resumes: 0_u32..4,
+        on_pause: Just(PausePolicy::End),
         retry_refusal: Just(true),
+        refusal_notes: Just(true),
+        empty_answer_nudges: 1_u32..3,
+        missing_tool_use_nudges: 1_u32..3,
+        stream_order: Just(StreamOrderPolicy::Lenient),
+        keep_cut_tool_uses: Just(true),
+        unparsed_inputs: Just(true),
         background: Just(true),
         neighbours: select(vec![NeighbourMerging::Apart, NeighbourMerging::ApartWithResults]),
     )
@@ -59,6 +67,7 @@ pub fn execution() -> BoxedStrategy<Settings> {
         abort_results: Just(AbortResultOrder::InTurn),
         queued_block: Just(QueuedBlockPolicy::Run),
         discarded_tools: Just(DiscardPolicy::Ignore),
+        queued_messages: Just(QueuedMessagePlace::InResult),
         texts: texts(),
     )
 }
@@ -93,9 +102,14 @@ pub fn retry() -> BoxedStrategy<RetrySettings> {
         base_delay: span(),
         max_delay: span(),
         jitter_percent: 0_u32..120,
+        retry_after_jitter_percent: 1_u32..40,
         max_retry_after: span(),
         overloads_to_fallback: 1_u32..4,
         on_overload: Just(OverloadPolicy::GoOn),
+        fallback_on_server_error: Just(true),
+        fallback_on_missing_model: Just(true),
+        on_unauthorized: Just(UnauthorizedPolicy::Wait),
+        refused_retries: 1_u32..4,
         fast_mode: Just(true),
         fast_wait_max: span(),
         fast_cooldown_min: span(),
@@ -108,6 +122,9 @@ pub fn retry() -> BoxedStrategy<RetrySettings> {
         overflow_floor: 0_u64..4_000,
         nonstreaming_fallback: Just(false),
         nonstreaming_without_block: Just(true),
+        nonstreaming_counts: Just(true),
+        broken_streams: Just(BrokenStreamPolicy::ByCause),
+        stream_error_notices: Just(false),
         nonstreaming_max_tokens: 500_u64..30_000,
         nonstreaming_timeout: span(),
         stream_idle: span(),
@@ -130,6 +147,11 @@ pub fn compaction() -> BoxedStrategy<CompactionSettings> {
         output_cap: (1_u64..4_000).prop_map(Some),
         max_failures: 1_u32..4,
         summary_drops: 0_u32..4,
+        full_summary_first: Just(true),
+        summary_tools: Just(true),
+        summary_tags: Just(true),
+        too_large_request: Just(TooLargeRequestPolicy::Media),
+        too_large_answers: 1_u32..4,
         keep_messages: 0_u32..6,
         attached_files: 0_u32..3,
         attached_file_tokens: small(),

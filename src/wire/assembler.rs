@@ -16,7 +16,7 @@ use super::{
     block::Block,
     event::{BlockDelta, EventPayload, MessageDelta, MessageStart, NAMELESS, StreamEvent},
     json::Json,
-    order::{OrderViolation, ViolationVerdict},
+    order::{OrderViolation, StreamOrderPolicy, ViolationVerdict},
     partial_block::{MisplacedDelta, PartialBlock},
     usage::Usage,
 };
@@ -25,6 +25,7 @@ use crate::prelude::*;
 /// One answer on its way. A clone continues from the same event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembler {
+    policy: StreamOrderPolicy,
     state: AssemblerState,
     /// Whether the stream gives its events names: one without is nothing of the answer then.
     names_events: bool,
@@ -116,6 +117,11 @@ impl Assembler {
         Self::default()
     }
 
+    /// The same where more or less disorder is let pass (N-4).
+    pub fn with_policy(policy: StreamOrderPolicy) -> Self {
+        Self { policy, ..Self::default() }
+    }
+
     /// Takes the next event of the stream (N-3). Violations that are only noted (N-4) are appended to `notes`.
     ///
     /// After [`AssemblerStep::Failed`] and [`AssemblerStep::Refused`] every further event is [`AssemblerStep::Nothing`].
@@ -138,7 +144,12 @@ impl Assembler {
     /// # Errors
     /// [`OrderViolation::EndWithoutMessageStop`]: the answer is incomplete. Not after a failure that was reported before.
     pub fn at_end_of_stream(&self) -> Result<(), OrderViolation> {
-        match self.state {
+        match &self.state {
+            AssemblerState::Open(content)
+                if self.policy == StreamOrderPolicy::Lenient && self.stop_reason.is_some() && content.has_stopped() =>
+            {
+                Ok(())
+            }
             AssemblerState::BeforeStart | AssemblerState::Open(_) => Err(OrderViolation::EndWithoutMessageStop),
             AssemblerState::Ended { .. } | AssemblerState::Failed => Ok(()),
         }
@@ -194,6 +205,11 @@ impl Assembler {
         })
     }
 
+    /// The tool uses that have begun and not stopped, as far as they came.
+    pub fn open_tool_uses(&self) -> Vec<(u32, Block)> {
+        self.open_blocks().filter(|(_, block)| block.as_tool_use().is_some()).collect()
+    }
+
     fn on_event_before_start(&mut self, event: &StreamEvent, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
         match event.payload() {
             EventPayload::MessageStart(start) => {
@@ -235,7 +251,7 @@ impl Assembler {
             EventPayload::MessageStop => return self.on_message_stop(notes),
             EventPayload::Error { kind, message } => return Ok(failed(kind, message)),
             EventPayload::Ping => (),
-            EventPayload::MessageStart(_) => judge(OrderViolation::SecondMessageStart, notes)?,
+            EventPayload::MessageStart(_) => judge_by(self.policy, OrderViolation::SecondMessageStart, notes)?,
             EventPayload::Unknown { .. } => judge(OrderViolation::UnknownEvent, notes)?,
             EventPayload::Malformed { .. } => judge(malformed(event, self.names_events), notes)?,
         }
@@ -262,7 +278,7 @@ impl Assembler {
             EventPayload::Malformed { .. } => malformed(event, true),
             _ => OrderViolation::EventAfterMessageStop,
         };
-        judge(violation, notes)?;
+        judge_by(self.policy, violation, notes)?;
         Ok(AssemblerStep::Nothing)
     }
 
@@ -287,10 +303,9 @@ impl Assembler {
         let mut incomplete = Vec::new();
         for (index, slot) in &content.blocks {
             if let BlockSlot::Open(partial) = slot {
-                judge(
-                    if cut_off && partial.is_tool_use() { OrderViolation::ToolUseCutOff } else { OrderViolation::BlockNeverStopped },
-                    notes,
-                )?;
+                let is_cut_off = cut_off && partial.is_tool_use();
+                let violation = if is_cut_off { OrderViolation::ToolUseCutOff } else { OrderViolation::BlockNeverStopped };
+                judge_by(self.policy, violation, notes)?;
                 incomplete.push(*index);
             }
         }
@@ -300,6 +315,11 @@ impl Assembler {
 }
 
 impl AnswerBlocks {
+    /// Whether no block is open.
+    fn has_stopped(&self) -> bool {
+        self.blocks.values().all(|slot| matches!(slot, BlockSlot::Stopped))
+    }
+
     fn on_start(&mut self, index: u32, partial: PartialBlock, notes: &mut Vec<OrderViolation>) -> OrderResult<()> {
         if self.blocks.contains_key(&index) {
             return judge(OrderViolation::BlockIndexReused, notes);
@@ -353,7 +373,12 @@ fn malformed(event: &StreamEvent, names_count: bool) -> OrderViolation {
 
 /// Carries out what the table says: the one place where a violation gets its consequence.
 fn judge(violation: OrderViolation, notes: &mut Vec<OrderViolation>) -> OrderResult<()> {
-    match violation.verdict() {
+    judge_by(StreamOrderPolicy::Strict, violation, notes)
+}
+
+/// The same where the settings let more pass.
+fn judge_by(policy: StreamOrderPolicy, violation: OrderViolation, notes: &mut Vec<OrderViolation>) -> OrderResult<()> {
+    match violation.verdict_by(policy) {
         ViolationVerdict::Accept => Ok(()),
         ViolationVerdict::Note => {
             notes.push(violation);

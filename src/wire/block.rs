@@ -73,6 +73,9 @@ pub enum ToolInput {
 /// The one member of the object that stands for an invalid input, as the API's documentation has it for answers to such a tool use.
 const INVALID_JSON: &str = "INVALID_JSON";
 
+/// The same in clients that send the length of the input beside it.
+const UNPARSED_INPUT: &str = "__unparsedToolInput";
+
 impl ToolInput {
     /// Reads what the model wrote, or what [`Self::to_json`] gave. The API takes objects only, so other JSON values are invalid too.
     pub fn read(text: &str) -> Self {
@@ -81,8 +84,9 @@ impl ToolInput {
             Err(error) => return Self::Invalid { text: text.into(), error: error.to_string().into() },
         };
         // Only what cannot be an input of its own was wrapped.
-        let wrapped = object.string(INVALID_JSON).filter(|_| object.members().count() == 1);
-        match wrapped.map(|text| Self::read(&text)) {
+        let in_ours = object.string(INVALID_JSON).map(Cow::into_owned);
+        let in_either = in_ours.or_else(|| object.object(UNPARSED_INPUT)?.string("raw").map(Cow::into_owned));
+        match in_either.filter(|_| object.members().count() == 1).map(|text| Self::read(&text)) {
             Some(invalid @ Self::Invalid { .. }) => invalid,
             _ => Self::Valid(Json::trusted(text)),
         }
@@ -145,6 +149,17 @@ impl Block {
     /// The request.
     pub fn json(&self) -> &Json {
         &self.json
+    }
+
+    /// A tool use whose input is no JSON, with the input in the form of clients that send its length beside it; any other block as it is.
+    #[must_use]
+    pub fn with_unparsed_input(self) -> Self {
+        let BlockKind::ToolUse(ToolUse { input: ToolInput::Invalid { text, .. }, .. }) = &self.kind else { return self };
+        let Ok(object) = RawObject::parse(self.json.as_str()) else { return self };
+        let mut input = format!(r#"{{"{UNPARSED_INPUT}":{{"raw":"#);
+        push_string(&mut input, text);
+        input.push_str(&format!(r#","len":{}}}}}"#, text.chars().count()));
+        Self { json: Json::trusted(object.with(&[("input", input)])), kind: self.kind.clone() }
     }
 
     /// Whether it is thinking, redacted or not.
@@ -269,6 +284,12 @@ mod tests {
             assert_eq!(input.as_str(), text);
             assert_eq!(ToolInput::read(input.to_json().as_str()), input);
         }
+        let cut =
+            Block::from(Json::trusted(r#"{"type":"tool_use","id":"t","name":"W","input":{"INVALID_JSON":"{\"é"}}"#)).with_unparsed_input();
+        assert!(cut.json().as_str().ends_with(r#""input":{"__unparsedToolInput":{"raw":"{\"é","len":3}}}"#), "{}", cut.json());
+        assert_eq!(Block::from(cut.json().clone()), cut, "the other form is read back, too");
+        let whole = Block::text("x");
+        assert_eq!(whole.clone().with_unparsed_input(), whole);
         for text in [r#"{"INVALID_JSON":1}"#, r#"{"INVALID_JSON":"{}"}"#, r#"{"INVALID_JSON":"x","a":1}"#] {
             assert_eq!(ToolInput::read(text), ToolInput::Valid(Json::trusted(text)), "not one of ours");
         }

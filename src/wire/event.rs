@@ -10,7 +10,7 @@ use super::{decode, usage::Usage};
 use crate::prelude::*;
 
 /// The name of an event for which the stream gave none.
-pub(super) const NAMELESS: &str = "message";
+pub(crate) const NAMELESS: &str = "message";
 
 /// A stream event as received: the SSE event name, the data as text, and what was understood of it.
 ///

@@ -79,6 +79,19 @@ pub enum ViolationVerdict {
     Error,
 }
 
+words! {
+    /// N-4: how much disorder an answer survives. The official clients differ, so both are in use.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum StreamOrderPolicy default Strict {
+        /// As the table of N-4 says.
+        Strict = "strict",
+        /// Four violations are noted in place of refused: a second `message_start` and what follows `message_stop` are passed over, a block that never
+        /// stops is lost, and an answer with its stop reason is whole without `message_stop`.
+        Lenient = "lenient",
+    }
+}
+
 /// Every violation, what is done about it and why, in the order in which a stream can show them.
 pub const TABLE: &[(OrderViolation, ViolationVerdict, &str)] = &[
     (
@@ -238,6 +251,16 @@ impl OrderViolation {
     /// What is done about it, by [`TABLE`].
     pub fn verdict(self) -> ViolationVerdict {
         self.row().1
+    }
+
+    /// What is done about it where more is let pass than the table says.
+    pub fn verdict_by(self, policy: StreamOrderPolicy) -> ViolationVerdict {
+        match (policy, self) {
+            (StreamOrderPolicy::Lenient, Self::SecondMessageStart | Self::EventAfterMessageStop | Self::BlockNeverStopped) => {
+                ViolationVerdict::Note
+            }
+            _ => self.verdict(),
+        }
     }
 
     /// Why, by [`TABLE`].

@@ -89,6 +89,11 @@ const STEPS: &[CiStep] = &[
     },
     CiStep { name: "test", holds: "every test passes", work: StepWork::Run("cargo test --workspace --features reenact/proptest") },
     CiStep {
+        name: "presets",
+        holds: "each row of a preset's table is true, and each of its settings is needed by a row",
+        work: StepWork::Run("cargo xtask preset-table --check"),
+    },
+    CiStep {
         name: "fuzz-scenarios",
         holds: "no rule is broken by three thousand generated scenarios",
         work: StepWork::Run("cargo xtask fuzz-scenarios --cases 3000"),

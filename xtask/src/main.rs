@@ -1,4 +1,4 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`, `bench`, `clients`,
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`, `bench`, `clients`,
 //! `deny`, `fuzz`, `fuzz-scenarios`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
@@ -12,6 +12,7 @@ mod diagrams;
 mod fuzz;
 mod insta;
 mod mutants;
+mod preset_table;
 mod reader_fuzz;
 mod rules;
 mod schema;
@@ -35,6 +36,8 @@ cargo xtask <command>
   names  how many types there are, how many names have one word, and how many are shared
   schema writes scenarios/scenario.schema.json and docs/scenario.md anew; `cargo test` fails while one of them is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
+  preset-table  runs the scenarios of the presets, and writes docs/presets anew
+           --check             writes nothing, and fails if a page is not true
   bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
            --only <name>       this bench alone
            --program <path>    measure this `reenact` and build none
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         ["names"] => tidy::print_names(),
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
+        ["preset-table", options @ ..] => preset_table::main(options),
         ["bench", options @ ..] => bench::main(options),
         ["deny", options @ ..] => deny::main(options),
         ["clients", options @ ..] => clients::main(options),

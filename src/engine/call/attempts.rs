@@ -1,8 +1,9 @@
 //! The steps after a failed attempt: the policy's decision is carried out, or returned to the owner.
 
-use super::{ApiCall, CallState, CallVerdict, shape};
+use super::{ApiCall, CallState, CallVerdict, CompletedAnswer, shape};
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{AttemptReport, Emission, Note};
+use crate::engine::retry::broken_stream::{StreamBreak, StreamProgress};
 use crate::engine::retry::{self, AttemptFailure, CallKind, FailedAttempt, RetryDecision, overload};
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
@@ -16,12 +17,13 @@ impl ApiCall {
         let was_answered = !matches!(self.state, CallState::AwaitingHead);
         self.history.overloads = overload::counted(self.history.overloads, &failure, was_answered);
         let handed_up = matches!(self.state, CallState::Streaming { handed_up: true, .. });
+        let progress = self.progress();
         let settings = &env.settings.retry;
         let case = FailedAttempt {
             failure: &failure,
             id: self.id,
             now,
-            call: self.kind(env, was_answered, handed_up),
+            call: CallKind { answered: was_answered, handed_up, progress, ..self.kind(env) },
             history: self.history,
             settings,
             seed: env.seed,
@@ -37,6 +39,7 @@ impl ApiCall {
             }
             RetryDecision::Media => self.give_up(now, failure, None),
             RetryDecision::Fallback => self.fall_back(env, now, failure),
+            RetryDecision::KeepPart => self.keep_part(now),
             decision if handed_up => {
                 self.to("failed after blocks", CallState::Abandoned(failure.clone(), decision));
                 CallVerdict::Abandoned(failure)
@@ -60,7 +63,13 @@ impl ApiCall {
         match decision {
             RetryDecision::After { delay, new_client, counted } => {
                 self.client += u32::from(new_client);
+                let is_silent = failure.broke == Some(StreamBreak::ErrorEvent) && !env.settings.retry.stream_error_notices;
                 match counted {
+                    true if is_silent => {
+                        self.history.unannounced += 1;
+                        effects.push(Effect::Note(Note::SilentWait { id: self.id, delay }));
+                        return self.wait_on(env, now, now, now + delay, effects);
+                    }
                     true => self.history.retries += 1,
                     false => self.history.polls = self.history.polls.after_one_more(now, &env.settings.retry),
                 }
@@ -84,14 +93,31 @@ impl ApiCall {
                 self.switch_to_standard(now, cooldown, &failure.summary(), effects);
                 self.attempt();
             }
+            RetryDecision::AtOnce => {
+                self.history.refused += 1;
+                self.attempt_at_once(env, now, &failure, effects);
+            }
             RetryDecision::WithoutStreaming => {
+                self.history.unannounced += u32::from(env.settings.retry.nonstreaming_counts && failure.broke.is_some());
                 self.stop_streaming(env.settings.retry.nonstreaming_max_tokens);
                 self.attempt_at_once(env, now, &failure, effects);
             }
-            RetryDecision::GiveUp(_) | RetryDecision::PromptTooLong | RetryDecision::Media | RetryDecision::Fallback => {
+            RetryDecision::GiveUp(_)
+            | RetryDecision::PromptTooLong
+            | RetryDecision::Media
+            | RetryDecision::Fallback
+            | RetryDecision::KeepPart => {
                 debug_assert!(false, "what ends a call is not carried out");
             }
         }
+    }
+
+    /// what came of a stream that broke is an answer.
+    fn keep_part(&mut self, now: Time) -> CallVerdict {
+        let CallState::Streaming { assembler, .. } = &self.state else { unreachable!("a part of an answer comes by a stream") };
+        let stop_reason = assembler.stop_reason().cloned();
+        self.to("part kept", CallState::Ended);
+        CallVerdict::Ended(CompletedAnswer { is_part: true, ..self.completed(now, Vec::new(), stop_reason) })
     }
 
     /// The next attempt, at once unless the server asked to wait: only a switch of speed is no reason to.
@@ -113,12 +139,13 @@ impl ApiCall {
     }
 
     /// What the policy wants to know of the call.
-    fn kind(&self, env: &Environment, answered: bool, handed_up: bool) -> CallKind {
+    fn kind(&self, env: &Environment) -> CallKind {
         let fallback = env.settings.session.fallback_model.as_ref();
         CallKind {
             streamed: self.request.stream,
-            answered,
-            handed_up,
+            answered: false,
+            handed_up: false,
+            progress: StreamProgress::default(),
             urgency: self.urgency,
             fast: self.shape.is_fast(),
             has_fallback: fallback.is_some_and(|model| *model != self.request.model),

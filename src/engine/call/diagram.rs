@@ -34,6 +34,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Streaming", "fallback", "Ended"),
         ("Streaming", "given up", "Ended"),
         ("Streaming", "next attempt", "Due"),
+        ("Streaming", "part kept", "Ended"),
         ("Streaming", "retry later", "Waiting"),
         ("Waiting", "abort", "Ended"),
         ("Waiting", "next attempt", "Due"),

@@ -2,12 +2,13 @@
 
 use crate::engine::contract::AnswerEnd;
 use crate::engine::retry::AttemptFailure;
+use crate::engine::retry::broken_stream::StreamBreak;
 use crate::prelude::*;
 use crate::wire::order::OrderViolation;
 
 /// The names that the retry policy knows connection failures by.
 pub(super) fn cut_short(how: &AnswerEnd) -> AttemptFailure {
-    match how {
+    let failure = match how {
         AnswerEnd::Complete => AttemptFailure::new("incomplete_stream", "the answer ended early"),
         AnswerEnd::Reset => AttemptFailure::new("connection_reset", "the connection was cut"),
         AnswerEnd::BrokenPipe => AttemptFailure::new("broken_pipe", "the connection was cut while the request was sent"),
@@ -18,10 +19,13 @@ pub(super) fn cut_short(how: &AnswerEnd) -> AttemptFailure {
         AnswerEnd::Timeout => AttemptFailure::new("timeout", "no more data came"),
         AnswerEnd::Framing(problem) => AttemptFailure::new("unreadable_stream", problem),
         AnswerEnd::Truncated => AttemptFailure::new("connection_reset", "the connection was closed inside the answer"),
-    }
+    };
+    let broke = if let AnswerEnd::Framing(_) = how { StreamBreak::Disorder } else { StreamBreak::Cut };
+    failure.broken_by(broke)
 }
 
 /// A stream that broke a rule (N-4) is one that is not whole.
 pub(super) fn broken(violation: &OrderViolation) -> AttemptFailure {
-    AttemptFailure::new("incomplete_stream", &violation.to_string())
+    let broke = if *violation == OrderViolation::EndWithoutMessageStop { StreamBreak::Cut } else { StreamBreak::Disorder };
+    AttemptFailure::new("incomplete_stream", &violation.to_string()).broken_by(broke)
 }

@@ -6,6 +6,7 @@
 use super::ApiCall;
 use crate::engine::contract::{Effect, Effects, TimerId};
 use crate::engine::retry::AttemptFailure;
+use crate::engine::retry::broken_stream::StreamBreak;
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -91,7 +92,9 @@ impl Watchdog {
     fn failure(&self) -> AttemptFailure {
         match self.over {
             WatchedSpan::Head => AttemptFailure::new("timeout", &format!("no answer began within {}", self.limit)),
-            WatchedSpan::Stream => AttemptFailure::new("stream_idle", &format!("the stream was silent for {}", self.limit)),
+            WatchedSpan::Stream => {
+                AttemptFailure::new("stream_idle", &format!("the stream was silent for {}", self.limit)).broken_by(StreamBreak::Silence)
+            }
             WatchedSpan::WholeAnswer => AttemptFailure::new("timeout", &format!("no answer came within {}", self.limit)),
         }
     }

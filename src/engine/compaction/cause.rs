@@ -15,6 +15,8 @@ pub(crate) struct CompactionCause {
     pub(crate) excess: Option<TokenExcess>,
     /// Whether media are left out.
     pub(crate) without_media: bool,
+    /// How many answers that something follows there must be at least.
+    pub(crate) answers_min: u32,
 }
 
 impl CompactionCause {

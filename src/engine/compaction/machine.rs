@@ -14,7 +14,7 @@ use super::cascade::note;
 use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens};
 use super::outcome::{CompactionUsage, FailedCompaction, SuccessfulCompaction, SummaryRefusal};
 use super::summary::{self, ConversationParts, SummaryItems};
-use super::{CompactionCause, reactive, rounds};
+use super::{CompactionCause, reactive};
 use crate::engine::call::{ApiCall, CallStanding, CallVerdict, CompletedAnswer, without_thinking_budget};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
 use crate::engine::conversation::host::place_of_the_users;
@@ -40,12 +40,14 @@ use crate::wire::usage::Usage;
 pub(crate) struct Compaction {
     cause: CompactionCause,
     /// The summarising request without what it is about: what each try begins with.
-    base: Box<Request>,
+    pub(super) base: Box<Request>,
     parts: ConversationParts,
     /// What the model is asked about: all that is replaced, but for the oldest rounds if they were too much.
-    asked_about: Vec<Arc<ConversationItem>>,
+    pub(super) asked_about: Vec<Arc<ConversationItem>>,
     /// How often the oldest rounds were left out because a call was too long.
-    drops: u32,
+    pub(super) drops: u32,
+    /// Whether the model was asked once more for a summary in tags (C-4a).
+    has_asked_for_tags: bool,
     sizes: CompactionSizes,
     /// What the summary is to mind, the user's first.
     instructions: Vec<Arc<str>>,
@@ -122,21 +124,37 @@ impl Compaction {
             let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
         };
+        let answers = parts.replaced.iter().filter(|item| item.is_answer()).count();
+        if answers < cause.answers_min as usize {
+            let failure = AttemptFailure::new("too_few_rounds", &format!("{answers} of the {} answers that it takes", cause.answers_min));
+            return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
+        }
         let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
         let kept: u64 = parts.kept.iter().map(|item| item_tokens(env, item)).sum();
         sizes.replaced = replaced_tokens(sizes.context, frame.tokens() + whole, frame.tokens() + kept);
         let request = conversation.with_edit(frame.request(&[], None));
-        let left_out = request.tools.as_ref().map_or(0, tokens::tools) + kept;
-        let base = Box::new(summary::request(request, answer_room(settings)));
+        let tools = if settings.summary_tools { 0 } else { request.tools.as_ref().map_or(0, tokens::tools) };
+        let left_out = tools + kept;
+        let base = Box::new(summary::request(request, answer_room(settings), settings.summary_tools));
         let instructions = cause.instructions.iter().cloned().collect();
         let asked_about = parts.replaced.clone();
-        let mut compaction =
-            Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Finished };
+        let mut compaction = Self {
+            cause,
+            base,
+            parts,
+            asked_about,
+            drops: 0,
+            has_asked_for_tags: false,
+            sizes,
+            instructions,
+            spent,
+            state: CompactionState::Finished,
+        };
         let too_much = compaction.cause.excess.map(|excess| {
             let excess = excess.in_estimate(frame.tokens() + whole);
             (excess + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))).saturating_sub(left_out)
         });
-        if let Some(excess) = too_much.filter(|excess| *excess > 0) {
+        if let Some(excess) = too_much.filter(|excess| *excess > 0 && !settings.full_summary_first) {
             compaction.leave_out(Some(excess));
         }
         status::report(env, status::COMPACTING, effects);
@@ -312,6 +330,14 @@ impl Compaction {
             return CompactionVerdict::Running;
         };
         self.spent.count(&call, ended);
+        if ended.is_part {
+            return self.fail(AttemptFailure::new("summary_cut_short", "the stream of the summary broke"), effects);
+        }
+        if env.settings.compaction.summary_tags && !self.has_asked_for_tags && !summary::is_tagged(&blocks) {
+            self.has_asked_for_tags = true;
+            let next = RequestId { turn: call.id().turn + 1, attempt: 1, ..call.id() };
+            return self.ask(env, now, next, effects);
+        }
         let said = match summary::read(&blocks, ended.stop_reason.as_deref()) {
             Ok(said) => said,
             Err(failure) => return self.fail(failure, effects),
@@ -350,40 +376,11 @@ impl Compaction {
         if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(failure, effects) }
     }
 
-    /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
-    fn shorten(&mut self, env: &Environment, failure: &AttemptFailure) -> bool {
-        let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
-        let excess = reactive::excess(failure)
-            .map(|excess| excess.in_estimate(asked() + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))));
-        let is_shorter = self.drops < env.settings.compaction.summary_drops && self.leave_out(excess);
-        self.drops += u32::from(is_shorter);
-        is_shorter
-    }
-
     fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
         let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
         self.finish(env, &added, said, effects)
-    }
-
-    /// Leaves the oldest whole rounds out of what the model is asked about (C-7); `false` when there is only one.
-    fn leave_out(&mut self, excess: Option<u64>) -> bool {
-        let rounds = rounds::rounds(&self.asked_about);
-        let sizes: Vec<u64> = rounds.iter().map(|round| self.asked_about[round.clone()].iter().map(|item| item.tokens()).sum()).collect();
-        let Some(dropped) = reactive::rounds_to_drop(&sizes, excess) else { return false };
-        self.asked_about.drain(..rounds[dropped].start);
-        true
-    }
-
-    /// Another model cannot read what this one thought.
-    fn forget_thinking(&mut self, texts: &ModelTexts) {
-        for item in &mut self.asked_about {
-            let stripped = summary::without_thinking(&item.message, texts);
-            if let Some(message) = stripped {
-                *item = Arc::new(ConversationItem { message: Arc::new(message), lacks_thinking: true, ..ConversationItem::clone(item) });
-            }
-        }
     }
 
     /// How many tokens the context has once so many are added in the place of what goes; a failure if that makes it no smaller (C-8a).

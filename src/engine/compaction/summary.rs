@@ -95,9 +95,11 @@ pub(super) fn messages(
     messages
 }
 
-/// The request as the summarising call makes it: without tools, streamed, with room for a summary.
-pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
-    request.tools = None;
+/// The request as the summarising call makes it: streamed, with room for a summary, and without tools unless they are to stay.
+pub(super) fn request(mut request: Request, max_tokens: u64, keeps_tools: bool) -> Request {
+    if !keeps_tools {
+        request.tools = None;
+    }
     request.stream = true;
     request.max_tokens = max_tokens;
     // Who may not use tools cannot be told which to use, and who may say little cannot think for long: the API refuses both.
@@ -134,17 +136,27 @@ pub(super) fn read(blocks: &[Arc<AssistantMessage>], stop_reason: Option<&str>) 
         Some("refusal") => return Err(AttemptFailure::new("summary_refused", "the model refused to summarise the conversation")),
         _ => (),
     }
-    let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
-        BlockKind::Text(text) => Some(text.clone()),
-        _ => None,
-    };
-    let said: Vec<Arc<str>> = blocks.iter().filter_map(text).collect();
-    let said = said.join("\n");
+    let said = text(blocks);
     let said = untagged(said.trim());
     if said.is_empty() {
         return Err(AttemptFailure::new("empty_summary", "the model answered without any text"));
     }
     Ok(said.into())
+}
+
+/// Whether the summary is in tags.
+pub(super) fn is_tagged(blocks: &[Arc<AssistantMessage>]) -> bool {
+    let said = text(blocks);
+    untagged(said.trim()) != said.trim()
+}
+
+/// All that an answer says.
+fn text(blocks: &[Arc<AssistantMessage>]) -> String {
+    let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
+        BlockKind::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// C-4a: the summary in what was said. The prompt asks for plain text, so all of it is the summary, and there is no reason to ask once more for
@@ -245,12 +257,14 @@ mod tests {
         frame.stream = false;
         frame.tools = Some(Json::trusted("[]"));
         frame.extra = Json::trusted(r#"{"temperature":0,"tool_choice":{"type":"any"},"top_k":1}"#);
-        let asked = request(frame, 20_000);
+        let with_tools = request(frame.clone(), 20_000, true);
+        assert_eq!(with_tools.tools, frame.tools);
+        let asked = request(frame, 20_000, false);
         assert_eq!((asked.tools, asked.stream, asked.max_tokens), (None, true, 20_000));
         assert_eq!(asked.extra.as_str(), r#"{"temperature":0,"top_k":1}"#);
         let mut thinks = Request::new("m", 64_000);
         thinks.extra = Json::trusted(r#"{"thinking":{"type":"enabled","budget_tokens":32000}}"#);
-        assert_eq!(request(thinks, 20_000).extra.as_str(), r#"{"thinking":{"type":"enabled","budget_tokens":19999}}"#);
+        assert_eq!(request(thinks, 20_000, false).extra.as_str(), r#"{"thinking":{"type":"enabled","budget_tokens":19999}}"#);
     }
 
     #[test]

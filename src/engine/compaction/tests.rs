@@ -22,7 +22,7 @@ struct CompactionHarness {
 const FIRST: RequestId = RequestId { prompt: 3, turn: 5, attempt: 1 };
 
 fn cause(trigger: CompactTrigger) -> CompactionCause {
-    CompactionCause { trigger, instructions: None, excess: None, without_media: false }
+    CompactionCause { trigger, instructions: None, excess: None, without_media: false, answers_min: 0 }
 }
 
 impl CompactionHarness {

@@ -91,6 +91,13 @@ pub enum Note {
         /// What there is to say beside the name; may be empty.
         text: Arc<str>,
     },
+    /// A wait before the next attempt, of which consumers hear nothing.
+    SilentWait {
+        /// The attempt that failed.
+        id: RequestId,
+        /// How long.
+        delay: Micros,
+    },
     /// A tool use failed, and it is known why (T-28).
     ToolFailed {
         /// Which.
@@ -146,11 +153,15 @@ pub enum Transition {
     TokenBudgetContinuation,
     /// The model refused and a setting asks for one more try.
     RefusalRetry,
+    /// What came of an answer stands, and the model is asked to go on.
+    CutOffRecovery,
+    /// The answer holds nothing, or not the tool use that it announced, and a setting asks for one that does.
+    AnswerNudge,
 }
 
 impl Transition {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::NextTurn,
         Self::CollapseDrainRetry,
         Self::ReactiveCompactRetry,
@@ -160,6 +171,8 @@ impl Transition {
         Self::TokenBudgetContinuation,
         Self::PauseTurnResume,
         Self::RefusalRetry,
+        Self::CutOffRecovery,
+        Self::AnswerNudge,
     ];
 
     /// The word that transcripts and scenarios use.
@@ -174,6 +187,8 @@ impl Transition {
             Self::StopHookBlocking => "stop_hook_blocking",
             Self::TokenBudgetContinuation => "token_budget_continuation",
             Self::RefusalRetry => "refusal_retry",
+            Self::CutOffRecovery => "cut_off_recovery",
+            Self::AnswerNudge => "answer_nudge",
         }
     }
 }

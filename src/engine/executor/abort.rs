@@ -19,6 +19,8 @@ pub(crate) enum AbortKind {
     Budget,
     /// The result of this agent is no longer needed (B-8): everything ends, without an action of the user.
     Unneeded,
+    /// The answer that asked for the tools was refused: they end.
+    Refusal,
 }
 
 /// What is aborted around the entries of one executor.
@@ -53,6 +55,8 @@ pub(crate) enum AbortReason {
     BudgetSpent,
     /// The result of this agent is no longer needed.
     AgentUnneeded,
+    /// The answer was refused.
+    AnswerRefused,
 }
 
 /// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on
@@ -63,6 +67,7 @@ pub(crate) fn why(aborts: &AbortScopes, is_under_way: bool, behaviour: Interrupt
         (_, Some(failed), _) => Some(AbortReason::SiblingError(failed.clone())),
         (_, _, Some(AbortKind::Interrupt)) if is_under_way && behaviour == InterruptBehaviour::Block => None,
         (_, _, Some(AbortKind::Budget)) => Some(AbortReason::BudgetSpent),
+        (_, _, Some(AbortKind::Refusal)) => Some(AbortReason::AnswerRefused),
         (_, _, Some(AbortKind::Unneeded)) => Some(AbortReason::AgentUnneeded),
         (_, _, Some(_)) => Some(AbortReason::UserInterrupted),
         (_, _, None) => None,
@@ -89,6 +94,7 @@ impl AbortReason {
             Self::StreamingFallback => texts.say(TextName::Discarded, &[]),
             Self::SiblingError(failed) => texts.say(TextName::SiblingFailed, &[("call", failed)]),
             Self::BudgetSpent => texts.say(TextName::BudgetSpent, &[]),
+            Self::AnswerRefused => texts.say(TextName::RefusedToolUse, &[]),
             Self::AgentUnneeded => texts.say(TextName::AgentUnneeded, &[]),
             Self::UserInterrupted => texts.say(TextName::UserRejected, &[]),
         }

@@ -49,7 +49,7 @@ fn command(input: &str) -> Option<String> {
 }
 
 /// Commands that write nothing, whatever their arguments are.
-const READERS: [&str; 13] = ["ls", "cat", "head", "tail", "wc", "grep", "stat", "du", "df", "pwd", "echo", "true", "which"];
+const READERS: [&str; 14] = ["ls", "cat", "head", "tail", "wc", "grep", "stat", "du", "df", "pwd", "echo", "true", "which", "sleep"];
 
 /// What of `git` writes nothing, but for its options.
 const GIT_READERS: [&str; 4] = ["status", "log", "diff", "show"];

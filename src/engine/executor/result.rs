@@ -32,7 +32,7 @@ pub(super) fn cut(texts: &ModelTexts, content: &Json, (characters, limit): (u64,
 }
 
 /// The whole content and a note behind it.
-pub(super) fn with_note(content: &Json, note: &str) -> Json {
+pub(crate) fn with_note(content: &Json, note: &str) -> Json {
     shortened(content, u64::MAX, note)
 }
 

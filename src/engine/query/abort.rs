@@ -62,7 +62,7 @@ impl Query {
         turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
         let ending = match kind {
             AbortKind::Budget => self.over_budget(env, effects),
-            AbortKind::Cancel | AbortKind::Interrupt | AbortKind::Unneeded => QueryEnding::aborted(terminal, kind),
+            AbortKind::Cancel | AbortKind::Interrupt | AbortKind::Unneeded | AbortKind::Refusal => QueryEnding::aborted(terminal, kind),
         };
         self.state = QueryState::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)

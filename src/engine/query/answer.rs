@@ -73,6 +73,8 @@ impl Query {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
             is_empty: turn.blocks.is_empty(),
+            is_part: ended.is_part,
+            nudges: self.chain.nudges,
             pauses: self.chain.pauses,
             refusal_retried: self.refusal_retried,
         };
@@ -80,7 +82,24 @@ impl Query {
         if is_over_budget || self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, turn, effects);
         }
-        match answer_decision::decide(answer, &env.settings) {
+        let decision = answer_decision::decide(answer, &env.settings);
+        self.follow(env, now, (decision, id), &ended, turn, effects)
+    }
+
+    /// What was decided about an answer.
+    fn follow(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (decision, id): (AnswerDecision, RequestId),
+        ended: &CompletedAnswer,
+        mut turn: QueryTurn,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
+        match decision {
+            AnswerDecision::AskForCorrection(cause) => self.ask_for_correction(env, now, (cause, id), turn, effects),
+            AnswerDecision::StopRefusedTools => self.stop_refused_tools(env, now, turn, effects),
+            AnswerDecision::NoToolUse => self.end_without_tool_use(env, now, id, turn, effects),
             AnswerDecision::FollowUp => {
                 self.state = QueryState::AwaitingTools { turn };
                 self.settle(env, now, effects)
@@ -123,7 +142,7 @@ impl Query {
         let (call, mut turn) = self.state.take_call();
         self.totals.count_lost(env, now, &call);
         self.carried.standing = call.standing();
-        let ending = QueryEnding::call_lost(call.id(), failure.clone());
+        let ending = QueryEnding::call_lost(env, call.id(), failure.clone());
         if let Some(kind) = prompt_too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
             return self.recover(env, now, kind, (call.id(), turn.executor.successor(), ending), &failure, effects);
         }

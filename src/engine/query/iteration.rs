@@ -1,7 +1,7 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
 use super::outcome::{LastMessage, QueryEnding};
-use super::{AfterCompaction, Query, QueryState, QueryTurn, QueryVerdict, RecoveryChain, structured_output};
+use super::{AfterCompaction, Query, QueryState, QueryTurn, QueryVerdict, RecoveryChain, correction, structured_output};
 use crate::engine::budget::AnswerCharge;
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{
@@ -12,7 +12,7 @@ use crate::engine::conversation::{ItemKind, results_name};
 use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
 use crate::engine::executor::Executor;
 use crate::engine::retry::{AttemptFailure, CallUrgency};
-use crate::engine::settings::Environment;
+use crate::engine::settings::{Environment, QueuedMessagePlace};
 use crate::engine::status;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -48,7 +48,13 @@ impl Query {
         match next {
             CascadeDecision::Call => self.call(env, now, id, executor, effects),
             CascadeDecision::Compact => {
-                let cause = CompactionCause { trigger: CompactTrigger::Auto, instructions: None, excess: None, without_media: false };
+                let cause = CompactionCause {
+                    trigger: CompactTrigger::Auto,
+                    instructions: None,
+                    excess: None,
+                    without_media: false,
+                    answers_min: 0,
+                };
                 self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects)
             }
             CascadeDecision::Blocked { tokens, limit } => {
@@ -103,7 +109,10 @@ impl Query {
             return self.end(env, now, turn.executor.successor(), QueryEnding::well(Terminal::HookStopped), effects);
         }
         for (prompt, message) in core::mem::take(&mut self.queued) {
-            content.extend(message.iter().cloned());
+            match env.settings.queued_messages {
+                QueuedMessagePlace::Beside => content.extend(message.iter().cloned()),
+                QueuedMessagePlace::InResult => correction::put_into_last_result(&mut content, &message, &env.settings.texts),
+            }
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
         self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
@@ -193,7 +202,7 @@ impl Query {
             (AfterCompaction::Retry(ending), Some(_)) => self.end(env, now, executor, *ending, effects),
             (AfterCompaction::End(_), None) => self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects),
             (AfterCompaction::End(id), Some(failure)) => {
-                self.end(env, now, executor, QueryEnding::call_lost(last.unwrap_or(id), failure), effects)
+                self.end(env, now, executor, QueryEnding::call_lost(env, last.unwrap_or(id), failure), effects)
             }
         }
     }

@@ -74,7 +74,8 @@ impl Query {
         match begins {
             QueryBeginning::Asking => self.begin_iteration(env, now, id, executor, effects),
             QueryBeginning::Compacting(instructions) => {
-                let cause = CompactionCause { trigger: CompactTrigger::Manual, instructions, excess: None, without_media: false };
+                let cause =
+                    CompactionCause { trigger: CompactTrigger::Manual, instructions, excess: None, without_media: false, answers_min: 0 };
                 self.compact(env, now, cause, (id, executor, super::AfterCompaction::End(id)), effects)
             }
         }

@@ -9,7 +9,7 @@ use crate::engine::emission::{AssistantMessage, Emission, PermissionDenial};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{AttemptFailure, RetryDecision};
-use crate::engine::settings::{Environment, RequestPlace};
+use crate::engine::settings::{Environment, RequestPlace, TooLargeRequestPolicy};
 use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -291,10 +291,12 @@ impl QueryEnding {
     }
 
     /// Too long and too large have terminals of their own, all other lost calls share one.
-    pub(super) fn call_lost(id: RequestId, failure: AttemptFailure) -> Self {
+    pub(super) fn call_lost(env: &Environment, id: RequestId, failure: AttemptFailure) -> Self {
+        let is_as_media = env.settings.compaction.too_large_request == TooLargeRequestPolicy::Media;
         let terminal = match failure.too_much() {
             None => Terminal::ModelError,
             Some(RetryDecision::Media) => Terminal::ImageError,
+            Some(_) if is_as_media && failure.status == Some(413) => Terminal::ImageError,
             Some(_) => Terminal::PromptTooLong,
         };
         Self::failed(terminal, id, failure)

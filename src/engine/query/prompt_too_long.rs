@@ -80,6 +80,7 @@ impl Query {
                     instructions: None,
                     excess: compaction::excess(failure),
                     without_media: kind == ExcessKind::Media,
+                    answers_min: if failure.status == Some(413) { env.settings.compaction.too_large_answers } else { 0 },
                 };
                 let first = RequestId { prompt: id.prompt, turn: id.turn + 1, attempt: 1 };
                 let then = AfterCompaction::Retry(Box::new(ending));

@@ -8,7 +8,7 @@ use crate::prelude::*;
 pub(super) fn repeat(case: &FailedAttempt<'_>) -> RetryDecision {
     let FailedAttempt { failure, history, settings, .. } = case;
     let counted = !unattended_mode::has_no_limit(case);
-    if counted && history.retries >= settings.max_retries {
+    if counted && history.counted() >= settings.max_retries {
         return RetryDecision::GiveUp(None);
     }
     let new_client = matches!(&*failure.kind, "connection_reset" | "broken_pipe");
@@ -17,8 +17,8 @@ pub(super) fn repeat(case: &FailedAttempt<'_>) -> RetryDecision {
         return RetryDecision::GiveUp(Some(reason));
     }
     match failure.retry_after {
-        Some(asked) => after(asked),
-        None if counted => after(computed(case, history.retries, settings.max_delay)),
+        Some(asked) => after(jittered(case, asked)),
+        None if counted => after(computed(case, history.counted(), settings.max_delay)),
         None => after(unattended_mode::delay(case)),
     }
 }
@@ -32,12 +32,25 @@ pub(super) fn too_long(case: &FailedAttempt<'_>) -> Option<String> {
         .map(|asked| format!("the server asks for a wait of {asked}, the limit is {most}"))
 }
 
+/// at least as long as the server asks, and a little longer where the settings say so.
+fn jittered(case: &FailedAttempt<'_>, asked: Micros) -> Micros {
+    match case.settings.retry_after_jitter_percent {
+        0 => asked,
+        percent => case.given.filter(|given| *given >= asked).unwrap_or_else(|| asked + share(case, "retry-after-jitter", asked, percent)),
+    }
+}
+
+/// A random part of a wait, at most so many percent of it.
+fn share(case: &FailedAttempt<'_>, draw: &str, of: Micros, percent: u32) -> Micros {
+    let drawn = case.seed.draws(draw, &case.id.to_string()).below(u64::from(percent) * 1_000 + 1);
+    of.scaled(drawn, 100_000)
+}
+
 /// doubled each time, up to a cap, plus jitter; or as it is given (F-11).
 pub(super) fn computed(case: &FailedAttempt<'_>, doublings: u32, max: Micros) -> Micros {
     if let Some(given) = case.given {
         return given;
     }
     let doubled = case.settings.base_delay.scaled(1_u64.checked_shl(doublings).unwrap_or(u64::MAX), 1).min(max);
-    let jitter = case.seed.draws("retry-jitter", &case.id.to_string()).below(u64::from(case.settings.jitter_percent) * 1_000 + 1);
-    doubled + doubled.scaled(jitter, 100_000)
+    doubled + share(case, "retry-jitter", doubled, case.settings.jitter_percent)
 }

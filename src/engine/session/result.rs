@@ -3,7 +3,7 @@
 use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
 use crate::engine::query::{AnswerTail, LastMessage, ModelTotals, QueryOutcome};
-use crate::engine::settings::{ContextWindow, Environment};
+use crate::engine::settings::{ContextWindow, Environment, PausePolicy};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::usage::Usage;
@@ -14,7 +14,10 @@ pub(crate) fn message(env: &Environment, prompt: u32, duration: Micros, outcome:
     let by_model = totals.all_by_model();
     let mut usage = Usage::default();
     by_model.iter().for_each(|of| usage.add(&of.usage));
-    let is_error = !outcome.errors.is_empty() || !went_well(totals.last, totals.stop_reason.as_deref(), &outcome.terminal);
+    let is_paused_well =
+        env.settings.on_pause == PausePolicy::End && matches!(totals.stop_reason.as_deref(), Some("pause_turn" | "compaction"));
+    let is_error =
+        !outcome.errors.is_empty() || !(is_paused_well || went_well(totals.last, totals.stop_reason.as_deref(), &outcome.terminal));
     let errors =
         if is_error && outcome.errors.is_empty() { vec![broken_off(totals.stop_reason.as_deref())] } else { outcome.errors.clone() };
     ResultMessage {

@@ -41,6 +41,16 @@ settings! {
         max_failures: u32 = 3, above_zero("a circuit breaker opens after at least 1 failure");
         /// How often the engine drops the oldest rounds when the summarising request itself is too long (C-4).
         summary_drops: u32 = 3;
+        /// Whether the summarising request is first made about all there is, also where the error says how much is too much (C-4).
+        full_summary_first: bool = false;
+        /// Whether the summarising request keeps the tools of the conversation (C-4).
+        summary_tools: bool = false;
+        /// Whether the engine asks once more for a summary that is not in `<summary>` tags (C-4a).
+        summary_tags: bool = false;
+        /// How a prompt ends that the API refuses with 413.
+        too_large_request: TooLargeRequestPolicy = TooLargeRequestPolicy::Prompt;
+        /// After a 413 the engine summarises only a conversation with at least this many answers that something follows.
+        too_large_answers: u32 = 0;
         /// How many of the newest messages a summary leaves unchanged, with the rest of their rounds (C-4). The last message of the user stays in any
         /// case until it is answered.
         keep_messages: u32 = 0, unit("messages");
@@ -100,6 +110,18 @@ impl From<ContextWindow> for WindowForm {
             ContextWindow::Auto => Self::Word(WindowWord::Auto),
             ContextWindow::None => Self::Null(()),
         }
+    }
+}
+
+words! {
+    /// what a request that is too large in bytes counts as when nothing helps.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TooLargeRequestPolicy default Prompt {
+        /// Too long a prompt: the terminal is `prompt_too_long`.
+        Prompt = "prompt",
+        /// Too large media: the terminal is `image_error`.
+        Media = "media",
     }
 }
 

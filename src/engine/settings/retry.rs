@@ -19,12 +19,22 @@ settings! {
         max_delay: Micros = Micros::from_secs(32);
         /// Jitter adds up to this much to a delay.
         jitter_percent: u32 = 25, unit("percent");
+        /// Jitter adds up to this much to a `retry-after`.
+        retry_after_jitter_percent: u32 = 0, unit("percent");
         /// The engine does not wait for a longer `retry-after`.
         max_retry_after: Micros = Micros::from_secs(6 * 3_600);
         /// After this many overload errors in a row another model takes over, or `on_overload` decides.
         overloads_to_fallback: u32 = 3, above_zero("it takes at least 1 answer to be overloaded");
         /// What happens then without a fallback model.
         on_overload: OverloadPolicy = OverloadPolicy::GiveUp;
+        /// Whether another model also takes over when the first one answers with a server error.
+        fallback_on_server_error: bool = false;
+        /// Whether another model also takes over when the first one does not exist.
+        fallback_on_missing_model: bool = false;
+        /// What follows a 401.
+        on_unauthorized: UnauthorizedPolicy = UnauthorizedPolicy::Renew;
+        /// How often a request that the API refuses with a plain 400 is made again at once.
+        refused_retries: u32 = 0, unit("attempts");
         /// Whether requests ask for fast answers.
         fast_mode: bool = false;
         /// The engine waits for a shorter `retry-after` at fast speed. For a longer one it switches the speed.
@@ -49,6 +59,12 @@ settings! {
         nonstreaming_fallback: bool = true;
         /// Whether it does so at once for a stream that broke before a first block as well.
         nonstreaming_without_block: bool = false;
+        /// Whether a request in the place of a broken stream counts as one of the retries.
+        nonstreaming_counts: bool = false;
+        /// What decides about a stream that broke.
+        broken_streams: BrokenStreamPolicy = BrokenStreamPolicy::ByBlock;
+        /// Whether a wait after an error event in the stream has a notice.
+        stream_error_notices: bool = true;
         /// The greatest `max_tokens` of a request without streaming: the API limits such answers to ten minutes.
         nonstreaming_max_tokens: u64 = 21_333, unit("tokens");
         /// How long an answer without streaming may take. `0s` is no limit.
@@ -72,6 +88,31 @@ words! {
         GiveUp = "give_up",
         /// It continues to the general limit of retries.
         GoOn = "go_on",
+    }
+}
+
+words! {
+    /// what follows a 401.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum UnauthorizedPolicy default Renew {
+        /// The credentials are renewed, and the request is made again at once; a second 401 ends the call.
+        Renew = "renew",
+        /// The request is made again after a wait, like any that may be repeated.
+        Wait = "wait",
+    }
+}
+
+words! {
+    /// what decides about a stream that broke.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BrokenStreamPolicy default ByBlock {
+        /// Whether a block was complete: all of it is taken back, and the request is made again without streaming; before that it is streamed again.
+        ByBlock = "by_block",
+        /// How it broke. After a cut it is streamed again; after silence, disorder, an empty body or an error event behind a first delta it is asked for
+        /// whole. What holds a complete tool use is kept, and so is text before a tool use that was cut.
+        ByCause = "by_cause",
     }
 }
 

@@ -126,6 +126,22 @@ texts! {
     OutputLimit output_limit: "The answer reached the output limit. Go on exactly where it stopped, without apology and without saying again what was said; break \
          what is left into smaller pieces."
         observed "Output token limit hit. Resume directly.";
+    /// Asks to go on after a stream that was cut inside a tool use (R-11).
+    CutOff cut_off: "The stream of your answer above broke off. Go on exactly where it stopped, without saying again what was said."
+        observed "Your response above was cut off mid-stream. Resume directly.";
+    /// Says that the answer was refused, and asks again (Q-23).
+    RefusalNote refusal_note: "Your answer above was stopped because it was refused. Go on in another way, or say what you cannot do."
+        observed "Your response above was stopped by a safety classifier.";
+    /// The answer that asked for the call was refused before there was a result (Q-23).
+    RefusedToolUse refused_tool_use: "Tool execution stopped: the answer that asked for it was refused."
+        observed "Interrupted: the response that made this tool call was stopped by a safety classifier.";
+    /// Asks again after an answer without content (Q-23).
+    NoOutput no_output: "Your last answer had no visible output. Answer the user, or go on with the task.";
+    /// Asks again after an answer that announced a tool use and held none (Q-23).
+    NoToolUse no_tool_use: "Your last answer announced a tool call and held none, so it was taken back. Make the call, or answer without one.";
+    /// A message of the user's that waited for a tool, where it stands in the tool's result (Q-18).
+    QueuedMessage queued_message: "The user said while the tool ran: {message}"
+        observed "<system-reminder>The user sent a new message while you were working: {message}</system-reminder>";
     /// Asks to go on while the turn's tokens are not used up (Q-17).
     TokenBudget token_budget: "{percent}% of the tokens for this turn are used ({used} of {budget}). Go on with the work; do not sum up.";
     /// Asks for the structured output (S-9).

@@ -11,10 +11,11 @@ use super::toml::TomlValue;
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionSettings;
 use crate::engine::settings::{
-    AbortResultOrder, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, HostMessage, MicrocompactMode,
-    NeighbourMerging, OrphanedPermission, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, RequestChange, ResultDelivery, ResultOrder,
-    RetrySettings, SessionSettings, Settings, SiblingAbort, SlashCommand, ThinkingSetting, compaction_keys, engine_keys, pipeline_keys,
-    retry_keys, session_keys,
+    AbortResultOrder, BrokenStreamPolicy, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, HostMessage,
+    MicrocompactMode, NeighbourMerging, OrphanedPermission, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy,
+    QueuedMessagePlace, RequestChange, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SiblingAbort, SlashCommand,
+    StreamOrderPolicy, ThinkingSetting, TooLargeRequestPolicy, UnauthorizedPolicy, compaction_keys, engine_keys, pipeline_keys, retry_keys,
+    session_keys,
 };
 use crate::engine::texts::ModelTexts;
 use crate::engine::time::Micros;
@@ -22,6 +23,7 @@ use crate::prelude::*;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::scenario::presets::PresetNames;
 
 engine_keys!(describe_keys);
 session_keys!(describe_keys);
@@ -39,12 +41,20 @@ word_forms!(
     NeighbourMerging,
     OverloadPolicy,
     CloudProvider,
-    MicrocompactMode
+    MicrocompactMode,
+    UnauthorizedPolicy,
+    BrokenStreamPolicy,
+    TooLargeRequestPolicy,
+    PausePolicy,
+    QueuedMessagePlace,
+    StreamOrderPolicy
 );
 
 keys! {
     /// `[engine]`: the settings of the reference engine. An engine of another kind reads what applies to it.
     pub(crate) struct EngineKeys check refuse_own_members {
+        /// The settings of a real client (F-13). They count where this file does not have them.
+        preset: Option<String> as Option<WordOf<PresetNames>> = None;
         /// The settings.
         settings: Settings as Flat<Settings> = Settings::default();
         /// The file with the price table that takes the place of the shipped one, relative to the scenario (S-10).

@@ -12,9 +12,10 @@ use alloc::collections::BTreeMap;
 use crate::engine::contract::{Agent, FailureCause, ProgressKind};
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour, NeighbourMerging,
-    ObservableField, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
-    Settings, SiblingAbort, ToolDefinition, ToolSafety,
+    AbortResultOrder, AgentTool, BrokenStreamPolicy, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour,
+    NeighbourMerging, ObservableField, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy, QueuedMessagePlace,
+    ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SiblingAbort, StreamOrderPolicy, ToolDefinition, ToolSafety,
+    UnauthorizedPolicy,
 };
 use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::engine::time::Micros;
@@ -232,7 +233,15 @@ fn f_6_settings_read_back() {
         result_delivery: ResultDelivery::AtOnce,
         max_concurrent_tools: Some(2),
         max_pause_resumes: 3,
+        on_pause: PausePolicy::End,
         retry_refusal: true,
+        refusal_notes: true,
+        empty_answer_nudges: 1,
+        missing_tool_use_nudges: 2,
+        stream_order: StreamOrderPolicy::Lenient,
+        keep_cut_tool_uses: true,
+        unparsed_inputs: true,
+        queued_messages: QueuedMessagePlace::InResult,
         background: true,
         texts: ModelTexts {
             set: TextSet::Observed,
@@ -271,9 +280,14 @@ fn odd_retry() -> RetrySettings {
         base_delay: Micros(1),
         max_delay: Micros(2),
         jitter_percent: 3,
+        retry_after_jitter_percent: 18,
         max_retry_after: Micros(4),
         overloads_to_fallback: 5,
         on_overload: OverloadPolicy::GoOn,
+        fallback_on_server_error: true,
+        fallback_on_missing_model: true,
+        on_unauthorized: UnauthorizedPolicy::Wait,
+        refused_retries: 19,
         fast_mode: true,
         fast_wait_max: Micros(6),
         fast_cooldown_min: Micros(7),
@@ -286,6 +300,9 @@ fn odd_retry() -> RetrySettings {
         overflow_floor: 13,
         nonstreaming_fallback: false,
         nonstreaming_without_block: true,
+        nonstreaming_counts: true,
+        broken_streams: BrokenStreamPolicy::ByCause,
+        stream_error_notices: false,
         nonstreaming_max_tokens: 14,
         nonstreaming_timeout: Micros(15),
         head_timeout: Micros(17),

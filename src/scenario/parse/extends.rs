@@ -57,7 +57,8 @@ pub(super) fn read(file: &SourceText, find_base: &mut FindBase<'_>, report: &mut
     root
 }
 
-fn read_one(file: &SourceText, report: &mut DiagnosticReport) -> TreeTable {
+/// The tree of one file.
+pub(super) fn read_one(file: &SourceText, report: &mut DiagnosticReport) -> TreeTable {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     let recovered = recovery::recover(text);
     let source = report.add_file(&file.name, text, &recovered);
@@ -65,7 +66,7 @@ fn read_one(file: &SourceText, report: &mut DiagnosticReport) -> TreeTable {
 }
 
 /// Puts the members of `upper` into `base`; tables on both sides are merged in the same way.
-fn lay_over(base: &mut TreeTable, upper: TreeTable) {
+pub(super) fn lay_over(base: &mut TreeTable, upper: TreeTable) {
     for TreeMember { key, place, value } in upper.members {
         let Some(member) = base.get_mut(&key) else {
             base.members.push(TreeMember { key, place, value });

@@ -7,7 +7,7 @@ use serde_json::Value;
 const SCHEMA: &str = include_str!("../../../scenarios/scenario.schema.json");
 
 /// Keys that no generated scenario has, by how their paths begin, each with the reason.
-const LEFT_OUT: [(&str, &str); 41] = [
+const LEFT_OUT: [(&str, &str); 42] = [
     ("extends", "a file of its own"),
     ("matrix", "several runs"),
     ("tape", "answers are scripted"),
@@ -27,6 +27,7 @@ const LEFT_OUT: [(&str, &str); 41] = [
     ("tool.description", "written as `definition`"),
     ("tool.input_schema", "written as `definition`"),
     ("tool.result_json", "the other half of `result`"),
+    ("engine.preset", "its settings are drawn one by one"),
     ("engine.prices", "a file of its own"),
     ("engine.windows", "a file of its own"),
     ("limits.events", "the usual one is a finding"),

@@ -129,7 +129,7 @@ impl ConvertedTable for Scenario {
         check_answers(reader, &keys);
         let tools = tools(reader, &keys);
         let results = results(reader, &keys.result);
-        let ScenarioKeys { engine: EngineKeys { mut settings, prices, windows }, .. } = keys;
+        let ScenarioKeys { engine: EngineKeys { mut settings, prices, windows, preset: _ }, .. } = keys;
         settings.permissions = keys.permissions;
         settings.texts = keys.texts;
         settings.session.commands = keys.command;
@@ -193,7 +193,7 @@ impl ConvertedTable for Scenario {
             tape: scenario.tape.map(|tape| tape.path),
             chunking: scenario.chunking,
             default_answer: scenario.default_answer,
-            engine: EngineKeys { settings: scenario.settings, prices: scenario.prices, windows: scenario.windows },
+            engine: EngineKeys { preset: None, settings: scenario.settings, prices: scenario.prices, windows: scenario.windows },
             texts,
             timing: scenario.timing,
             limits: scenario.limits,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::contract::{Agent, StagedSummary};
-use crate::engine::settings::{ContextWindow, MicrocompactMode};
+use crate::engine::settings::{ContextWindow, MicrocompactMode, TooLargeRequestPolicy};
 
 #[test]
 fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
@@ -40,6 +40,11 @@ fn c_4_the_figures_of_compaction_read_back() {
         hard_margin: 4,
         max_failures: 5,
         summary_drops: 6,
+        full_summary_first: true,
+        summary_tools: true,
+        summary_tags: true,
+        too_large_request: TooLargeRequestPolicy::Media,
+        too_large_answers: 10,
         keep_messages: 7,
         attached_files: 8,
         attached_file_tokens: 9,

@@ -178,6 +178,7 @@ pub(super) fn note_line(event: &Event, note: &Note, view: &LineContext) -> TextL
         Note::Repeated { run, earlier } => {
             line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("the work of tool {earlier}"))
         }
+        Note::SilentWait { id, delay } => line(Normal, LineClock::Request(*id), "engine", "waits", format!("{delay}, without a notice")),
         Note::ToolFailed { run, cause } => {
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "fails", cause.as_str().into())
         }

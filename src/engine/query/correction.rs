@@ -1,0 +1,119 @@
+//! Answers after which the model is asked once more in the user's name, where the settings say so: refused, without content, without the tool use that
+//! they announce, cut off in the middle. And messages of the user that join the result of a tool.
+
+use super::outcome::QueryEnding;
+use super::{Query, QueryState, QueryTurn, QueryVerdict};
+use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::conversation::answer_name;
+use crate::engine::emission::{Emission, Transition};
+use crate::engine::executor::abort::AbortKind;
+use crate::engine::executor::{PipelineScope, result};
+use crate::engine::retry::AttemptFailure;
+use crate::engine::settings::Environment;
+use crate::engine::texts::{ModelTexts, TextName};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::json::Json;
+use crate::wire::raw_json::RawObject;
+
+/// Why the model is asked once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CorrectionCause {
+    /// The model refused, and is told so.
+    Refusal,
+    /// The stream broke inside a tool use, behind complete text.
+    CutOff,
+    /// There is nothing in the answer.
+    NoOutput,
+    /// It was to hold a tool use and holds none.
+    NoToolUse,
+}
+
+impl CorrectionCause {
+    /// What is said, and the transition under which the next request opens.
+    fn words(self) -> (TextName, Transition) {
+        match self {
+            Self::Refusal => (TextName::RefusalNote, Transition::RefusalRetry),
+            Self::CutOff => (TextName::CutOff, Transition::CutOffRecovery),
+            Self::NoOutput => (TextName::NoOutput, Transition::AnswerNudge),
+            Self::NoToolUse => (TextName::NoToolUse, Transition::AnswerNudge),
+        }
+    }
+}
+
+impl Query {
+    /// Keeps the answer, or takes it back if it announced what it does not hold, and says what was wrong with it.
+    pub(super) fn ask_for_correction(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (cause, id): (CorrectionCause, RequestId),
+        mut turn: QueryTurn,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
+        match cause {
+            CorrectionCause::NoToolUse => {
+                for message in &turn.blocks {
+                    effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
+                }
+            }
+            CorrectionCause::Refusal | CorrectionCause::CutOff | CorrectionCause::NoOutput => self.keep_answer(&turn.blocks, turn.usage),
+        }
+        match cause {
+            CorrectionCause::Refusal => self.refusal_retried = true,
+            CorrectionCause::NoOutput | CorrectionCause::NoToolUse => self.chain.nudges += 1,
+            CorrectionCause::CutOff => (),
+        }
+        let (text, transition) = cause.words();
+        let text = env.settings.texts.template(text);
+        self.say_hidden(&format!("{}.go-on", answer_name(id)), transition.as_str(), text, effects);
+        self.ask_again(env, now, id, turn.executor.successor(), transition, effects)
+    }
+
+    /// A refused answer holds tool uses: those that have no result yet get an error, and the model hears of it.
+    pub(super) fn stop_refused_tools(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
+        self.refusal_retried = true;
+        turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Refusal);
+        self.state = QueryState::AwaitingTools { turn };
+        self.settle(env, now, effects)
+    }
+
+    /// The model was asked often enough for the tool use that its answers announce.
+    pub(super) fn end_without_tool_use(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        turn: QueryTurn,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
+        let failure = AttemptFailure::new("malformed_tool_use_exhausted", "the model announced a tool use again and again, and made none");
+        self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
+    }
+}
+
+/// the text of a message goes into the last result of a tool, and what is no text behind the results.
+pub(super) fn put_into_last_result(content: &mut Vec<Block>, message: &[Block], texts: &ModelTexts) {
+    let said = |block: &Block| match block.kind() {
+        BlockKind::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    let note = texts.say(TextName::QueuedMessage, &[("message", &message.iter().filter_map(said).collect::<Vec<_>>().join("\n"))]);
+    let last = content.iter_mut().rev().find_map(|block| with_note(block, &note).map(|noted| (block, noted)));
+    match last {
+        Some((block, noted)) => {
+            *block = noted;
+            content.extend(message.iter().filter(|block| said(block).is_none()).cloned());
+        }
+        None => content.extend(message.iter().cloned()),
+    }
+}
+
+/// The result of a tool with a note at its end; `None` for another block.
+fn with_note(block: &Block, note: &str) -> Option<Block> {
+    let BlockKind::ToolResult { .. } = block.kind() else { return None };
+    let members = RawObject::parse(block.json().as_str()).ok()?;
+    let noted = result::with_note(&Json::trusted(members.get("content").unwrap_or("\"\"")), note);
+    Some(Block::assembled(block.kind().clone(), Json::trusted(members.with(&[("content", noted.as_str().into())]))))
+}
