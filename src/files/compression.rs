@@ -12,7 +12,7 @@ const LAYERS_MAX: usize = 3;
 const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
 /// The name of the compression that these bytes begin with, where it can be taken off.
-pub(crate) fn name(contents: &[u8]) -> Option<&'static str> {
+pub fn name(contents: &[u8]) -> Option<&'static str> {
     match contents {
         [0x1f, 0x8b, ..] => Some("gzip"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
@@ -24,7 +24,7 @@ pub(crate) fn name(contents: &[u8]) -> Option<&'static str> {
 ///
 /// # Errors
 /// When it is damaged, larger than `bytes_max` or compressed too often.
-pub(crate) fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
+pub fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
     for _ in 0..LAYERS_MAX {
         contents = match name(&contents) {
             Some("gzip") => bounded(MultiGzDecoder::new(&contents[..]), bytes_max)?,

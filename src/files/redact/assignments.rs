@@ -30,7 +30,7 @@ const VALUE_BYTES_MAX: usize = 64 << 10;
 
 /// How much of a value without quotes is read before it is known to be a secret. A value that goes on and on may have a name in every few bytes, and is
 /// not read to its end for each of them (K-12).
-const HEAD_BYTES: usize = 512;
+const HEAD_BYTES: usize = 256;
 
 /// How far behind a word that tells a secret without a sign between may stand.
 const NEAR_BYTES: usize = 40;
@@ -127,18 +127,17 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mu
     let is_text = matches!(byte(quotes), Some(b'"' | b'\'' | b'`'));
     // `NAME=value` and `--name value` are settings; with blanks or a colon it may be code as well.
     let is_field = of_pair.is_some() || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
-    let place = match () {
-        () if of_setting && !is_text && is_field && !is_option => ValuePlace::Field,
-        () if of_setting && !is_text => ValuePlace::Setting,
-        () if is_text => ValuePlace::Quoted,
-        () => ValuePlace::Bare,
+    let place = match (is_text, of_setting) {
+        (true, _) => ValuePlace::Quoted,
+        (false, true) if is_field && !is_option => ValuePlace::Field,
+        (false, true) => ValuePlace::Setting,
+        (false, false) => ValuePlace::Bare,
     };
     // Prose goes on behind a word; a setting does not.
     if matches!(place, ValuePlace::Setting | ValuePlace::Field) && tells < TellingName::Strong && goes_on(text, range.end) && !is_option {
         return is_secret_value(tells, &text[range.clone()], ValuePlace::Bare).then_some(range);
     }
-    let is_header = text[name.clone()].contains(&b'-') || is_drawn(&text[range.clone()]);
-    if is_list && (tells == TellingName::Password || !is_header) {
+    if is_list && (tells == TellingName::Password || !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()])) {
         return None;
     }
     // `f(token=other_token, …)`
@@ -151,7 +150,7 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mu
         let is_head = !is_text && !is_tag && range.len() >= HEAD_BYTES;
         return Some(if is_head { closing::before(text, name.start, bare(text, range.start, of_setting, text.len())) } else { range });
     }
-    let of_constant = (!is_text && byte(signs) == Some(b':')).then(|| constant(text, range.end)).flatten()?;
+    let of_constant = constant(text, range.end).filter(|_| !is_text && byte(signs) == Some(b':'))?;
     is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
 }
 

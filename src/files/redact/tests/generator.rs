@@ -258,7 +258,7 @@ fn k_2_ordinary_text_stays_byte_for_byte() {
 }
 
 /// How many bytes of views and of values are looked at for each byte of a text, at most.
-const WORK_PER_BYTE: u64 = 192;
+const WORK_PER_BYTE: u64 = 256;
 
 /// How much is looked at in an answer that streams this text.
 fn work(text: &str) -> u64 {
