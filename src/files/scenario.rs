@@ -325,6 +325,9 @@ pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedSce
     Ok(loaded)
 }
 
+/// How many lines and values a scenario may have. A value takes up to 250 bytes of memory, whatever its length (K-12).
+const VALUES_MAX: usize = 2_000_000;
+
 fn read_text(path: &Path) -> Result<String, LoadError> {
     if !path.is_file() {
         return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
@@ -336,7 +339,13 @@ fn read_text(path: &Path) -> Result<String, LoadError> {
     {
         return Err(LoadError::Recording { path: path.into(), format });
     }
-    text::decode(bytes).map_err(|problem| LoadError::Read { path: path.into(), problem })
+    let text = text::decode(bytes).map_err(|problem| LoadError::Read { path: path.into(), problem })?;
+    let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',' | b'=' | b'[' | b'{')).count();
+    if values > VALUES_MAX {
+        let problem = format!("it has more than {VALUES_MAX} lines and values, and no scenario has so many");
+        return Err(LoadError::Read { path: path.into(), problem });
+    }
+    Ok(text)
 }
 
 /// The runs in whose combination everything is set that `wanted` says: `seed=1` stands for all with this seed.

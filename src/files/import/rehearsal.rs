@@ -14,7 +14,7 @@ use crate::world::setup::RunSetup;
 
 /// A run holds all that is different in the requests of a thread, and its answers, several times over. In a recording of more bytes than this that
 /// has to be little against the whole: an import takes no more memory than its file has bytes.
-const BYTES_MAX: usize = 16 << 20;
+const BYTES_MAX: usize = 8 << 20;
 
 /// How many times over, with room to spare.
 const TIMES_HELD: usize = 16;

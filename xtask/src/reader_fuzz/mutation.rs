@@ -9,7 +9,7 @@ pub(crate) const CASE_BYTES_MAX: usize = 256 * 1024;
 const CHANGES_MAX: u64 = 6;
 
 /// Pieces that readers trip over.
-const PIECES: [&[u8]; 24] = [
+const PIECES: [&[u8]; 29] = [
     b"\0",
     b"\xff\xfe",
     b"\xef\xbb\xbf",
@@ -34,6 +34,11 @@ const PIECES: [&[u8]; 24] = [
     b"content-encoding: gzip, gzip",
     b"2026-13-45T99:99:99Z",
     b"\xf0\x9f\x98\x80",
+    b"token=",
+    b"password: ",
+    b"%41+",
+    b"\\\"key\\\":",
+    b"a = \n",
 ];
 
 /// The case of this number for a target: one of its samples, changed.
