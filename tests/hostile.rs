@@ -136,6 +136,13 @@ fn k_12_hollow_and_empty_files_are_refused() {
 }
 
 #[test]
+fn k_12_a_scenario_of_too_many_values_is_refused() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("x.toml"), format!("x = [{}]\n", "1,".repeat(3_000_000))).unwrap();
+    assert!(refused(folder.path(), &["run", "x.toml"], "x.toml").contains("more than 2000000 lines and values"));
+}
+
+#[test]
 fn k_12_what_unpacks_without_end_is_refused() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
@@ -183,6 +190,24 @@ proptest! {
         for (command, name) in [("import", "x.yaml"), ("run", "x.toml"), ("run", "x.tape.jsonl"), ("replay", "x.log")] {
             std::fs::write(folder.path().join(name), &text).unwrap();
             refused(folder.path(), &[command, name], name);
+        }
+    }
+
+    /// Each reader ends on a text that repeats itself, in bounded time and memory.
+    #[test]
+    fn k_12_what_repeats_is_read_to_its_end(
+        unit in prop::sample::select(vec![
+            "token=", "password: \"", "a = \n", "[[prompt]]\n", "[[prompt\n", "- a\n", "&a *a ", "data: x\n\n", "{},", "\\\"", "%41+", "{\"at\":0}\n", "a\t",
+        ]),
+        start in prop::sample::select(vec!["", "interactions:\n", "{\"reenact_tape\":1}\n", "x = [", "{\"log\":{\"entries\":["]),
+    ) {
+        let folder = TempDir::new().unwrap();
+        let text = format!("{start}{}", unit.repeat(200_000 / unit.len()));
+        let readers = [("import", "x.yaml"), ("import", "x.sse"), ("run", "x.toml"), ("run", "x.tape.jsonl"), ("replay", "x.log"), ("scan", "x.txt")];
+        for (command, name) in readers {
+            std::fs::write(folder.path().join(name), &text).unwrap();
+            let output = reenact(folder.path(), &[command, name]);
+            prop_assert!(matches!(output.status.code(), Some(0..=2)), "{command} {name}: {:?}", output.status);
         }
     }
 
