@@ -6,6 +6,7 @@
 //! Its rules: `docs/rules/files.md` (F), `docs/rules/record.md` (importers K-5, secrets K-2).
 
 pub mod atomic;
+pub mod compression;
 pub mod import;
 pub(crate) mod open;
 pub mod plan;

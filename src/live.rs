@@ -14,6 +14,7 @@
 pub mod access;
 pub mod base_url;
 pub mod base_url_variables;
+pub mod client_folders;
 pub mod clock;
 pub mod drive;
 pub mod driver;

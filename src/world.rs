@@ -21,6 +21,7 @@ mod questions;
 pub(crate) mod recorded_requests;
 mod refusal;
 mod reissue;
+mod relocation;
 pub(crate) mod server;
 mod signatures;
 mod timers;

@@ -317,6 +317,18 @@ fn k_2_an_import_holds_no_secret_unless_it_is_asked_for() {
     let (kept, said, warned) = tape("c", &["--keep-bodies"]);
     assert!(kept.contains("sk-ant-api03-aaaaaaaaaa TICKET-4711") && !said.contains("replaced") && warned.contains("warning"), "{warned}");
     assert_eq!(["a", "b", "c"].map(scanned), [Some(0), Some(0), Some(1)]);
+    // Compressed it is the same.
+    for out in ["a", "c"] {
+        let plain = fs::read(at.join(out).with_extension("tape.jsonl")).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, &plain).unwrap();
+        fs::write(at.join(out).with_extension("tape.jsonl"), encoder.finish().unwrap()).unwrap();
+    }
+    assert_eq!(["a", "c"].map(scanned), [Some(0), Some(1)]);
+    fs::write(at.join("cut.gz"), &fs::read(at.join("a.tape.jsonl")).unwrap()[..40]).unwrap();
+    fs::write(at.join("x.zip"), b"PK\x03\x04 and more").unwrap();
+    refused(at, &["scan", "cut.gz"], &["cut.gz: cannot be read"]);
+    refused(at, &["scan", "x.zip"], &["x.zip: it is compressed and was not searched"]);
     refused(at, &["import", "r.sse", "--redact", "bad.toml"], &["bad.toml", "rule `x`"]);
     refused(at, &["import", "r.sse", "--redact", "rules.toml", "--keep-bodies"], &["--keep-bodies"]);
 }

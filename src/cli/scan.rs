@@ -1,12 +1,13 @@
 //! `reenact scan TAPE…`.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::record::{RedactionArguments, rules};
-use crate::files::open;
-use crate::files::redact::scan::{SecretFinding, scan};
+use crate::files::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
+use crate::files::{compression, open};
 use crate::prelude::*;
 use crate::scenario::tape::line::{LineKind, TapeDecoder, TapeError, TapeLine};
 
@@ -29,20 +30,30 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     };
     let (mut exit, mut secrets, mut bytes) = (CommandExit::Fine, 0, 0);
     for path in &arguments.tapes {
-        match open::read(path, u64::MAX) {
-            Ok(contents) => {
+        match read(path) {
+            Ok((contents, compression)) => {
                 if let Some(problem) = cannot_be_searched(&contents) {
                     complain(&format!("{}: {problem}", path.display()));
                     exit = CommandExit::WrongInput;
                     continue;
                 }
                 bytes += contents.len();
-                if !is_tape(&contents) {
-                    complain(&format!("note: {} is not a tape; it was searched as text", path.display()));
+                let name = path.display();
+                if let Some(compression) = compression {
+                    complain(&format!("note: {name} was unpacked ({compression}); lines and columns are those of its contents"));
                 }
-                let findings = scan(&contents, &rules);
-                secrets += findings.len();
-                for SecretFinding { line, column, rule } in findings {
+                if !is_tape(&contents) {
+                    complain(&format!("note: {name} is not a tape; it was searched as text"));
+                }
+                let scanned = scan(&contents, &rules);
+                secrets += scanned.findings.len();
+                if !scanned.is_complete {
+                    complain(&format!(
+                        "{name}: not all of it was searched: text lies in text more than {DEPTH_MAX} levels deep; unpack that and search it"
+                    ));
+                    exit = CommandExit::WrongInput;
+                }
+                for SecretFinding { line, column, rule } in scanned.findings {
                     print_line(&format!("{}:{line}:{column}: {rule}", path.display()));
                     exit = exit.max(CommandExit::Failed);
                 }
@@ -63,6 +74,20 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     exit
 }
 
+/// A file that is no tape is searched up to this size (K-12).
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// A tape is searched line by line, so it may be larger.
+const TAPE_BYTES_MAX: u64 = 2 << 30;
+
+/// The contents of a file, and how it was compressed.
+fn read(path: &Path) -> io::Result<(Vec<u8>, Option<&'static str>)> {
+    let is_large = open::beginning(path, TAPE_BEGINNING.len() as u64)? == TAPE_BEGINNING;
+    let contents = open::read(path, if is_large { TAPE_BYTES_MAX } else { FILE_BYTES_MAX })?;
+    let name = compression::name(&contents);
+    Ok((compression::unpacked(contents, FILE_BYTES_MAX)?, name))
+}
+
 /// How much of a file is looked at to see whether it is text.
 const TEXT_BYTES: usize = 64 << 10;
 
@@ -70,10 +95,7 @@ const TEXT_BYTES: usize = 64 << 10;
 fn cannot_be_searched(contents: &[u8]) -> Option<String> {
     let problem = match contents {
         [] => Some("it is empty, so nothing was searched: name the file that the recorder wrote"),
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'P', b'K', 3, 4, ..] => {
-            Some("it is compressed and was not searched: unpack it first")
-        }
-        [b'B', b'Z', b'h', ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'7', b'z', 0xbc, 0xaf, ..] => {
+        [b'P', b'K', 3, 4, ..] | [b'B', b'Z', b'h', ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'7', b'z', 0xbc, 0xaf, ..] => {
             Some("it is compressed and was not searched: unpack it first")
         }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("it is UTF-16 and was not searched: convert it to UTF-8 first"),

@@ -14,6 +14,7 @@ use crate::children::{ChildCommand, ChildExit, ChildSession, ChildStartError, Wa
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
 use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
+use crate::live::client_folders;
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
@@ -24,11 +25,14 @@ use crate::runner::statements::{RunEvidence, StatementsVerdict, judge};
 use crate::sim::statements::RunView;
 use crate::transcript::event::RunEnd;
 use crate::transcript::text::{DetailLevel, render};
+use crate::world::setup::RunSetup;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArguments {
-    /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
-    scenario: PathBuf,
+    /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`); or several, also as a folder: each request says for which it is, by the header
+    /// `x-reenact-scenario: NAME`, by `/NAME` before `/v1`, or by the text of its first prompt
+    #[arg(required = true, value_name = "SCENARIO")]
+    scenarios: Vec<PathBuf>,
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
@@ -66,6 +70,8 @@ pub(super) struct ServeArgumentsOfScenario {
     reach: ReachArguments,
 }
 
+const NOT_CHECKED: &str = "note: not checked whether all faults and answers of the scenario came to pass: serving was stopped";
+
 /// How long nothing is asked before serving is over.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -93,6 +99,26 @@ impl ServeArgumentsOfScenario {
             }
             return Err(CommandExit::WrongInput);
         };
+        self.load_file(path)
+    }
+
+    /// All scenarios of these files and folders, or what is wrong with them on standard error.
+    fn load_all(&self, paths: &[PathBuf]) -> Result<Vec<LoadedScenario>, CommandExit> {
+        let (files, errors) = find(paths);
+        errors.iter().for_each(|error| complain(&error.to_string()));
+        if !errors.is_empty() {
+            return Err(CommandExit::WrongInput);
+        }
+        let loaded = files.iter().map(|file| self.load_file(file)).collect::<Result<Vec<_>, _>>()?;
+        let name_of = |at: usize| &loaded[at].name;
+        if let Some(twice) = (1..loaded.len()).find(|at| (0..*at).any(|before| name_of(before) == name_of(*at))) {
+            complain(&format!("two scenarios have the name `{}`, by which requests choose them: rename one of the files", name_of(twice)));
+            return Err(CommandExit::WrongInput);
+        }
+        Ok(loaded)
+    }
+
+    fn load_file(&self, path: &std::path::Path) -> Result<LoadedScenario, CommandExit> {
         let options = LoadOptions { overrides: self.set.clone(), reach: self.reach.reach() };
         match load_with(path, &options).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
@@ -108,10 +134,14 @@ impl ServeArgumentsOfScenario {
 }
 
 pub(super) fn run(arguments: &ServeArguments) -> CommandExit {
-    let loaded = match arguments.how.load(&arguments.scenario) {
+    let loaded = match arguments.how.load_all(&arguments.scenarios) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    if arguments.sessions && loaded.len() != 1 {
+        complain("--sessions gives each path one and the same scenario: name one scenario, or leave the option out");
+        return CommandExit::WrongInput;
+    }
     match single_runtime() {
         Ok(runtime) => runtime.block_on(serve(arguments, &loaded)),
         Err(exit) => exit,
@@ -135,7 +165,7 @@ fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runt
     })
 }
 
-async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandExit {
+async fn serve(arguments: &ServeArguments, loaded: &[LoadedScenario]) -> CommandExit {
     let (listener, address) = match open_port(arguments).await {
         Ok(open) => open,
         Err(problem) => {
@@ -179,23 +209,62 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
             }
         }
     };
-    let replay = ServedScenario::new(&loaded.setup, options);
-    let mut verdicts = if arguments.sessions {
-        replay.serve_all::<MachineNetwork>(listener, stop).await
-    } else {
-        vec![("".into(), replay.serve::<MachineNetwork>(listener, stop).await)]
+    let served =
+        |loaded: &LoadedScenario| ServedScenario::new(&setup_of(arguments, loaded), options.clone()).named(&loaded.name, &loaded.places);
+    let mut verdicts = match loaded {
+        [one] if arguments.sessions => served(one).serve_all::<MachineNetwork>(listener, stop).await,
+        [one] => vec![("".into(), served(one).serve::<MachineNetwork>(listener, stop).await)],
+        several => ServedScenario::serve_several::<MachineNetwork>(several.iter().map(served).collect(), listener, stop).await,
     };
+    let exit = command_exit(arguments, started, status).await;
+    let judged = match loaded {
+        [one] => judge_sessions(one, &mut verdicts, is_stopped),
+        several => {
+            judge_several(several, &mut verdicts, is_stopped);
+            CommandExit::Fine
+        }
+    };
+    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit.max(judged), CommandExit::max)
+}
+
+/// Adds what no session of a scenario showed.
+fn judge_sessions(loaded: &LoadedScenario, verdicts: &mut [(Arc<str>, ServeVerdict)], is_stopped: bool) -> CommandExit {
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
-    let mut exit = command_exit(arguments, started, status).await;
     match verdicts.last_mut() {
         // All sessions are over, so the last one's verdict says what none of them showed.
         Some((_, last)) => last.failures.extend(unpassed),
         None => {
             unpassed.iter().for_each(|failure| complain(&format!("FAILED: {failure}")));
-            exit = exit.max(if unpassed.is_empty() { CommandExit::Fine } else { CommandExit::Failed });
+            return if unpassed.is_empty() { CommandExit::Fine } else { CommandExit::Failed };
         }
     }
-    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, CommandExit::max)
+    CommandExit::Fine
+}
+
+/// Adds what each scenario did not show. One that nobody asked for is not judged, unless nobody asked for any.
+fn judge_several(loaded: &[LoadedScenario], verdicts: &mut Vec<(Arc<str>, ServeVerdict)>, is_stopped: bool) {
+    let is_asked = |verdict: &ServeVerdict| !verdict.asked.is_empty();
+    if !verdicts.iter().any(|(_, verdict)| is_asked(verdict)) {
+        return;
+    }
+    if is_stopped {
+        complain(NOT_CHECKED);
+    }
+    for (loaded, (_, verdict)) in loaded.iter().zip(verdicts.iter_mut()).filter(|(_, (_, verdict))| is_asked(verdict) && !is_stopped) {
+        let unpassed = unpassed(loaded, core::iter::once(&*verdict), false);
+        verdict.failures.extend(unpassed);
+    }
+    let (asked, idle): (Vec<_>, Vec<_>) = core::mem::take(verdicts).into_iter().partition(|(_, verdict)| is_asked(verdict));
+    idle.iter().for_each(|(name, _)| complain(&format!("note: nobody asked for the scenario `{name}`, so that it is not judged")));
+    *verdicts = asked;
+}
+
+/// The scenario for its client. One that is started here has the folders of this process; another one can only name its own.
+fn setup_of(arguments: &ServeArguments, loaded: &LoadedScenario) -> Arc<RunSetup> {
+    match &loaded.setup.scenario.tape {
+        Some(_) if !arguments.command.is_empty() => Arc::new(RunSetup::clone(&loaded.setup).for_client(&client_folders::named())),
+        _ => loaded.setup.clone(),
+    }
 }
 
 /// Opens the port; returns its address, too.
@@ -252,7 +321,7 @@ async fn command_exit(arguments: &ServeArguments, child: Option<WatchedChild>, s
 /// Statements about faults and answers that no session showed (F-10). A stopped server might have come to them later.
 pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a ServeVerdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
-        complain("note: not checked whether all faults and answers of the scenario came to pass: serving was stopped");
+        complain(NOT_CHECKED);
         return Vec::new();
     }
     let ran = |ServeVerdict { passed, transcript, end, .. }: &'a ServeVerdict| RunEvidence { passed, transcript, end };
@@ -266,7 +335,8 @@ pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item
 
 fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> CommandExit {
     if !session.is_empty() {
-        print_line(&format!("session {session}"));
+        let what = if arguments.sessions { "session" } else { "scenario" };
+        print_line(&format!("{what} {session}"));
     }
     if arguments.transcript {
         print_line(&render(&verdict.transcript, DetailLevel::Normal));

@@ -14,9 +14,11 @@
 mod answer;
 mod assignments;
 mod blocks;
+mod closing;
 mod explore;
 mod headers;
 mod json;
+mod line_prefix;
 mod members;
 mod names;
 mod placeholder;
@@ -57,6 +59,8 @@ pub struct Redactor {
     explained: BTreeMap<ReplacedSecret, u64>,
     /// How many bytes of views were looked at.
     work: u64,
+    /// Something was too deep inside of other things to be looked at.
+    is_too_deep: bool,
 }
 
 /// What was replaced, and why; never what it was.
@@ -88,6 +92,7 @@ impl Redactor {
             counts: BTreeMap::new(),
             explained: BTreeMap::new(),
             work: 0,
+            is_too_deep: false,
         }
     }
 
@@ -173,9 +178,10 @@ impl Redactor {
 
     /// Every secret in `text`, in order, none overlapping another; and its strings, where it is JSON.
     fn explore(&mut self, text: &[u8], start: &JsonStart) -> (Vec<FoundSecret>, Option<JsonStrings>) {
-        let mut explorer = SecretExplorer { rules: &self.rules, learned: &self.learned, work: 0 };
+        let mut explorer = SecretExplorer { rules: &self.rules, learned: &self.learned, work: 0, is_too_deep: false };
         let (mut found, strings) = explorer.explore(text, start);
         self.work += explorer.work;
+        self.is_too_deep |= explorer.is_too_deep;
         found.retain(|found| !self.rules.keeps(&self.rules.names[found.rule]));
         (found, strings)
     }

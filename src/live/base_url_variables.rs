@@ -59,7 +59,7 @@ pub fn known_variables(base: &str) -> impl Iterator<Item = (&'static str, String
 #[expect(clippy::disallowed_methods, reason = "a key that the caller has set is left as it is")]
 pub fn inherited_key() -> Option<(&'static str, &'static str)> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    (!KEY_NAMES.iter().any(|name| is_set(&name))).then_some((KEY_NAMES[0], DUMMY_KEY))
+    (!KEY_NAMES.iter().any(is_set)).then_some((KEY_NAMES[0], DUMMY_KEY))
 }
 
 #[cfg(test)]

@@ -17,9 +17,11 @@ pub(super) mod judge;
 mod owner;
 mod play;
 mod request_body;
+pub mod scenario_choice;
 mod schedule;
 mod session;
 pub mod verdict;
+pub mod verdict_json;
 
 use std::time::Duration;
 
@@ -37,6 +39,7 @@ use crate::engine::contract::{Agent, Micros, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
+use crate::scenario::parse::TablePlaces;
 use crate::scenario::types::AnswerTiming;
 use crate::world::setup::RunSetup;
 use gate::AnswerGates;
@@ -51,8 +54,18 @@ pub const END_HEADER: &str = "x-reenact-end";
 /// A scenario, ready to be served.
 #[derive(Clone, Debug)]
 pub struct ServedScenario {
-    setup: Arc<RunSetup>,
+    scenario: ScenarioOfServer,
     options: ServeOptions,
+}
+
+/// A scenario at a server.
+#[derive(Clone, Debug)]
+struct ScenarioOfServer {
+    /// By which clients ask for it, and for its verdict.
+    name: Arc<str>,
+    setup: Arc<RunSetup>,
+    /// Where its statements stand; empty where nobody asks whether they come to pass (F-10).
+    places: TablePlaces,
 }
 
 /// How a scenario is served.
@@ -140,6 +153,8 @@ pub enum ServeLimit {
 enum SessionIdentity {
     /// All are one.
     One,
+    /// Each scenario: there are several, and each request says for which it is.
+    ByScenario,
     /// Each path before `/v1`: the base URL `http://127.0.0.1:PORT/a` is another client than `…/b`.
     ByPath,
 }
@@ -188,24 +203,43 @@ impl ServedScenario {
             let thinks = |piece: &[u8]| memchr::memmem::find(piece, b"\"thinking\"").is_some();
             told.wants_thinking = told.answers.iter().flat_map(|answer| &*answer.pieces).any(|piece| thinks(piece));
         }
-        Self { setup, options }
+        Self { scenario: ScenarioOfServer { name: "".into(), setup, places: TablePlaces::default() }, options }
+    }
+
+    /// The same with its name, and with the places of its statements: verdicts that are asked for over HTTP say which did not come to pass (F-10).
+    #[must_use]
+    pub fn named(mut self, name: &str, places: &TablePlaces) -> Self {
+        (self.scenario.name, self.scenario.places) = (name.into(), places.clone());
+        self
     }
 
     /// Serves until `stop` comes, or until it is over by itself. What is open then is closed.
     pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> ServeVerdict {
-        let mut verdicts = owner::serve::<N>(self.setup, self.options, SessionIdentity::One, listener, stop).await;
+        let mut verdicts = owner::serve::<N>(vec![self.scenario], self.options, SessionIdentity::One, listener, stop).await;
         verdicts.swap_remove(0).1 // of one session there is one
     }
 
     /// A server that can go down and come back: what it knows of its client stays.
     #[cfg(feature = "network")]
     pub(super) fn into_memory(self) -> ServerMemory {
-        ServerMemory(owner::SessionOwner::new(self.setup, self.options, SessionIdentity::One))
+        ServerMemory(owner::SessionOwner::new(vec![self.scenario], self.options, SessionIdentity::One))
     }
 
     /// The same for clients that are sessions of their own: a verdict for each, with its name, in the order in which they came.
     pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, ServeVerdict)> {
-        owner::serve::<N>(self.setup, self.options, SessionIdentity::ByPath, listener, stop).await
+        owner::serve::<N>(vec![self.scenario], self.options, SessionIdentity::ByPath, listener, stop).await
+    }
+
+    /// Several scenarios behind one port, with the options of the first: a verdict for each, with its name, in their order. Each request says for which of
+    /// them it is ([`scenario_choice`]).
+    pub async fn serve_several<N: Network>(
+        several: Vec<Self>,
+        listener: N::Listener,
+        stop: impl Future<Output = ()>,
+    ) -> Vec<(Arc<str>, ServeVerdict)> {
+        let options = several.first().map(|first| first.options.clone()).unwrap_or_default();
+        let scenarios = several.into_iter().map(|served| served.scenario).collect();
+        owner::serve::<N>(scenarios, options, SessionIdentity::ByScenario, listener, stop).await
     }
 }
 

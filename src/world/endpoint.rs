@@ -16,9 +16,11 @@ use super::server::AnswerOwner;
 use super::setup::RunSetup;
 use super::tool_uses;
 use crate::engine::contract::{Agent, AnswerEnd, RequestId};
+use crate::engine::settings::CommandAction;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::statement::PassedStatements;
+use crate::scenario::types::Scenario;
 use crate::wire::error::ErrorKind;
 use crate::wire::request::Request;
 use crate::wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
@@ -156,9 +158,13 @@ impl ApiEndpoint {
             ApiRoute::CountTokens => Some(self.complete_request(incoming.body, validate::countable)?.1),
             _ => None,
         };
-        let verdict = look(setup, incoming.head, counted.as_ref());
-        if let Some(refusal) = verdict.of_head.or(verdict.of_body.filter(|_| setup.scenario.tape.is_none())) {
-            return Err(refusal.into());
+        let EndpointVerdict { of_head, of_body, mut remarks } = look(setup, incoming.head, counted.as_ref());
+        match of_head.or(of_body.filter(|_| setup.scenario.tape.is_none())) {
+            Some(refusal) if setup.scenario.api.lenient => {
+                remarks.push(format!("the API would refuse {} {}: {}", incoming.method, incoming.path, refusal.message));
+            }
+            Some(refusal) => return Err(refusal.into()),
+            None => (),
         }
         let body = match (route, &counted) {
             (_, Some(request)) => format!("{{\"input_tokens\":{}}}", tokens::request(request)),
@@ -166,7 +172,7 @@ impl ApiEndpoint {
             (ApiRoute::Model(id), None) => return Err(EndpointProblem::new(404, "not_found_error", format!("model: {id}"))),
             (_, None) => model_list(setup),
         };
-        Ok((body, verdict.remarks))
+        Ok((body, remarks))
     }
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
@@ -213,7 +219,10 @@ impl ApiEndpoint {
         let (whole, request) = match self.complete_request(incoming.body, read) {
             Ok(whole) => whole,
             // The API looks at the head first.
-            Err(problem) => return Err(look(setup, incoming.head, None).of_head.map_or(problem, EndpointProblem::from)),
+            Err(problem) => {
+                let of_head = look(setup, incoming.head, None).of_head.filter(|_| !setup.scenario.api.lenient);
+                return Err(of_head.map_or(problem, EndpointProblem::from));
+            }
         };
         let EndpointVerdict { of_head, of_body, remarks } = look(setup, incoming.head, Some(&request));
         if (&of_head, &of_body) == (&None, &None)
@@ -278,7 +287,7 @@ fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
-/// What the API says to the head of a request and to the members of its body. A lenient one refuses neither.
+/// What the API says to the head of a request and to the members of its body.
 fn look(setup: &RunSetup, head: &RequestHead, request: Option<&Request>) -> EndpointVerdict {
     let mut verdict = EndpointVerdict::default();
     for finding in findings(&EndpointQuery { head, request, models: &models(setup) }) {
@@ -336,11 +345,16 @@ impl From<&IncompleteRequest> for EndpointProblem {
 
 /// The models that the scenario knows of.
 fn models(setup: &RunSetup) -> Vec<Arc<str>> {
-    let settings = &setup.scenario.settings;
+    let Scenario { settings, sides, faults, api, .. } = &setup.scenario;
     let session = &settings.session;
     let named = [Some(&settings.model), session.fallback_model.as_ref(), session.tool_use_summaries.as_ref()];
+    let switches = session.commands.iter().filter_map(|command| match &command.does {
+        CommandAction::Switch(model) => Some(model),
+        _ => None,
+    });
+    let of_rules = sides.iter().filter_map(|side| side.model.as_ref()).chain(faults.iter().filter_map(|fault| fault.at.model.as_ref()));
     let mut models: Vec<Arc<str>> = Vec::new();
-    for model in named.into_iter().flatten().chain(&setup.scenario.api.models) {
+    for model in named.into_iter().flatten().chain(switches).chain(of_rules).chain(&api.models) {
         if !models.contains(model) {
             models.push(model.clone());
         }

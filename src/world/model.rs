@@ -11,6 +11,7 @@ use super::faults::{self, FaultTarget};
 use super::plan::ResponsePlan;
 use super::refusal;
 use super::reissue;
+use super::relocation;
 use super::server::{AnswerOwner, AnswerQueue, QueuedAnswer};
 use super::setup::{PreparedAnswer, RunSetup};
 use super::signatures::GivenThinking;
@@ -148,6 +149,9 @@ impl ModelServer {
         let (usual, asked) = (&setup.scenario.settings.model, &request.model);
         if setup.scenario.tape.is_none() && usual != asked {
             plan = reissue::from_model(plan, usual, asked);
+        }
+        if setup.scenario.tape.is_some() && setup.varying.is_some() {
+            plan = relocation::relocated(plan, &setup.moves.for_request(request));
         }
         if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
             plan = counted;

@@ -6,6 +6,8 @@
 //!
 //! Rules are looked up by name, so that a scenario can leave one out (`[drive] without`) or add its own (`[[normalise]]`).
 
+mod folder_moves;
+mod named_folder;
 mod spans;
 
 use alloc::collections::BTreeSet;
@@ -14,6 +16,8 @@ use serde_json::Value;
 
 use crate::prelude::*;
 use crate::scenario::drive::{DriveScript, NormaliseRule, VaryingPlace};
+use crate::scenario::tape::ClientFolder;
+pub(crate) use folder_moves::FolderMoves;
 
 /// JSON members that are known to vary.
 const MEMBERS: [&str; 12] = [
@@ -65,6 +69,16 @@ impl Normaliser {
     pub fn for_requests(drive: &DriveScript, folders: &[(String, &'static str)]) -> Self {
         let folders: Vec<_> = folders.iter().map(|(path, _)| (path.clone(), ANY_FOLDER)).collect();
         Self { keeps_members: true, ..Self::new(drive, &folders) }
+    }
+
+    /// The same with the folder that a request says its client works in.
+    pub(crate) fn for_request(&self, request: &Value) -> Self {
+        let mut known = self.clone();
+        for folder in named_folder::of_request(request).iter().flat_map(|path| spans::FolderSpan::from_path(path)) {
+            known.folders.push((folder, ANY_FOLDER));
+        }
+        known.folders.sort_by_key(|(folder, _)| core::cmp::Reverse(folder.len()));
+        known
     }
 
     /// Whether a shipped rule is at work.
@@ -153,6 +167,14 @@ impl Normaliser {
             None => (name, self.json(value)),
         }
     }
+}
+
+/// The folders of a recorded client: as its recorder knows them, or as its first request names the one that it works in.
+pub(super) fn recorded_folders(known: &[(ClientFolder, String)], first_request: Option<&str>) -> Vec<(ClientFolder, String)> {
+    let is_work = |(folder, _): &(ClientFolder, String)| *folder == ClientFolder::Work;
+    let named = || named_folder::of_request(&serde_json::from_str(first_request?).ok()?);
+    let work = if known.iter().any(is_work) { None } else { named() };
+    known.iter().cloned().chain(work.map(|path| (ClientFolder::Work, path))).collect()
 }
 
 /// What stands for itself: no object and no array; but a begin and an end, `{"start":1,"end":2}`, are one time.

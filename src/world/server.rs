@@ -94,7 +94,10 @@ impl AnswerQueue {
             let mut found = match &setup.varying {
                 None => differences(&recorded.value(), &sent),
                 // Each from the start: what varies is numbered as it comes.
-                Some(varying) => differences(&varying.clone().json(recorded.value()), &varying.clone().json(sent)),
+                Some(varying) => {
+                    let of_client = varying.for_request(&sent);
+                    differences(&varying.clone().json(recorded.value()), &of_client.clone().json(sent))
+                }
             };
             found.retain(|difference| !is_secret(difference));
             found

@@ -8,7 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::default_answer;
-use super::normalise::Normaliser;
+use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
@@ -25,10 +25,11 @@ use crate::scenario::recording::{Recording, WholeTape};
 use crate::scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, StreamStyle, TurnPlace};
 use crate::scenario::statement::{PassedStatements, Statement};
 use crate::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, ResponseEnd, Tape};
-use crate::scenario::thread::{OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
 use crate::wire::http::HttpHeader;
 use crate::wire::request::Request;
+
+mod clients;
 
 /// A scenario with everything that follows from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +50,8 @@ pub struct RunSetup {
     pub threads: Vec<RecordedThread>,
     /// The folders that the recorded client had.
     pub(crate) folders: Vec<(ClientFolder, String)>,
+    /// Where the folders of the recording are for the client that is served.
+    pub(crate) moves: FolderMoves,
     /// What may vary between the recorded requests and those of the client that is served; `None` when nothing may.
     pub(crate) varying: Option<Normaliser>,
     /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
@@ -232,46 +235,19 @@ impl RunSetup {
             tokenizer: Tokenizer::default(),
         };
         let (threads, folders) = (Vec::new(), recording.map_or_else(Vec::new, |recording| recording.header().folders.clone()));
-        Ok(Self { scenario, environment, answers, outcomes, repeated, agents, threads, folders, varying: None, wants_thinking: true })
-    }
-
-    /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
-    /// its first request (M-3). Those that are not the scenario's own may be left out.
-    #[must_use]
-    pub fn with_all_threads(mut self, tape: &Tape) -> Self {
-        let Some(own) = self.scenario.tape.as_ref().map(|source| source.thread.clone()) else { return self };
-        let asked = whole_bodies(&tape.exchanges);
-        let mut names = vec![own];
-        let others = tape.exchanges.iter().filter(|exchange| &*exchange.thread != OTHER);
-        others.for_each(|exchange| {
-            if !names.contains(&exchange.thread) {
-                names.push(exchange.thread.clone());
-            }
-        });
-        for (number, name) in (0..).zip(names) {
-            let mut of_thread = tape.exchanges.iter().zip(&asked).filter(|(exchange, _)| exchange.thread == name).peekable();
-            let first = of_thread.peek().and_then(|(_, asked)| core::str::from_utf8(asked).ok()).map(String::from);
-            if number > 0 {
-                let origin = Some(AnswerOrigin::Thread(number));
-                let other = |(exchange, asked): (&Exchange, &Cow<'_, [u8]>)| {
-                    let prepared = recorded_answer(&self.scenario, exchange, asked, None);
-                    PreparedAnswer { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
-                };
-                self.answers.extend(of_thread.map(other));
-            }
-            self.threads.push(RecordedThread { name, first });
-        }
-        self
-    }
-
-    /// The same for a client with these folders, each with the name that it is shown by: what may vary between equal runs of a client makes no
-    /// difference to the recorded requests (K-10).
-    #[must_use]
-    pub fn for_client(mut self, folders: &[(String, &'static str)]) -> Self {
-        let recorded = self.folders.iter().map(|(folder, path)| (path.clone(), folder.as_str()));
-        let all: Vec<_> = folders.iter().cloned().chain(recorded).collect();
-        self.varying = Some(Normaliser::for_requests(&self.scenario.drive, &all));
-        self
+        Ok(Self {
+            scenario,
+            environment,
+            answers,
+            outcomes,
+            repeated,
+            agents,
+            threads,
+            folders,
+            moves: FolderMoves::default(),
+            varying: None,
+            wants_thinking: true,
+        })
     }
 
     /// What a request gets that exists only because of an injection (M-3).

@@ -305,5 +305,5 @@ fn k_2_no_secret_is_found_in_what_names_the_secrets() {
     let text = &replays(&log(&[line]))[0].text;
     assert!(text.contains("header x-auth-token"), "{text}");
     let found = scan(text.as_bytes(), &RULES);
-    assert!(found.is_empty(), "{found:?}");
+    assert!(found.findings.is_empty(), "{found:?}");
 }

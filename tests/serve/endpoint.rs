@@ -94,6 +94,25 @@ fn m_2_a_lenient_api_takes_it_all_and_remarks_on_it() {
 }
 
 #[test]
+fn m_2_a_lenient_api_counts_and_lists_for_a_client_without_a_key() {
+    let base = HELLO.replace("[[prompt]]", "[api]\nlenient = true\n[[prompt]]");
+    let without_key =
+        |method, path: &str, body: &str| request(method, path, body).replace("x-api-key: sk-ant-test-000\r\n", "").into_bytes();
+    let requests = vec![
+        without_key("POST", "/v1/messages/count_tokens", &body(&[("user", "Hello?")])),
+        without_key("GET", "/v1/models", ""),
+        message(|_| ()).into_bytes(),
+    ];
+    for (scenario, statuses) in [(HELLO, [401, 401, 200]), (&base, [200, 200, 200])] {
+        let (seen, verdict) = asked(scenario, requests.clone());
+        assert_eq!(seen.iter().map(Seen::status).collect::<Vec<_>>(), statuses, "{verdict}");
+        assert_eq!(verdict.is_fine(), statuses[0] == 200, "{verdict}");
+        let remarked = verdict.remarks.iter().any(|remark| remark.contains("would refuse GET /v1/models: x-api-key header is required"));
+        assert_eq!(remarked, statuses[0] == 200, "{verdict}");
+    }
+}
+
+#[test]
 fn m_2_betas_and_models_of_the_scenario_are_taken() {
     let unknown = message(|body| body["made_up"] = 1.into());
     for (sent, remark) in [
@@ -101,10 +120,14 @@ fn m_2_betas_and_models_of_the_scenario_are_taken() {
         (unknown.replace("host: ", "anthropic-beta: made-up-2026-01-01\r\nhost: "), Some("made_up: Extra inputs are not permitted")),
         (message(|_| ()).replace("2023-06-01", "2030-01-01"), Some("2030-01-01")),
         (message(|body| body["model"] = "local-7b".into()), None),
+        (message(|body| body["model"] = "of-a-fault".into()), None),
         (message(|body| body["model"] = "claude-of-tomorrow".into()), None),
         (message(|_| ()).replace("x-api-key: sk", "authorization: Bearer sk"), None),
     ] {
-        let scenario = HELLO.replace("[[prompt]]", "[api]\nmodels = [\"local-7b\"]\n[[prompt]]");
+        let scenario = HELLO.replace(
+            "[[prompt]]",
+            "[api]\nmodels = [\"local-7b\"]\n[[fault]]\nmay = true\nat = { model = \"of-a-fault\", attempt = 9 }\nstatus = 529\n[[prompt]]",
+        );
         let (seen, verdict) = asked(&scenario, vec![sent.clone().into_bytes()]);
         assert!(seen[0].status() == 200 && verdict.is_fine(), "{sent}\n{}\n{verdict}", seen[0].text());
         let remarked = verdict.remarks.iter().any(|said| said.contains("may refuse") && remark.is_some_and(|words| said.contains(words)));

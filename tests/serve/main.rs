@@ -9,6 +9,7 @@ mod endpoint;
 mod faults;
 mod gates;
 mod load;
+mod several;
 mod tape;
 mod threads;
 mod wire;

@@ -261,3 +261,87 @@ fn k_2_a_secret_that_the_tape_does_not_have_makes_no_difference() {
         assert_eq!(verdict.is_fine(), is_fine, "{more}: {verdict}");
     }
 }
+
+/// A client that says where it works, reads the file that the answer names, and sends its text back. Its recorded folder is `THEN`.
+const AGENT: &str = r#"
+import json, os, sys, urllib.request
+def ask(messages):
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 1000, "stream": True, "messages": messages,
+            "system": "You work.\n<env>\nWorking directory: " + os.getcwd() + "\n</env>",
+            "tools": [{"name": "Read", "input_schema": {"type": "object"}}]}
+    head = {"x-api-key": "made-up", "anthropic-version": "2023-06-01", "content-type": "application/json"}
+    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), head)
+    blocks = {}
+    with urllib.request.urlopen(request) as answer:
+        for line in answer:
+            if not line.startswith(b"data: "):
+                continue
+            event = json.loads(line[6:])
+            if event["type"] == "content_block_start":
+                blocks[event["index"]] = dict(event["content_block"], json="")
+            elif event["type"] == "content_block_delta":
+                delta = event["delta"]
+                blocks[event["index"]]["json"] += delta.get("partial_json", "")
+                blocks[event["index"]]["text"] = blocks[event["index"]].get("text", "") + delta.get("text", "")
+    return list(blocks.values())
+messages = [{"role": "user", "content": "What is in it?"}]
+tool = ask(messages)[0]
+use = {"type": "tool_use", "id": tool["id"], "name": tool["name"], "input": json.loads(tool["json"])}
+path = use["input"]["file_path"]
+result = {"type": "tool_result", "tool_use_id": tool["id"], "content": open(path).read() + " in " + path}
+messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+print(ask(messages)[0]["text"], file=sys.stderr)
+"#;
+
+#[cfg(unix)]
+#[test]
+fn m_3_a_tape_holds_in_another_folder_than_the_recorded_one() {
+    use std::process::Command;
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("SKIPPED: there is no python3");
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    let folder = |name: &str| {
+        let folder = root.join(name);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("notes.txt"), "a letter").unwrap();
+        folder
+    };
+    let (then, now) = (folder("recorded-here"), folder("and-replayed-there"));
+    let path = then.join("notes.txt").display().to_string();
+    let scenario = format!(
+        "tools = [\"Read\"]\n[[prompt]]\ntext = \"What is in it?\"\n[[prompt.turn]]\ntool = [{{ name = \"Read\", input = {{ file_path = \"{path}\" }} }}]\n\
+         [[prompt.turn]]\ntext = \"It is a letter, in {path}.\"\n"
+    );
+    std::fs::write(root.join("read.toml"), scenario).unwrap();
+    std::fs::write(root.join("agent.py"), AGENT).unwrap();
+    let (scenario, agent, tape) = (root.join("read.toml"), root.join("agent.py"), root.join("session.tape.jsonl"));
+    let program = env!("CARGO_BIN_EXE_reenact");
+    let run = |folder: &Path, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).current_dir(folder).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+    };
+    let shown = |path: &PathBuf| path.display().to_string();
+    let (scenario, agent, tape) = (shown(&scenario), shown(&agent), shown(&tape));
+    // The recorder's upstream is a server of the scenario, which ends when the recorder does.
+    let record = format!("{program} record --upstream $ANTHROPIC_BASE_URL --out {tape} -- python3 {agent}");
+    let (code, said) = run(&then, &["serve", &scenario, "--timing", "none", "--", "sh", "-c", &record]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(&format!("It is a letter, in {path}.")), "{said}");
+    for folder in [&then, &now] {
+        let (code, said) = run(folder, &["serve", &tape, "--timing", "none", "--", "python3", &agent]);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains(&format!("It is a letter, in {}/notes.txt.", folder.display())), "{said}");
+    }
+    // A recording without folders, as of another tool, and a client that was started elsewhere.
+    let whole = std::fs::read_to_string(&tape).unwrap();
+    let (head, rest) = whole.split_once('\n').unwrap();
+    let mut header: serde_json::Value = serde_json::from_str(head).unwrap();
+    header.as_object_mut().unwrap().remove("folders").unwrap();
+    std::fs::write(&tape, format!("{header}\n{rest}")).unwrap();
+    let elsewhere = format!("cd {} && python3 {agent}", now.display());
+    let (code, said) = run(&root, &["serve", &tape, "--timing", "none", "--", "sh", "-c", &elsewhere]);
+    assert_eq!(code, Some(0), "{said}");
+}

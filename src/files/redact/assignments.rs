@@ -11,12 +11,13 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::names::{TellingName, ValuePlace, is_drawn, is_secret_value, telling};
+use super::closing;
+use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, is_variable, telling};
 use super::placeholder::without_placeholders;
 
 /// What every name that tells contains.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|\bsid\b|cookie|\bsig\b|jwt|bearer|\bpat\b|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|\b_?pw\b|_pw\b|\bpin\b|\bseed|\bsalt\b";
+    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|cookie|jwt|bearer|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|(?:\b|_)(?:sid|sig|pat|pw|pin|seed|salt)(?:\b|_)";
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
     Regex::new(words).expect("the pattern of words is one")
 });
@@ -27,8 +28,15 @@ const NAME_BYTES_MAX: usize = 128;
 /// The longest value between quotes.
 const VALUE_BYTES_MAX: usize = 64 << 10;
 
+/// How much of a value without quotes is read before it is known to be a secret. A value that goes on and on may have a name in every few bytes, and is
+/// not read to its end for each of them (K-12).
+const HEAD_BYTES: usize = 256;
+
 /// How far behind a word that tells a secret without a sign between may stand.
 const NEAR_BYTES: usize = 40;
+
+/// How far the two halves of a pair of a name and a value may be apart.
+const PAIR_BYTES_MAX: usize = 64;
 
 /// A value and the name that told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +45,8 @@ pub(super) struct NamedValue {
     pub(super) value: Range<usize>,
 }
 
-/// Every such value of a text, in order.
-pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
+/// Every such value of a text, in order. `looked` counts the bytes of values that were looked at.
+pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(word) = WORDS.find_at(text, at) {
         let name = name_around(text, word.range());
@@ -46,8 +54,10 @@ pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
         if name.len() > NAME_BYTES_MAX {
             continue;
         }
-        let Some(tells) = telling(&text[name.clone()]) else { continue };
-        let value = value_after(text, &name, tells).or_else(|| drawn_near(text, &name, tells));
+        // Of a cookie that is set only the value is a secret: it has a rule.
+        let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
+        let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
+        let value = value_after(text, &name, tells, looked).or_else(|| drawn_near(text, &name, tells, looked));
         if let Some(value) = value {
             at = value.end;
             found.push(NamedValue { name, value });
@@ -73,7 +83,7 @@ fn skip(text: &[u8], at: usize, most: usize, bytes: &[u8]) -> usize {
 }
 
 /// The value that a name is given.
-fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Range<usize>> {
+fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     let byte = |at: usize| text.get(at).copied();
     let before = name.start.checked_sub(1).map(|at| text[at]);
     let mut at = skip(text, name.end, 8, b"\\");
@@ -84,10 +94,12 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
     } else {
         at = name.end;
     }
-    let signs = skip(text, at, 4, b" \t");
+    let of_pair = paired_value(text, at);
+    let signs = of_pair.unwrap_or_else(|| skip(text, at, 4, b" \t"));
     let is_option = text[name.clone()].starts_with(b"-");
     let is_tag = before == Some(b'<') && byte(name.end) == Some(b'>');
     let value = match byte(signs) {
+        _ if of_pair.is_some() => signs,
         Some(b'>') if is_tag => signs + 1,
         Some(b'=') if byte(signs + 1) == Some(b'=') => return None,
         Some(b'=') if byte(signs + 1) == Some(b'>') => signs + 2,
@@ -99,7 +111,7 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
         Some(_) if is_option && signs > name.end => signs,
         _ => return None,
     };
-    let is_list = byte(signs) == Some(b',');
+    let is_list = byte(signs) == Some(b',') && of_pair.is_none();
     let start = skip(text, value, 4, b" \t");
     let quotes = skip(text, start, 8, b"\\");
     let of_setting = is_option || is_tag || is_setting(text, name.start) || matches!(byte(name.end), Some(b'=')) && is_pair(text, name);
@@ -108,38 +120,55 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<R
         // A list of words: the next must be a header's value, and is quoted.
         _ if is_list => return None,
         _ if is_tag => start..start + text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| **byte != b'<').count(),
-        _ => bare(text, start, of_setting),
+        _ => closing::before(text, name.start, bare(text, start, of_setting, HEAD_BYTES)),
     };
-    let mut range = after_scheme(text, range, name);
+    let range = after_scheme(text, range, name);
+    *looked += range.len() as u64;
     let is_text = matches!(byte(quotes), Some(b'"' | b'\'' | b'`'));
-    let place = match () {
-        () if of_setting && !is_text => ValuePlace::Setting,
-        () if is_text => ValuePlace::Quoted,
-        () => ValuePlace::Bare,
+    // `NAME=value` and `--name value` are settings; with blanks or a colon it may be code as well.
+    let is_field = of_pair.is_some() || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
+    let place = match (is_text, of_setting) {
+        (true, _) => ValuePlace::Quoted,
+        (false, true) if is_field && !is_option => ValuePlace::Field,
+        (false, true) => ValuePlace::Setting,
+        (false, false) => ValuePlace::Bare,
     };
     // Prose goes on behind a word; a setting does not.
-    if place == ValuePlace::Setting && tells < TellingName::Strong && goes_on(text, range.end) && !is_option {
+    if matches!(place, ValuePlace::Setting | ValuePlace::Field) && tells < TellingName::Strong && goes_on(text, range.end) && !is_option {
         return is_secret_value(tells, &text[range.clone()], ValuePlace::Bare).then_some(range);
     }
-    if is_list && tells < TellingName::Password && !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()]) {
+    if is_list && (tells == TellingName::Password || !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()])) {
         return None;
     }
-    if is_list && tells == TellingName::Password {
+    // `f(token=other_token, …)`
+    let is_argument = place == ValuePlace::Setting && !is_option && matches!(byte(range.end), Some(b',' | b')'));
+    if is_call(text, range.end) && !is_text && range.len() < HEAD_BYTES || is_argument && is_variable(tells, &text[range.clone()]) {
         return None;
     }
-    if is_call(text, range.end) && !is_text {
-        return None;
+    if is_secret_value(tells, &text[range.clone()], place) {
+        // Of a long value the head was enough to know it by.
+        let is_head = !is_text && !is_tag && range.len() >= HEAD_BYTES;
+        return Some(if is_head { closing::before(text, name.start, bare(text, range.start, of_setting, text.len())) } else { range });
     }
-    // `const TOKEN: &str = "…"`: what follows the colon is a type.
-    if !is_secret_value(tells, &text[range.clone()], place) && !is_text && byte(signs) == Some(b':') {
-        let equals = skip(text, range.end, 3, b" ");
-        let quote = skip(text, equals + 1, 2, b" ");
-        if byte(equals) == Some(b'=') && matches!(byte(quote), Some(b'"' | b'\'')) {
-            range = quoted(text, quote + 1, text[quote], 0);
-            return is_secret_value(tells, &text[range.clone()], ValuePlace::Quoted).then_some(range);
-        }
-    }
-    is_secret_value(tells, &text[range.clone()], place).then_some(range)
+    let of_constant = constant(text, range.end).filter(|_| !is_text && byte(signs) == Some(b':'))?;
+    is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
+}
+
+/// What a constant is given whose type ends here: `const TOKEN: &str = "…"`.
+fn constant(text: &[u8], end: usize) -> Option<Range<usize>> {
+    let equals = skip(text, end, 3, b" ");
+    let quote = skip(text, equals + 1, 2, b" ");
+    let is_text = text.get(equals) == Some(&b'=') && matches!(text.get(quote), Some(b'"' | b'\''));
+    is_text.then(|| quoted(text, quote + 1, text[quote], 0))
+}
+
+/// Where the value begins of a name that is a value itself: `key="NAME" value="…"`, `- name: NAME` and `value: …` in the next line.
+fn paired_value(text: &[u8], at: usize) -> Option<usize> {
+    let word = skip(text, at, PAIR_BYTES_MAX, b" \t\r\n,\"'\\");
+    let after = word + b"value".len();
+    (word > at && text.get(word..after)?.eq_ignore_ascii_case(b"value")).then_some(())?;
+    let sign = skip(text, after, 8, b" \t\"'\\");
+    matches!(text.get(sign), Some(b'=' | b':')).then_some(sign + 1)
 }
 
 /// Whether a name begins a line that sets it: `export NAME=`, `name: `, `-e NAME=`.
@@ -187,10 +216,10 @@ fn quoted(text: &[u8], start: usize, quote: u8, backslashes: usize) -> Range<usi
     start..start + rest.len()
 }
 
-/// What stands without quotes, up to a blank or a sign that ends it.
-fn bare(text: &[u8], start: usize, of_setting: bool) -> Range<usize> {
+/// What stands without quotes, up to a blank or a sign that ends it, and at most so many bytes.
+fn bare(text: &[u8], start: usize, of_setting: bool, most: usize) -> Range<usize> {
     let mut end = start;
-    while let Some(byte) = text.get(end) {
+    while let Some(byte) = text.get(end).filter(|_| end - start < most) {
         let ends = match byte {
             0..0x20 | 0x7f => true,
             b' ' | b'"' | b'\'' | b'`' | b'<' | b'>' => true,
@@ -233,32 +262,46 @@ fn after_scheme(text: &[u8], range: Range<usize>, name: &Range<usize>) -> Range<
         // Without quotes the value ends with the scheme: `Authorization: Bearer …`.
         let word = &scheme[..scheme.len() - 1];
         if value.eq_ignore_ascii_case(word) && text.get(range.end) == Some(&b' ') && name.end < range.start {
-            return bare(text, range.end + 1, true);
+            let start = range.end + 1;
+            let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-~.:".contains(*byte);
+            let length = text[start..].iter().take(VALUE_BYTES_MAX).take_while(is_part).count();
+            return closing::before(text, name.start, start..start + length);
         }
     }
     range
 }
 
 /// What looks drawn a little behind a word that tells, on the same line: `the token is …`.
-fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Range<usize>> {
+fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     if tells == TellingName::Weak {
         return None;
     }
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-~.".contains(&byte);
+    // The name is a piece of base64.
+    let before = name.start.checked_sub(1).map(|at| text[at]);
+    if [before, text.get(name.end).copied()].iter().any(|byte| matches!(byte, Some(b'+' | b'/'))) {
+        return None;
+    }
+    let is_password = tells == TellingName::Password;
     let mut at = name.end;
     while at < text.len() && at <= name.end + NEAR_BYTES && !b"\n{}[];".contains(&text[at]) {
         if !text[at].is_ascii_alphanumeric() {
             at += 1;
             continue;
         }
-        let length = text[at..].iter().take(VALUE_BYTES_MAX).take_while(|byte| is_part(**byte)).count();
-        let length = text[at..at + length].trim_ascii_end().iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
+        let run = |most: usize| {
+            let length = text[at..].iter().take(most).take_while(|byte| is_part(**byte)).count();
+            text[at..at + length].iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1)
+        };
+        let length = run(HEAD_BYTES);
+        *looked += length as u64;
         let value = &text[at..at + length];
-        let evidence = without_placeholders(value);
-        let evidence = &evidence[..evidence.len().min(512)];
+        let evidence = &*without_placeholders(value);
         let capitals = evidence.iter().any(u8::is_ascii_uppercase) && evidence.iter().any(u8::is_ascii_lowercase);
-        if is_drawn(evidence) && capitals && !is_path(value) {
-            return Some(at..at + length);
+        let is_short = || is_password && evidence.len() >= 10 && is_mixed(evidence) && evidence.iter().all(u8::is_ascii_alphanumeric);
+        let is_escape = at > 0 && text[at - 1] == b'%';
+        if (is_drawn(evidence) || is_short() && !is_escape) && capitals && !is_path(value) {
+            return Some(at..at + if length < HEAD_BYTES { length } else { run(VALUE_BYTES_MAX) });
         }
         at += length.max(1);
     }
@@ -269,6 +312,6 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName) -> Option<Ra
 fn is_path(value: &[u8]) -> bool {
     let value = &value[..value.len().min(512)];
     let slashes = value.iter().filter(|byte| **byte == b'/').count();
-    let ids: [&[u8]; 5] = [b"msg_", b"toolu_", b"srvtoolu_", b"call_", b"req_"];
+    let ids: [&[u8]; 7] = [b"msg_", b"toolu_", b"srvtoolu_", b"call_", b"req_", b"file_", b"container_"];
     slashes >= 2 || ids.iter().any(|id| value.starts_with(id))
 }

@@ -29,6 +29,8 @@ pub(super) struct BlockReader {
     after_cr: bool,
     /// The data of the event that has not ended.
     data: MappedText,
+    /// The lines before it that hold no data: comments, and what is no event.
+    comments: HeldRegion,
     open: BTreeMap<BlockId, HeldRegion>,
 }
 
@@ -104,7 +106,8 @@ impl BlockReader {
     /// Where the stream is not decided yet.
     pub(super) fn undecided(&self) -> Option<u64> {
         let line = (!self.line.is_empty()).then_some(self.line_start);
-        self.open.values().filter_map(HeldRegion::undecided).chain(self.data.first_origin()).chain(line).min()
+        let open = self.open.values().chain([&self.comments]);
+        open.filter_map(HeldRegion::undecided).chain(self.data.first_origin()).chain(line).min()
     }
 
     /// Nothing follows. What was cut in the middle of an event counts as far as it goes.
@@ -130,9 +133,11 @@ impl BlockReader {
         }
         let Some(data) = line.strip_prefix(b"data:") else {
             if !line.starts_with(b"event:") || line.len() > 64 {
-                let mut region = HeldRegion::default();
-                region.feed_source(self.line_start, line);
-                hits.extend(region.decide_all(redactor));
+                // A comment of several lines is one text; each begins with a colon.
+                let marks = line.iter().take_while(|byte| **byte == b':').count().min(1);
+                self.comments.feed_source(self.line_start + marks as u64, &line[marks..]);
+                self.comments.feed_line_end(self.line_start + line.len() as u64);
+                hits.extend(self.comments.decide_some(redactor));
             }
             return;
         };
@@ -165,6 +170,9 @@ impl BlockReader {
 
     /// An event is complete.
     fn event(&mut self, redactor: &mut Redactor, hits: &mut Vec<SecretHit>) {
+        if self.comments.undecided().is_some() {
+            hits.extend(std::mem::take(&mut self.comments).decide_all(redactor));
+        }
         let data = std::mem::take(&mut self.data);
         if data.text().is_empty() {
             return;

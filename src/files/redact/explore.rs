@@ -14,7 +14,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::assignments::{self, NamedValue};
+use super::closing;
 use super::json::{JsonStart, JsonString, JsonStrings};
+use super::line_prefix::line_prefix;
 use super::members::{MemberNames, scheme_length};
 use super::placeholder::is_placeholder;
 use super::private_key;
@@ -22,10 +24,16 @@ use super::rules::{BuiltinRule, RedactionRules};
 use super::text_map::{ByteRole, Flattener, MappedText};
 
 /// How many views may be inside of one another.
-const DEPTH_MAX: usize = 8;
+pub const DEPTH_MAX: usize = 8;
 
-/// What a run of base64 must have to be looked into, and may have.
-const PACKED_BYTES: Range<usize> = 24..(64 << 10) * 4 / 3 + 4;
+/// What a run of base64 must have to be looked into.
+const PACKED_BYTES_MIN: usize = 24;
+
+/// How many backslashes before a letter are counted.
+const ESCAPES_MAX: usize = 1 << DEPTH_MAX;
+
+/// How much of it is unpacked to see whether it holds text: whole groups of four.
+const PACKED_SAMPLE_BYTES: usize = 88;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +63,8 @@ pub(super) struct SecretExplorer<'a> {
     pub(super) rules: &'a RedactionRules,
     pub(super) learned: &'a [Vec<u8>],
     pub(super) work: u64,
+    /// There are views inside of the deepest: they were not looked at.
+    pub(super) is_too_deep: bool,
 }
 
 impl FoundSecret {
@@ -111,6 +121,8 @@ impl SecretExplorer<'_> {
             }
             found.extend(self.string(text, string.value.clone(), depth));
         }
+        let parts = private_key::find_in_json(text).into_iter();
+        found.extend(parts.map(|part| direct(BuiltinRule::PrivateKey as usize, String::new(), text, vec![part], depth)));
         // A key is never a secret because of a name, but what has the shape of one is a secret also as a key.
         for key in &json.keys {
             if key.len() >= 16 && key.len() < 4096 {
@@ -140,8 +152,11 @@ impl SecretExplorer<'_> {
 
     fn string(&mut self, text: &[u8], value: Range<usize>, depth: usize) -> Vec<FoundSecret> {
         let inner = &text[value.clone()];
+        if depth >= DEPTH_MAX {
+            return self.text(inner, depth).into_iter().map(|found| shifted(found, value.start)).collect();
+        }
         if memchr::memchr(b'\\', inner).is_none() {
-            let found = if depth < DEPTH_MAX { self.document(inner, &JsonStart::Beginning, depth + 1).0 } else { self.text(inner, depth) };
+            let found = self.document(inner, &JsonStart::Beginning, depth + 1).0;
             return found.into_iter().map(|found| shifted(found, value.start)).collect();
         }
         let mut view = MappedText::default();
@@ -163,11 +178,13 @@ impl SecretExplorer<'_> {
         let mut found = Vec::new();
         self.patterns(text, depth, &mut found);
         self.learned(text, depth, &mut found);
-        for NamedValue { name, value } in assignments::find(text) {
-            let name = String::from_utf8_lossy(&text[name]).into_owned();
-            found.push(direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth));
+        for NamedValue { name, value } in assignments::find(text, &mut self.work) {
+            let (name, value) = (String::from_utf8_lossy(&text[name]).into_owned(), behind_escape(text, value));
+            found.extend((!value.is_empty()).then(|| direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth)));
         }
-        for spans in private_key::find(text) {
+        let keys = private_key::find(text).into_iter().chain(private_key::find_in_json(text).into_iter().map(|part| vec![part]));
+        for spans in keys {
+            let spans: Vec<_> = spans.into_iter().map(|span| behind_escape(text, span)).filter(|span| !span.is_empty()).collect();
             found.push(direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth));
         }
         if depth < DEPTH_MAX {
@@ -176,6 +193,8 @@ impl SecretExplorer<'_> {
             self.lines(text, depth, &mut found);
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);
+        } else {
+            self.is_too_deep |= has_escapes(text) || memchr::memchr_iter(b'%', text).any(|sign| percent_byte(text, sign).is_some());
         }
         found
     }
@@ -185,6 +204,8 @@ impl SecretExplorer<'_> {
             for captures in self.rules.patterns[rule].captures_iter(text) {
                 let Some(whole) = captures.get(0) else { continue };
                 let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole).range();
+                let secret = closing::before(text, whole.start(), secret);
+                let secret = behind_escape(text, secret);
                 if !secret.is_empty() && self.rules.checks[rule].holds(&text[secret.clone()]) && !is_placeholder(&text[secret.clone()]) {
                     found.push(direct(BuiltinRule::COUNT + rule, String::new(), text, vec![secret], depth));
                 }
@@ -208,8 +229,7 @@ impl SecretExplorer<'_> {
 
     /// The text with its escapes resolved, where it has any: JSON in the middle of prose, strings of code.
     fn escapes(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
-        if !memchr::memchr_iter(b'\\', text).any(is_escape) {
+        if !has_escapes(text) {
             return;
         }
         let mut view = MappedText::default();
@@ -259,29 +279,44 @@ impl SecretExplorer<'_> {
             let start = sign - text[done..sign].iter().rev().take_while(|byte| is_part(byte)).count();
             let end = sign + text[sign..].iter().take_while(|byte| is_part(byte)).count();
             done = end;
-            let (mut view, mut at) = (MappedText::default(), start);
-            while at < end {
-                match percent_byte(&text[..end], at) {
-                    Some(byte) => {
-                        view.push_escape(at as u64, 3, &[byte]);
-                        at += 3;
-                    }
-                    None => {
-                        view.push_escape(at as u64, 1, &text[at..=at]);
-                        at += 1;
-                    }
+            // A value ends where the next begins, whatever its own signs stand for.
+            let mut from = start;
+            while from < end {
+                let to = memchr::memchr(b'&', &text[from + 1..end]).map_or(end, |next| from + 1 + next);
+                self.percent_value(text, from..to, depth, found);
+                from = to;
+            }
+        }
+    }
+
+    /// One value that is written with percent signs.
+    fn percent_value(&mut self, text: &[u8], value: Range<usize>, depth: usize, found: &mut Vec<FoundSecret>) {
+        let has_plus = memchr::memchr(b'+', &text[value.clone()]).is_some();
+        if !has_plus && memchr::memchr(b'%', &text[value.clone()]).is_none() {
+            return;
+        }
+        let (mut view, mut at) = (MappedText::default(), value.start);
+        while at < value.end {
+            match percent_byte(&text[..value.end], at) {
+                Some(byte) => {
+                    view.push_escape(at as u64, 3, &[byte]);
+                    at += 3;
+                }
+                None => {
+                    view.push_escape(at as u64, 1, &text[at..=at]);
+                    at += 1;
                 }
             }
-            found.extend(self.child(&view, depth));
-            // A form writes a blank as a plus.
-            if depth < 3 && memchr::memchr(b'+', &text[start..end]).is_some() {
-                let mut form = MappedText::default();
-                for (origin, length, bytes) in view.pieces(0..view.text().len()) {
-                    let blank = length == 1 && bytes == b"+";
-                    form.push_escape(origin, length, if blank { b" " } else { bytes });
-                }
-                found.extend(self.child(&form, depth));
+        }
+        found.extend(self.child(&view, depth));
+        // A form writes a blank as a plus.
+        if depth < 3 && has_plus {
+            let mut form = MappedText::default();
+            for (origin, length, bytes) in view.pieces(0..view.text().len()) {
+                let blank = length == 1 && bytes == b"+";
+                form.push_escape(origin, length, if blank { b" " } else { bytes });
             }
+            found.extend(self.child(&form, depth));
         }
     }
 
@@ -293,17 +328,21 @@ impl SecretExplorer<'_> {
             let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
             let run = at..at + length;
             at = run.end + 1;
-            if !PACKED_BYTES.contains(&length) {
+            if length < PACKED_BYTES_MIN {
                 continue;
             }
             let packed = &text[run.clone()];
             let url_safe = packed.iter().any(|byte| b"-_".contains(byte));
             let whole = packed.len() - usize::from(packed.len() % 4 == 1);
-            let bytes = match url_safe {
-                true => lenient_url_safe().decode(&packed[..whole]),
-                false => lenient().decode(&packed[..whole]),
+            let unpack = |packed: &[u8]| match url_safe {
+                true => lenient_url_safe().decode(packed).ok(),
+                false => lenient().decode(packed).ok(),
             };
-            let Some(bytes) = bytes.ok().filter(|bytes| is_readable(bytes)) else { continue };
+            // Most runs hold no text, pictures above all: their beginning shows it.
+            if unpack(&packed[..whole.min(PACKED_SAMPLE_BYTES)]).is_none_or(|sample| !is_readable(&sample)) {
+                continue;
+            }
+            let Some(bytes) = unpack(&packed[..whole]).filter(|bytes| is_readable(bytes)) else { continue };
             let inner = self.document(&bytes, &JsonStart::Beginning, depth + 1).0;
             found.extend(inner.into_iter().map(|inner| repacked(inner, &bytes, &run, url_safe)));
         }
@@ -327,6 +366,25 @@ fn lenient_url_safe() -> base64::engine::GeneralPurpose {
     )
 }
 
+/// Whether a text holds what may be the escape of another character.
+fn has_escapes(text: &[u8]) -> bool {
+    let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
+    memchr::memchr_iter(b'\\', text).any(is_escape)
+}
+
+/// A hit without what it begins with of an escape: the `n` of a line end, the digits behind a percent sign. They are no part of a secret.
+fn behind_escape(text: &[u8], hit: Range<usize>) -> Range<usize> {
+    let start = hit.start;
+    let backslashes = || text[..start].iter().rev().take(ESCAPES_MAX).take_while(|byte| **byte == b'\\').count();
+    let is_letter = matches!(text.get(start), Some(b'n' | b'r' | b't' | b'b' | b'f'));
+    let percent = (1..3).find(|back| start >= *back && percent_byte(text, start - back).is_some());
+    let skipped = match percent {
+        Some(back) => 3 - back,
+        None => usize::from(is_letter && backslashes() % 2 == 1),
+    };
+    (start + skipped).min(hit.end)..hit.end
+}
+
 /// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
 fn is_readable(bytes: &[u8]) -> bool {
     let is_text = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || **byte >= 0xc2;
@@ -341,26 +399,6 @@ fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     (digits[0] == b'%').then_some(())?;
     u8::try_from(digit(digits[1])? * 16 + digit(digits[2])?).ok()
-}
-
-/// How long what a tool put before a line is.
-fn line_prefix(line: &[u8]) -> usize {
-    let blanks = line.iter().take_while(|byte| **byte == b' ').count();
-    let digits = line[blanks..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let behind = &line[blanks + digits..];
-    let marks: [&[u8]; 7] = ["→".as_bytes(), b"\t", b": ", b":", b" | ", b"- ", b"-"];
-    if let Some(mark) = marks.iter().find(|mark| digits > 0 && behind.starts_with(mark)) {
-        return blanks + digits + mark.len();
-    }
-    let marks: [&[u8]; 7] = [b"> ", b"- ", b" | ", b"| ", b"# ", b"// ", b"* "];
-    if let Some(mark) = marks.iter().find(|mark| line[blanks..].starts_with(mark)) {
-        return blanks + mark.len();
-    }
-    // `file:2:`
-    let name = line.iter().take(256).take_while(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(byte)).count();
-    let number = line[name..].iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
-    let is_place = name > 0 && number > 0 && line.get(name) == Some(&b':') && line.get(name + 1 + number) == Some(&b':');
-    if is_place { name + number + 2 } else { 0 }
 }
 
 fn direct(rule: usize, name: String, text: &[u8], spans: Vec<Range<usize>>, depth: usize) -> FoundSecret {

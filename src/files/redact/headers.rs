@@ -14,8 +14,10 @@ const SECRET: &[&str] = &[
     "baggage",
     "cf-ray",
     "cookie",
+    "cookie2",
     "proxy-authorization",
     "set-cookie",
+    "set-cookie2",
     "traceparent",
     "tracestate",
     "x-access-token",
@@ -36,9 +38,6 @@ const SECRET: &[&str] = &[
     "x-signature",
     "x-session-token",
 ];
-
-/// Ids that are not secrets, but identify accounts.
-const IDS: &[&str] = &["request-id", "x-request-id", "x-amzn-request-id"];
 
 /// Parts of the names of parameters that hold secrets.
 const SECRET_PARAMETERS: &[&str] = &["auth", "code", "credential", "key", "passwd", "password", "secret", "sig", "token"];
@@ -78,9 +77,6 @@ impl Redactor {
             } else if telling_header(name).is_some_and(|tells| is_secret_value(tells, value.as_bytes(), ValuePlace::Whole)) {
                 let made = self.stand_in("header", name, value.as_bytes(), value.len());
                 kept.push(HttpHeader::new(name, &String::from_utf8_lossy(&made)));
-            } else if IDS.iter().any(|id| name.eq_ignore_ascii_case(id)) {
-                let made = self.stand_in("request-id", "", value.as_bytes(), value.len());
-                kept.push(HttpHeader::new(name, &String::from_utf8_lossy(&made)));
             } else {
                 kept.push(HttpHeader::new(name, &self.text(value)));
             }
@@ -90,8 +86,8 @@ impl Redactor {
 
     /// A path with its query.
     pub fn path(&mut self, path: &str) -> String {
-        let Some((path, query)) = path.split_once('?') else { return self.text(path) };
-        let mut out = self.text(path);
+        let Some((path, query)) = path.split_once('?') else { return self.path_of_url(path) };
+        let mut out = self.path_of_url(path);
         for (position, parameter) in query.split('&').enumerate() {
             out.push(if position == 0 { '?' } else { '&' });
             match parameter.split_once('=') {
@@ -105,6 +101,13 @@ impl Redactor {
             }
         }
         out
+    }
+
+    /// A path without its query. A secret that is a part of it by itself ends with its part; what spans parts is looked for in the whole.
+    fn path_of_url(&mut self, path: &str) -> String {
+        let parts: Vec<String> = path.split('/').map(|part| self.text(part)).collect();
+        let parts = parts.join("/");
+        if parts == path { self.text(path) } else { parts }
     }
 
     /// Of a scheme with one token the token is learned, of cookies their values, of others all. What has parts of its own (a signature of AWS) is

@@ -60,6 +60,9 @@ impl<'a> MemberNames<'a> {
         let name = self.part(&before.value);
         // `["x-api-key", "…"]`, `["--password", "…"]`
         if container.is_list && (before.position == 0 || name.starts_with(b"-")) {
+            if name == b"-p" && is_drawn(value) {
+                return Some((BuiltinRule::Member, name));
+            }
             let tells = telling_header(std::str::from_utf8(name).ok()?)?;
             let is_option = name.starts_with(b"--") && tells >= TellingName::Strong && !value.starts_with(b"-");
             let is_header =

@@ -104,6 +104,8 @@ pub(super) enum ValuePlace {
     Quoted,
     /// In a line that sets a variable, or behind an option.
     Setting,
+    /// Behind a name and a colon, or between blanks: of a file of settings as of code.
+    Field,
     /// Anywhere in a text, as in code.
     Bare,
 }
@@ -113,23 +115,30 @@ const LOOKED_AT_BYTES: usize = 512;
 
 /// Whether a value is a secret because of its name.
 pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace) -> bool {
-    let value = without_placeholders(value);
+    let value = without_placeholders(&value[..value.len().min(2 * LOOKED_AT_BYTES)]);
     let value = &value[..value.len().min(LOOKED_AT_BYTES)];
     if value.is_empty() || is_reference(value) {
         return false;
     }
     let is_unbroken = !value.iter().any(u8::is_ascii_whitespace);
     let is_mixed = is_mixed(value);
+    let has_digit = value.iter().any(u8::is_ascii_digit) || value.len() >= 20;
     match (name, place) {
         (TellingName::Password, ValuePlace::Whole) => true,
         (TellingName::Password, ValuePlace::Quoted) => value.len() >= 4,
         (TellingName::Password | TellingName::Strong, ValuePlace::Setting) => {
             is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value)
         }
-        (TellingName::Password | TellingName::Strong, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && !is_code(value),
+        (TellingName::Password, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && !is_code(value),
+        (TellingName::Strong, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && has_digit && !is_code(value),
+        (TellingName::Password | TellingName::Strong, ValuePlace::Field) => {
+            is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value) && !is_variable(name, value)
+        }
         (TellingName::Strong, ValuePlace::Whole | ValuePlace::Quoted) => is_unbroken && value.len() >= 6,
-        (TellingName::Medium, ValuePlace::Bare) => is_unbroken && value.len() >= 8 && is_mixed && !is_plain(value) && !is_code(value),
-        (TellingName::Medium, _) => is_unbroken && value.len() >= 8 && is_mixed && !is_plain(value),
+        (TellingName::Medium, ValuePlace::Bare | ValuePlace::Field) => {
+            is_unbroken && value.len() >= 8 && is_mixed && has_digit && !is_plain(value) && !is_code(value) && !is_call(value)
+        }
+        (TellingName::Medium, _) => is_unbroken && value.len() >= 8 && is_mixed && has_digit && !is_plain(value) && !is_call(value),
         (TellingName::Weak, _) => is_unbroken && is_drawn(value),
     }
 }
@@ -162,6 +171,7 @@ fn is_reference(value: &[u8]) -> bool {
     let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
         || value.starts_with(b"<") && value.ends_with(b">")
+        || is_address(value)
         || value.starts_with(b"${")
         || value.starts_with(b"{{")
         || value.starts_with(b"$(")
@@ -172,6 +182,21 @@ fn is_reference(value: &[u8]) -> bool {
         || has(b"getenv")
         || value.to_ascii_lowercase().starts_with(b"your")
         || value.iter().all(|byte| b"*x.X-_".contains(byte))
+}
+
+/// An address: what is secret in one has rules of its own.
+fn is_address(value: &[u8]) -> bool {
+    let scheme = value.iter().take(16).take_while(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(byte)).count();
+    scheme > 0 && value[scheme..].starts_with(b"://")
+}
+
+/// The name of a variable: `self.password`, `aliasToken`. A word alone is none, and of a password nothing that could be one.
+pub(super) fn is_variable(name: TellingName, value: &[u8]) -> bool {
+    let is_name = value.iter().all(|byte| byte.is_ascii_alphabetic() || b"_.:$?!".contains(byte));
+    let is_composed = value.windows(2).any(|pair| {
+        b"_.:".contains(&pair[0]) && pair[1].is_ascii_alphabetic() || pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
+    });
+    is_name && (name < TellingName::Password && is_composed && changes_of_case(value) * 4 <= value.len() || telling(value).is_some())
 }
 
 /// A function that is called: `getpass.getpass()`.
@@ -218,7 +243,8 @@ pub(super) fn is_drawn(value: &[u8]) -> bool {
 }
 
 fn changes_of_case(value: &[u8]) -> usize {
-    value.windows(2).filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count()
+    let is_change = |pair: &&[u8]| pair.iter().all(u8::is_ascii_alphabetic) && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase();
+    value.windows(2).filter(is_change).count()
 }
 
 #[cfg(test)]

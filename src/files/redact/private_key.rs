@@ -14,11 +14,27 @@ use regex::bytes::Regex;
 
 static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
-    Regex::new(r"(?-u)-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----").expect("the pattern of a beginning is one")
+    Regex::new(
+        r"(?-u)-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN[ A-Z0-9]{0,40}PRIVATE KEY ----|\bPrivate-Lines: [0-9]{1,4}",
+    )
+    .expect("the pattern of a beginning is one")
 });
 
-/// What a private key ends with.
-const END: &[u8] = b"-----END";
+/// What a private key ends with: of OpenSSL, of SSH2, of PuTTY.
+static END: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
+    Regex::new(r"(?-u)-----END|---- END|\bPrivate-MAC").expect("the pattern of an end is one")
+});
+
+/// A secret part of a key in JSON (RFC 7518), in an object with `kty`.
+static JSON_PART: LazyLock<Regex> = LazyLock::new(|| {
+    let part = r#"(?-u)"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"([A-Za-z0-9_=-]{16,})"#;
+    #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
+    Regex::new(part).expect("the pattern of a part is one")
+});
+
+/// How far from its kind the parts of such a key stand.
+const JSON_KEY_BYTES_MAX: usize = 8 << 10;
 
 /// The longest key.
 pub(super) const KEY_BYTES_MAX: usize = 1 << 20;
@@ -33,10 +49,27 @@ pub(super) fn find(text: &[u8]) -> Vec<Vec<Range<usize>>> {
     while let Some(begin) = BEGIN.find_at(text, at) {
         let window = begin.end()..text.len().min(begin.end() + KEY_BYTES_MAX);
         let next = BEGIN.find_at(&text[..window.end], window.start).map_or(window.end, |next| next.start());
-        let end = memchr::memmem::find(&text[window.start..next], END).map(|end| window.start + end);
+        let end = END.find(&text[window.start..next]).map(|end| window.start + end.start());
         let spans = pieces(text, window.start, end.unwrap_or(next), end.is_some());
         at = end.or(spans.last().map(|last| last.end)).unwrap_or(window.start);
         found.extend((!spans.is_empty()).then_some(spans));
+    }
+    found
+}
+
+/// The secret parts of keys in JSON: `{"kty": "EC", "d": "…"}`.
+pub(super) fn find_in_json(text: &[u8]) -> Vec<Range<usize>> {
+    let (mut found, mut done) = (Vec::new(), 0);
+    for kind in memchr::memmem::find_iter(text, b"\"kty\"") {
+        if kind < done {
+            continue;
+        }
+        let before = &text[kind.saturating_sub(JSON_KEY_BYTES_MAX).max(done)..kind];
+        let start = kind - before.iter().rev().take_while(|byte| !b"{}".contains(byte)).count();
+        let after = &text[kind..text.len().min(kind + JSON_KEY_BYTES_MAX)];
+        done = kind + after.iter().position(|byte| b"{}".contains(byte)).unwrap_or(after.len());
+        let parts = JSON_PART.captures_iter(&text[start..done]).filter_map(|captures| captures.get(1));
+        found.extend(parts.map(|part| start + part.start()..start + part.end()));
     }
     found
 }
@@ -105,6 +138,22 @@ mod tests {
             let text = format!("{prefix}{begin}\n{prefix}{one}\n{prefix}{two}\n{prefix}-----END RSA PRIVATE KEY-----\nand text");
             assert_eq!(shown(&text), [[one, two]], "{prefix}");
         }
+    }
+
+    #[test]
+    fn k_2_keys_of_other_programs_are_found() {
+        let (one, two) = ("Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5", "Jf1Gs0Zk7Qw9Xb2L==");
+        let begin = ["---- BEGIN SSH2 ENCRYPTED ", "PRIVATE KEY ----"].concat();
+        assert_eq!(shown(&format!("{begin}\nComment: \"k\"\n{one}\n{two}\n---- END SSH2 ENCRYPTED\n")), [[one, two]]);
+        assert_eq!(shown(&format!("Public-Lines: 1\nAAAAC3\nPrivate-Lines: 2\n{one}\n{two}\nPrivate-MAC: 12\n")), [[one, two]]);
+        for text in [
+            format!("{{\"kty\":\"RSA\",\"n\":\"{two}\",\"d\": \"{one}\",\"p\":\"{one}\"}}"),
+            format!("{{\"d\":\"{one}\",\"k\":\"{one}\",\"kty\":1}}"),
+        ] {
+            let parts: Vec<&str> = find_in_json(text.as_bytes()).into_iter().map(|part| &text[part]).collect();
+            assert_eq!(parts, [one, one]);
+        }
+        assert!(find_in_json(format!("{{\"kty\":1}} {{\"d\":\"{one}\"}}").as_bytes()).is_empty());
     }
 
     #[test]

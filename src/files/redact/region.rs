@@ -3,6 +3,7 @@
 //! It is decided when it ends. What grows too long is decided but for its last part, in which a secret may be unfinished; so memory does not grow
 //! with an answer, and each byte is looked at a few times only, however long a match stays open.
 
+use super::closing::CLOSING_SIGNS_MAX;
 use super::json::JsonStart;
 use super::private_key::KEY_BYTES_MAX;
 use super::rules::BuiltinRule;
@@ -41,6 +42,11 @@ impl HeldRegion {
         self.text.push_run(origin, bytes, ByteRole::String);
     }
 
+    /// The end of a line whose own bytes stay.
+    pub(super) fn feed_line_end(&mut self, origin: u64) {
+        self.text.push_run(origin, b"\n", ByteRole::Structure);
+    }
+
     /// The next fragment: what stands between the quotes, in pieces with their origins.
     pub(super) fn feed_fragment<'a>(&mut self, pieces: impl Iterator<Item = (u64, u64, &'a [u8])>) {
         let mut string = Flattener::string();
@@ -68,7 +74,7 @@ impl HeldRegion {
             let hull = found.hull();
             // What reaches the end may continue. A private key may also where its last line has ended.
             let is_key = found.rule == BuiltinRule::PrivateKey as usize;
-            let is_open = hull.end + 1 >= length || is_key && hull.end + WINDOW_BYTES / 8 >= length;
+            let is_open = hull.end + 1 + CLOSING_SIGNS_MAX >= length || is_key && hull.end + WINDOW_BYTES / 8 >= length;
             if hull.start < keep && hull.end > keep {
                 let most = if is_key { KEY_BYTES_MAX } else { HELD_BYTES_MAX };
                 match is_open {
@@ -158,5 +164,8 @@ fn cut_near(text: &[u8], at: usize) -> usize {
         let (before, here) = (text[*at - 1], text[*at]);
         before != b'\\' && (here.is_ascii_whitespace() || here == b'"' || here == b'\'' || here == b',')
     };
-    (at.max(1)..text.len().min(at + CUT_BYTES)).find(is_between).unwrap_or(at)
+    let between = (at.max(1)..text.len().min(at + CUT_BYTES)).find(is_between);
+    // In a long run of base64 at a group of four, or the rest could not be unpacked.
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(*byte);
+    between.unwrap_or_else(|| at - text[..at].iter().rev().take_while(is_part).count() % 4)
 }

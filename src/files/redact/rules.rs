@@ -30,6 +30,8 @@ pub(super) enum PatternCheck {
     Digits,
     /// The secret looks drawn at random, and is no hash.
     Drawn,
+    /// The secret is a name and a password that is not the word for one.
+    Credentials,
 }
 
 /// The rules that are no patterns.
@@ -275,14 +277,32 @@ pub(super) fn filled(example: &str) -> String {
 impl PatternCheck {
     pub(super) fn holds(self, secret: &[u8]) -> bool {
         let evidence = super::placeholder::without_placeholders(secret);
+        if is_filler(&evidence) {
+            return false;
+        }
         match self {
             Self::None => true,
             Self::Mixed => super::names::is_mixed(&evidence),
             Self::Digits => evidence.iter().any(u8::is_ascii_digit),
             Self::Drawn => super::names::is_drawn(&evidence),
+            Self::Credentials => {
+                let password = evidence.rsplit(|byte| *byte == b':').next().unwrap_or_default();
+                const WORDS: [&[u8]; 8] = [b"", b"pass", b"password", b"passwd", b"pwd", b"secret", b"token", b"xxx"];
+                !WORDS.contains(&password)
+            }
         }
     }
 }
+
+/// A form that nobody has filled in: one letter is half of it, in a row.
+fn is_filler(secret: &[u8]) -> bool {
+    let is_blank = |run: &&[u8]| b"xX*._-".contains(&run[0]);
+    let longest = secret.chunk_by(|one, other| one == other).filter(is_blank).map(<[u8]>::len).max().unwrap_or_default();
+    longest >= FILLER_BYTES_MIN && longest * 2 >= secret.len()
+}
+
+/// From how many equal letters on a secret may be none.
+const FILLER_BYTES_MIN: usize = 8;
 
 #[cfg(test)]
 mod tests {

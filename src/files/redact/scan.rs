@@ -28,13 +28,28 @@ pub struct SecretFinding {
     pub rule: String,
 }
 
+/// What a search brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScannedContents {
+    /// The secrets, in order.
+    pub findings: Vec<SecretFinding>,
+    /// Nothing was left out. Otherwise there is text inside of other text deeper than is looked.
+    pub is_complete: bool,
+}
+
+/// What every tape begins with.
+pub const TAPE_BEGINNING: &[u8] = b"{\"reenact_tape\"";
+
+pub use super::explore::DEPTH_MAX;
+
+/// How much of a text is looked at at once.
+const PIECE_BYTES: usize = 4 << 20;
+
 /// Looks through the contents of a tape, or of any other file as they stand.
-pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> Vec<SecretFinding> {
+pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> ScannedContents {
     let mut scanner = SecretScanner::new(rules);
-    if !contents.starts_with(b"{\"reenact_tape\"") {
-        let mut region = HeldRegion::default();
-        region.feed_source(0, contents);
-        scanner.decide(region);
+    if !contents.starts_with(TAPE_BEGINNING) {
+        scanner.plain(contents);
     } else {
         let mut start = 0;
         for line in contents.split_inclusive(|byte| *byte == b'\n') {
@@ -43,7 +58,8 @@ pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> Vec<SecretFinding> 
         }
         scanner.finish();
     }
-    scanner.findings(contents)
+    let is_complete = !scanner.redactor.is_too_deep;
+    ScannedContents { findings: scanner.findings(contents), is_complete }
 }
 
 struct SecretScanner {
@@ -232,9 +248,24 @@ impl SecretScanner {
         }
     }
 
+    /// A text that is no tape, in pieces: memory does not grow with it more than the file itself does.
+    fn plain(&mut self, contents: &[u8]) {
+        let mut region = HeldRegion::default();
+        for (number, piece) in contents.chunks(PIECE_BYTES).enumerate() {
+            let decided = region.decide_some(&mut self.redactor);
+            self.take(decided);
+            region.feed_source((number * PIECE_BYTES) as u64, piece);
+        }
+        self.decide(region);
+    }
+
     /// Takes what is in a region whose source is the file.
     fn decide(&mut self, mut region: HeldRegion) {
-        let hits: Vec<SecretHit> = region.decide_all(&mut self.redactor);
+        let hits = region.decide_all(&mut self.redactor);
+        self.take(hits);
+    }
+
+    fn take(&mut self, hits: Vec<SecretHit>) {
         for hit in hits {
             self.found.push((self.redactor.rule_name(hit.rule).to_owned(), hit.span().start));
         }

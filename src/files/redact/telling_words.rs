@@ -22,9 +22,10 @@ pub(super) const MEDIUM: &[&str] = &[
     "otp",
     "assertion",
     "authkey",
+    "secrets",
 ];
 
-pub(super) const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook"];
+pub(super) const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook", "salt", "pin", "seed"];
 
 /// What makes a key a secret.
 pub(super) const OF_KEYS: &[&str] = &[

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use super::super::client_folders;
 use super::body::room_for;
 use super::disk::LineBatch;
 use super::inflate::BodyInflater;
@@ -120,15 +121,8 @@ pub(super) fn header(options: &RecordOptions, redactor: &mut Redactor) -> TapeHe
 
 /// The folders of a client that is started here: it has those of its starter. A secret in a path is replaced as it is in bodies, so that the
 /// path is found there.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "their names must be recognised in requests, so that `drive` can replace them with those of another folder"
-)]
 fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, String)> {
-    let home = std::env::var_os("HOME").map(|home| (ClientFolder::Home, home.into()));
-    let work = std::env::current_dir().ok().map(|work| (ClientFolder::Work, work));
-    let all = home.into_iter().chain([(ClientFolder::Tmp, std::env::temp_dir())]).chain(work);
-    let known = all.filter_map(|(folder, path)| match folder_prefix(&path) {
+    let known = client_folders::inherited().filter_map(|(folder, path)| match folder_prefix(&path) {
         Some(path) => Some((folder, redactor.text(&path))),
         None => {
             let shown = redactor.text(&path.display().to_string());

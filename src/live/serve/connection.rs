@@ -19,6 +19,7 @@ use super::gate::AnswerGates;
 use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
 use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
 use super::request_body::{self, RequestBodyError};
+use super::scenario_choice::SCENARIO_HEADER;
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::engine::contract::{Agent, RequestId};
@@ -146,6 +147,7 @@ async fn answer(
         base: format!("http://{}", text_of(&head.headers, "host").as_deref().unwrap_or("HOST:PORT")),
         head: head_of(&head.headers, &path),
         path,
+        scenario: text_of(&head.headers, SCENARIO_HEADER),
         named: named.map(|name| (name.agent, name.id)),
         retry_count: text_of(&head.headers, "x-stainless-retry-count"),
         body,

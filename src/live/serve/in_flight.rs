@@ -11,7 +11,7 @@ use crate::world::plan::ResponsePlan;
 use crate::world::setup::RunSetup;
 
 /// An answer on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct InFlightAnswer {
     pub(super) serial: u64,
     pub(super) agent: Agent,

@@ -9,9 +9,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::connection::{self, ConnectionContext, ServerResponse};
 use super::play::ConnectionCut;
+use super::scenario_choice::{self, ChoosableScenario};
 use super::session::ClientSession;
 use super::verdict::ServeVerdict;
-use super::{ServeLimit, ServeOptions, SessionIdentity};
+use super::verdict_json::{self, VERDICTS_PATH, asked_verdict};
+use super::{ScenarioOfServer, ServeLimit, ServeOptions, SessionIdentity};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
 use crate::explore::panic_text;
@@ -19,6 +21,7 @@ use crate::live::access::{AccessGuard, RefusedRequests};
 use crate::live::clock::SessionClock;
 use crate::live::network::{LOOPBACK, Network};
 use crate::prelude::*;
+use crate::sim::statements::{self, PlayedRun, RunView};
 use crate::wire::validate::endpoint::RequestHead;
 use crate::world::delivery::DeliveryPart;
 use crate::world::setup::RunSetup;
@@ -60,6 +63,8 @@ pub(super) struct ReceivedRequest {
     pub(super) base: String,
     /// What the API looks at in its head.
     pub(super) head: RequestHead,
+    /// The scenario that its header names.
+    pub(super) scenario: Option<Arc<str>>,
     pub(super) named: Option<(Agent, RequestId)>,
     pub(super) retry_count: Option<Arc<str>>,
     pub(super) body: Bytes,
@@ -70,13 +75,13 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `stop` comes or the options say that it is over: a verdict for each session, with its name.
 pub(super) async fn serve<N: Network>(
-    setup: Arc<RunSetup>,
+    scenarios: Vec<ScenarioOfServer>,
     options: ServeOptions,
     sessions: SessionIdentity,
     listener: N::Listener,
     stop: impl Future<Output = ()>,
 ) -> Vec<(Arc<str>, ServeVerdict)> {
-    let mut owner = SessionOwner::new(setup, options, sessions);
+    let mut owner = SessionOwner::new(scenarios, options, sessions);
     serve_with::<N>(&mut owner, listener, stop).await;
     let now = owner.clock.time(Instant::now());
     owner.into_verdicts(now)
@@ -127,20 +132,25 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
 /// All that changes.
 #[derive(Debug)]
 pub(super) struct SessionOwner {
-    setup: Arc<RunSetup>,
+    scenarios: Vec<ScenarioOfServer>,
     options: ServeOptions,
     clock: SessionClock,
     by: SessionIdentity,
+    /// Those of several scenarios in the scenarios' order.
     sessions: Vec<(Arc<str>, ClientSession)>,
     problems: Vec<String>,
     refused: RefusedRequests,
 }
 
 impl SessionOwner {
-    pub(super) fn new(setup: Arc<RunSetup>, options: ServeOptions, by: SessionIdentity) -> Self {
-        let (clock, unnamed) = (SessionClock { began: Instant::now(), scale: options.scale }, Arc::from(""));
-        let first = ClientSession::new(setup.clone(), options.clone(), clock);
-        Self { setup, options, clock, by, sessions: vec![(unnamed, first)], problems: Vec::new(), refused: RefusedRequests::default() }
+    pub(super) fn new(scenarios: Vec<ScenarioOfServer>, options: ServeOptions, by: SessionIdentity) -> Self {
+        let clock = SessionClock { began: Instant::now(), scale: options.scale };
+        let begin = |scenario: &ScenarioOfServer| {
+            let name = if by == SessionIdentity::ByScenario { scenario.name.clone() } else { "".into() };
+            (name, ClientSession::new(scenario.setup.clone(), options.clone(), clock))
+        };
+        let sessions = scenarios.iter().map(begin).collect();
+        Self { scenarios, options, clock, by, sessions, problems: Vec::new(), refused: RefusedRequests::default() }
     }
 
     /// A new process: connections from before are gone, and its clock is another.
@@ -159,8 +169,9 @@ impl SessionOwner {
     /// When it is over if nothing happens until then.
     fn quiet_at(&self) -> Option<Instant> {
         let ServeLimit::Quiet(quiet) = self.options.until else { return None };
-        let (_, session) = self.sessions.first()?;
-        session.done_at().map(|done| done + quiet)
+        let until = if self.by == SessionIdentity::ByScenario { self.sessions.len() } else { 1 };
+        let done: Option<Vec<Instant>> = self.sessions.iter().take(until).map(|(_, session)| session.done_at()).collect();
+        Some(done?.into_iter().max()? + quiet)
     }
 
     fn on_connection_ended(&mut self, ended: Result<(), JoinError>) {
@@ -173,12 +184,10 @@ impl SessionOwner {
     fn take(&mut self, message: OwnerMessage) {
         match message {
             OwnerMessage::Arrived { arrived, reply } => {
-                let session = self.session_of(&arrived.path);
-                let (_, of_client) = &mut self.sessions[session];
-                let answer = of_client.answer(session, &arrived);
+                let answer = self.answer(&arrived);
                 // Who asked may have left meanwhile.
                 if let Err(ServerResponse::Play(playing)) = reply.send(answer) {
-                    of_client.on_left(playing.serial.number, Instant::now());
+                    self.sessions[playing.serial.session].1.on_left(playing.serial.number, Instant::now());
                 }
             }
             OwnerMessage::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
@@ -192,26 +201,70 @@ impl SessionOwner {
         }
     }
 
-    fn session_of(&mut self, path: &str) -> usize {
-        let name = match self.by {
-            SessionIdentity::One => "",
-            SessionIdentity::ByPath => path.split("/v1").next().unwrap_or_default().trim_matches('/'),
-        };
-        self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
-            self.sessions.push((name.into(), ClientSession::new(self.setup.clone(), self.options.clone(), self.clock)));
-            self.sessions.len() - 1
-        })
+    fn answer(&mut self, arrived: &ReceivedRequest) -> ServerResponse {
+        if let Some(name) = asked_verdict(&arrived.method, &arrived.path) {
+            return self.verdict(name);
+        }
+        match self.session_of(arrived) {
+            Ok(session) => self.sessions[session].1.answer(session, arrived),
+            Err(problem) => {
+                self.problem(format!("{} {} was answered with 404: {problem}", arrived.method, arrived.path));
+                not_found(&problem)
+            }
+        }
+    }
+
+    fn session_of(&mut self, arrived: &ReceivedRequest) -> Result<usize, String> {
+        match self.by {
+            SessionIdentity::One => Ok(0),
+            SessionIdentity::ByScenario => scenario_choice::choose(&self.scenarios, arrived),
+            SessionIdentity::ByPath => {
+                let name = arrived.path.split("/v1").next().unwrap_or_default().trim_matches('/');
+                Ok(self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
+                    let setup = self.scenarios[0].setup.clone();
+                    self.sessions.push((name.into(), ClientSession::new(setup, self.options.clone(), self.clock)));
+                    self.sessions.len() - 1
+                }))
+            }
+        }
+    }
+
+    /// The verdicts as they are now, or the one of this name.
+    fn verdict(&self, name: &str) -> ServerResponse {
+        let now = self.clock.time(Instant::now());
+        let is_wanted = |known: &str| name.is_empty() || known == name;
+        let wanted = self.sessions.iter().enumerate().filter_map(|(at, (session, client))| {
+            let scenario = self.scenarios.get(at).filter(|_| self.by != SessionIdentity::ByPath).unwrap_or(&self.scenarios[0]);
+            let shown = if session.is_empty() { &scenario.name } else { session };
+            is_wanted(shown).then(|| {
+                let mut verdict = client.clone().into_verdict(now);
+                verdict.failures.extend(scenario.unpassed(&verdict));
+                verdict_json::verdict(shown, &verdict)
+            })
+        });
+        let mut wanted: Vec<serde_json::Value> = wanted.collect();
+        match (name, wanted.len()) {
+            ("", _) => {
+                let all = serde_json::json!({ "verdicts": wanted, "failures": self.problems, "turned_away": self.refused.texts() });
+                ServerResponse::Give { status: 200, headers: Vec::new(), body: all.to_string() }
+            }
+            (_, 0) => not_found(&format!("there is no verdict of `{name}`: GET {VERDICTS_PATH} shows all of them")),
+            _ => ServerResponse::Give { status: 200, headers: Vec::new(), body: wanted.swap_remove(0).to_string() },
+        }
     }
 
     pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, ServeVerdict)> {
         let mut of_all = Some((self.problems, self.refused.texts()));
-        let is_alone = self.sessions.len() == 1;
+        // What concerns no session stands in a verdict that somebody reads.
+        let first_used = self.sessions.iter().position(|(_, session)| session.is_used());
+        // Each scenario has its verdict. Where clients have names, nobody was in the session without one.
+        let keeps_all = self.sessions.len() == 1 || self.by == SessionIdentity::ByScenario;
         let mut verdicts = Vec::new();
-        for (name, session) in self.sessions {
-            // Where all clients have names, nobody was in the session without one.
-            if is_alone || !name.is_empty() || session.is_used() {
+        for (position, (name, session)) in self.sessions.into_iter().enumerate() {
+            if keeps_all || !name.is_empty() || session.is_used() {
                 let mut verdict = session.into_verdict(at);
-                let (problems, refused) = of_all.take().unwrap_or_default();
+                let of_all = if first_used.is_none_or(|first| position >= first) { of_all.take() } else { None };
+                let (problems, refused) = of_all.unwrap_or_default();
                 verdict.failures.splice(0..0, problems);
                 verdict.remarks.splice(0..0, refused);
                 verdicts.push((name, verdict));
@@ -219,6 +272,34 @@ impl SessionOwner {
         }
         verdicts
     }
+}
+
+impl ScenarioOfServer {
+    /// The statements that did not come to pass (F-10).
+    fn unpassed(&self, verdict: &ServeVerdict) -> Vec<String> {
+        let ServeVerdict { transcript, end, passed, .. } = verdict;
+        let run = PlayedRun { setup: &self.setup, places: &self.places, passed, transcript, end };
+        if self.places.is_empty() || run.not_asked().is_some() {
+            return Vec::new();
+        }
+        statements::failures(&[run], RunView::Server).into_iter().map(|failure| failure.text).collect()
+    }
+}
+
+impl ChoosableScenario for ScenarioOfServer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn setup(&self) -> &RunSetup {
+        &self.setup
+    }
+}
+
+fn not_found(problem: &str) -> ServerResponse {
+    let error = serde_json::json!({ "type": "not_found_error", "message": format!("reenact: {problem}") });
+    let body = serde_json::json!({ "type": "error", "error": error }).to_string();
+    ServerResponse::Give { status: 404, headers: vec![("x-should-retry", String::from("false"))], body }
 }
 
 #[cfg(test)]
@@ -231,7 +312,8 @@ mod tests {
         let setup = Arc::new(RunSetup::new(Scenario::default(), None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let verdicts = runtime.block_on(async {
-            let mut owner = SessionOwner::new(setup, ServeOptions::default(), SessionIdentity::One);
+            let scenario = ScenarioOfServer { name: "".into(), setup, places: crate::scenario::parse::TablePlaces::default() };
+            let mut owner = SessionOwner::new(vec![scenario], ServeOptions::default(), SessionIdentity::One);
             let mut connections: JoinSet<()> = JoinSet::new();
             connections.spawn(async { panic!("a wrong turn") });
             owner.on_connection_ended(connections.join_next().await.unwrap());

@@ -26,7 +26,7 @@ use crate::world::server::AnswerOwner;
 use crate::world::setup::RunSetup;
 
 /// One client's session.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ClientSession {
     setup: Arc<RunSetup>,
     options: ServeOptions,

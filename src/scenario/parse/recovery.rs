@@ -32,8 +32,9 @@ const ROUNDS: usize = 64;
 /// So many errors are enough to show that a text is no scenario; looking for all in a large foreign file would take long.
 const ERRORS_MAX: usize = 40;
 
-/// All rounds together read at most this many times the file: looking for every error of a large foreign file would take long (K-12).
-const READINGS_MAX: usize = 256;
+/// So many bytes are read in the search for the errors of a file, and the file once in any case. A scenario of 100 kB may have thirty errors or so; looking
+/// for every error of a large foreign file would take long (K-12).
+const SEARCH_BYTES_MAX: usize = 16 << 20;
 
 /// The one complaint after which the parser has read everything all the same.
 const DUPLICATE: &str = "duplicate key";
@@ -46,17 +47,21 @@ pub(super) fn recover(original: &str) -> RecoveredText {
         errors: Vec::new(),
         stand_ins: Vec::new(),
         lost: Vec::new(),
-        bytes_left: Cell::new(original.len().saturating_mul(READINGS_MAX)),
+        bytes_left: Cell::new(SEARCH_BYTES_MAX),
     };
     for _ in 0..ROUNDS {
         let text = draft.lines.join("\n");
+        draft.read_bytes(text.len());
         let errors = errors_of(&text);
-        if draft.errors.len() >= ERRORS_MAX || draft.bytes_left.get() == 0 {
+        if draft.errors.len() >= ERRORS_MAX {
             break;
         }
         let Some(first) = errors.iter().filter(|error| error.message() != DUPLICATE).map(start_of).min() else { break };
         let line = line_of(&starts(draft.lines.iter().map(|line| &**line)), first);
         draft.mend_statement(line);
+        if draft.bytes_left.get() == 0 {
+            break;
+        }
     }
     let text = draft.lines.join("\n");
     let text_starts = starts(text.split('\n'));
@@ -165,9 +170,14 @@ impl RecoveryDraft<'_> {
 
     /// Whether the text has no error that hides what follows. Taken for granted once the bytes are used up.
     fn is_clean(&self, text: &str) -> bool {
-        let left = self.bytes_left.get();
-        self.bytes_left.set(left.saturating_sub(text.len()));
-        left == 0 || errors_of(text).iter().all(|error| error.message() == DUPLICATE)
+        self.bytes_left.get() == 0 || {
+            self.read_bytes(text.len());
+            errors_of(text).iter().all(|error| error.message() == DUPLICATE)
+        }
+    }
+
+    fn read_bytes(&self, count: usize) {
+        self.bytes_left.set(self.bytes_left.get().saturating_sub(count));
     }
 
     /// Notes an error in a text of this length with these line starts, at most one a line (others on it mostly follow from the first); places are brought into the given lines.

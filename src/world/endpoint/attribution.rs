@@ -273,7 +273,7 @@ impl CallerThread {
 /// A request as one conversation is held against another, without what may vary.
 fn comparable(setup: &RunSetup, request: &str) -> Option<ConversationDigest> {
     match (&setup.varying, serde_json::from_str(request)) {
-        (Some(varying), Ok(value)) => ConversationDigest::from_body(&varying.clone().json(value).to_string()),
+        (Some(varying), Ok(value)) => ConversationDigest::from_body(&varying.for_request(&value).json(value).to_string()),
         _ => ConversationDigest::from_body(request),
     }
 }

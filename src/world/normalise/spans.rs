@@ -32,11 +32,16 @@ impl FolderSpan {
         if !text.contains(&self.spelling) {
             return text.into();
         }
-        replaced(
-            text,
-            |bytes, at| bytes[at..].strip_prefix(self.spelling.as_bytes()).filter(|rest| self.ends(rest)).map(|_| self.len()),
-            |_| name.into(),
-        )
+        replaced(text, |bytes, at| self.length_at(bytes, at), |_| name.into())
+    }
+
+    /// How long it is where it stands at this place.
+    pub(super) fn length_at(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        bytes[at..].strip_prefix(self.spelling.as_bytes()).filter(|rest| self.ends(rest)).map(|_| self.len())
+    }
+
+    pub(super) fn spelling(&self) -> &str {
+        &self.spelling
     }
 
     /// Whether its name is over before `rest`. A dot is part of a name where something follows it, and else ends a sentence.

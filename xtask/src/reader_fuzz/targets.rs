@@ -31,7 +31,7 @@ pub(crate) struct ReaderTarget {
 }
 
 /// All readers.
-pub(crate) const TARGETS: [ReaderTarget; 9] = [
+pub(crate) const TARGETS: [ReaderTarget; 10] = [
     ReaderTarget { name: "scenario", endings: &[".toml"], read: scenario },
     ReaderTarget { name: "tape", endings: &[".tape.jsonl"], read: read_tape },
     ReaderTarget { name: "import", endings: &[".har", ".yaml", ".yml", ".jsonl", ".json"], read: import },
@@ -41,6 +41,7 @@ pub(crate) const TARGETS: [ReaderTarget; 9] = [
     ReaderTarget { name: "prices", endings: &["prices.toml"], read: prices },
     ReaderTarget { name: "windows", endings: &["windows.toml"], read: windows },
     ReaderTarget { name: "redaction", endings: &[".sse", ".json", ".har", ".yaml", ".log"], read: redaction },
+    ReaderTarget { name: "scan", endings: &[".tape.jsonl", ".toml", ".md"], read: search },
 ];
 
 /// The sample files of a target, from the checkout and from one more folder.
@@ -157,9 +158,19 @@ fn redaction(bytes: &[u8], _: &Path) -> Result<(), String> {
     if redacted.len() != bytes.len() {
         return Err(format!("a body of {} bytes has {} when it is redacted", bytes.len(), redacted.len()));
     }
-    match scan(&redacted, rules()).first() {
+    match scan(&redacted, rules()).findings.first() {
         None => Ok(()),
         Some(finding) => Err(format!("a redacted body still holds a secret: {finding:?}")),
+    }
+}
+
+/// A search reads anything, and each finding has a place in the file.
+fn search(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let is_outside = |line: usize, column: usize| lines.get(line - 1).is_none_or(|text| column > text.len() + 1);
+    match scan(bytes, rules()).findings.into_iter().find(|finding| is_outside(finding.line, finding.column)) {
+        None => Ok(()),
+        Some(finding) => Err(format!("a secret is said to be where the file has nothing: {finding:?}")),
     }
 }
 

@@ -141,8 +141,5 @@ fn of_accounts() -> Vec<PlantedSecret> {
         one("user", "as ", &format!("user_{}_account_{UUID}_session_{UUID}", hex(64)), " in"),
         one("account", "in ", &format!("acct_{}", filled(20)), "."),
         one("workspace", "in ", &format!("wrkspc_{}", filled(24)), "."),
-        one("file", "see ", &format!("file_011{}", filled(20)), " there"),
-        one("container", "see ", &format!("container_011{}", filled(20)), " there"),
-        one("request", "see ", &format!("req_011{}", filled(20)), " there"),
     ]
 }

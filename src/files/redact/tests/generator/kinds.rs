@@ -1,0 +1,203 @@
+//! The kinds of secrets that the generator plants, as their publishers describe them, and places where only a name tells.
+
+use super::{ALL, Draw, HEX};
+
+const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const SMALL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+const DIGITS: &str = "1234567890";
+
+/// Forms: `{a20}` is twenty letters and digits, `c` capitals, `l` small letters, `h` hexadecimal, `d` decimal. A bar keeps this file free of what
+/// looks like a secret.
+pub(super) const FORMS: &[&str] = &[
+    "sk-ant-api03-{a95}",
+    "sk-ant-oat01-{a80}",
+    "sk-proj-{a64}",
+    "gh|p_{a36}",
+    "gh|o_{a36}",
+    "github_|pat_{a82}",
+    "glpat|-{a20}",
+    "xox|b-123456789012-{a24}",
+    "sk_|live_{a24}",
+    "rk_|live_{a24}",
+    "npm|_{a36}",
+    "pypi|-AgEI{a90}",
+    "hf|_{a34}",
+    "AKI|A{c16}",
+    "AIz|a{a35}",
+    "ya29|.{a70}",
+    "hvs|.{a24}",
+    "dckr|_pat_{a27}",
+    "gs|k_{a52}",
+    "xa|i-{a80}",
+    "r8|_{a37}",
+    "pp|lx-{a48}",
+    "ATAT|T3{a180}",
+    "da|pi{h32}",
+    "sh|pat_{h32}",
+    "AGE-SECRET|-KEY-1{c58}",
+    "lin|_api_{a40}",
+    "nt|n_{a46}",
+    "pscale|_tkn_{a43}",
+    "do|p_v1_{h64}",
+    "do|o_v1_{h64}",
+    "sq0|atp-{a22}",
+    "ey|J{a30}.eyJ{a60}.{a43}",
+    "PM|AK-{h24}-{h34}",
+    "{a14}.atl|asv1.{a64}",
+    "pu|l-{h40}",
+    "dp.|pt.{a43}",
+    "HR|KU-AA{a58}",
+    "pa|t{a14}.{h64}",
+    "S|G.{a22}.{a43}",
+    "{h32}-u|s12",
+    "ke|y-{h32}",
+    "S|K{h32}",
+    "M|T{a22}.{a6}.{a38}",
+    "gl|sa_{a32}_{h8}",
+    "NR|AK-{c27}",
+    "sntr|yu_{h64}",
+    "ls|v2_pt_{h32}_{h10}",
+    "xkey|sib-{h64}-{a16}",
+    "dt|0c01.{c24}.{c64}",
+    "bk|ua_{h40}",
+    "ruby|gems_{h48}",
+    "sb|p_{h40}",
+    "tv|ly-{a32}",
+    "nv|api-{a64}",
+    "CLO|JARS_{h60}",
+    "sq|u_{h40}",
+    "AK|Cp{a69}",
+    "oy|2{l43}",
+    "AV|NS_{a19}",
+    "tg|p_v1_{a43}",
+    "pc|sk_{a70}",
+    "na|pi_{l64}",
+    "ap|ify_api_{a36}",
+    "rd|me_{l70}",
+    "tf|p_{a59}",
+    "ATT|A{h72}",
+    "KEY|01{h30}_{a20}",
+    "li|ve_{h35}",
+    "1|/{d16}:{h32}",
+    "0|.{h8}-{h4}-4{h3}-a{h3}-{h12}.{a30}:{a22}==",
+    "s|t.{h24}.{h32}.{h32}",
+    "$2|b$12${a53}",
+    "$6|$rounds=5000${a8}${a86}",
+    "{a3}8Q|~{a34}",
+    "{a76}AP|IM{a6}==",
+    "access-|production-{h8}-{h4}-{h4}-{h4}-{h12}",
+    "pa|t-na1-{h8}-{h4}-{h4}-{h4}-{h12}",
+    "sk.ey|J1Ijoi{a60}.{a22}",
+    "{d10}:A|A{a33}",
+    "r|e_{a8}_{a24}",
+    "gl|rt-{a20}",
+    "gl|ptt-{h40}",
+    "fi|gd_{a40}",
+    "fo|1_{a43}",
+    "AB|SK{a110}=",
+    "GO|CSPX-{a28}",
+    "sk-|or-v1-{h64}",
+];
+
+/// What only a name tells: what stands before it, and behind.
+pub(super) const NAMED: &[(&str, &str)] = &[
+    ("export X_TOKEN=", "\n"),
+    ("token: ", "\n"),
+    ("DB_PASSWORD=", "\n"),
+    ("{\"auth\":\"", "\"}"),
+    ("{\"client-key-data\": \"", "\"}"),
+    ("//r.example/:_authToken=", "\n"),
+    ("aws_session_token = ", "\n"),
+    ("tool --password ", " --verbose"),
+    ("tool --api-key=", " x"),
+    ("curl -u admin:", " https://x.example"),
+    ("mysql -u root -p", " db"),
+    ("machine x login me password ", "\n"),
+    ("postgres://", "@db.example:5432/x"),
+    ("x-litellm-api-key: ", "\n"),
+    ("Ocp-Apim-Subscription-Key: ", "\n"),
+    ("cf-access-client-secret: ", "\n"),
+    ("x-vault-token: ", "\n"),
+    ("private-token: ", "\n"),
+    ("apikey: ", "\n"),
+    ("https://x.example/?access_token=", "&page=2"),
+    ("Authorization: Bearer ", "\n"),
+    ("Password=", ";Database=x"),
+    ("<password>", "</password>"),
+    ("secret_key = '", "'"),
+    ("apiKey: \"", "\","),
+    ("- name: DB_PASSWORD\n  value: ", "\n"),
+    ("<add key=\"ApiKey\" value=\"", "\" />"),
+    ("machine x\n  login me\n  password ", "\n"),
+    ("{\"kty\":\"EC\",\"x\":\"short\",\"d\":\"", "\"}"),
+    ("f(password=", ", x)"),
+    ("https://x.example/?a=1&sig=", ")"),
+    ("Set-Cookie: sid=", "; Path=/"),
+    ("SMTP_PW=", "\n"),
+    ("sshpass -p '", "' ssh me@x"),
+];
+
+/// What is planted.
+pub(super) enum PlantedKind {
+    /// It has a form of its own.
+    Form(&'static str),
+    /// What stands before it and behind it tells.
+    Named(&'static str, &'static str),
+    /// A private key of this many lines.
+    Key(usize),
+}
+
+impl PlantedKind {
+    pub(super) fn all() -> Vec<Self> {
+        let forms = FORMS.iter().map(|form| Self::Form(form));
+        let named = NAMED.iter().map(|(before, after)| Self::Named(before, after));
+        forms.chain(named).chain([Self::Key(1), Self::Key(4)]).collect()
+    }
+
+    /// What stands before a secret, the secret, and what stands behind it.
+    pub(super) fn draw(&self, draw: &mut Draw) -> (String, String, String) {
+        match self {
+            Self::Form(form) => {
+                let places = [
+                    ("with ", " as"),
+                    ("first\n", "\nlast"),
+                    ("(", ")"),
+                    ("", ""),
+                    ("\t", "\r\n"),
+                    ("`", "`"),
+                    ("It is ", "."),
+                    ("['", "']"),
+                ];
+                let (before, after) = places[draw.below(places.len())];
+                (before.to_owned(), drawn(draw, form), after.to_owned())
+            }
+            Self::Named(before, after) => {
+                let user = if before.ends_with("://") { "me:" } else { "" };
+                ((*before).to_owned(), format!("{user}{}q7Zx", draw.letters(ALL, 22)), (*after).to_owned())
+            }
+            Self::Key(lines) => {
+                let lines: Vec<String> = (0..=*lines).map(|number| draw.letters(ALL, if number == *lines { 24 } else { 64 })).collect();
+                (["-----BEGIN RSA ", "PRIVATE KEY-----\n"].concat(), lines.join("\n"), String::from("\n-----END RSA PRIVATE KEY-----"))
+            }
+        }
+    }
+}
+
+/// A form with its letters drawn.
+fn drawn(draw: &mut Draw, form: &str) -> String {
+    let (mut out, mut rest) = (String::new(), form);
+    while let Some((before, after)) = rest.split_once('{') {
+        let (place, after) = after.split_once('}').unwrap();
+        let letters = match &place[..1] {
+            "a" => ALL,
+            "c" => CAPITALS,
+            "l" => SMALL,
+            "h" => HEX,
+            _ => DIGITS,
+        };
+        out.push_str(&before.replace('|', ""));
+        out.push_str(&draw.letters(letters, place[1..].parse().unwrap()));
+        rest = after;
+    }
+    out + &rest.replace('|', "")
+}

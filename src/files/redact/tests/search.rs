@@ -1,0 +1,45 @@
+//! What a search looks into, and where a secret ends (K-2).
+
+use super::*;
+
+#[test]
+fn k_2_scan_looks_into_base64_of_any_size_and_into_long_texts() {
+    use base64::Engine as _;
+    let key = format!("sk-ant-api03-{}", filled(40));
+    let words = "words and more words\n".repeat(6_000);
+    let packed = base64::engine::general_purpose::STANDARD.encode(format!("{words}{key}\n{words}"));
+    assert!(packed.len() > 300_000);
+    let found = |text: &str| scan(text.as_bytes(), &RULES).into_iter().map(|finding| finding.rule).collect::<Vec<_>>();
+    assert_eq!(found(&format!("a = \"{packed}\"")), ["anthropic-key"]);
+    // In an answer it comes in pieces.
+    for size in [997, 40_000] {
+        let chunks: Vec<Vec<u8>> = format!("{{\"a\":\"{packed}\"}}").as_bytes().chunks(size).map(<[u8]>::to_vec).collect();
+        assert_eq!(found(&tape("/", &[], b"", &chunks)), ["anthropic-key"], "{size}");
+        let out = streamed(&mut redactor(), AnswerRedactor::body(), &chunks).concat();
+        assert_eq!(found(&String::from_utf8(out).unwrap()), [""; 0]);
+    }
+    let long = format!("{}{key}\n{words}{key}", words.repeat(33));
+    assert_eq!(scan(long.as_bytes(), &RULES).len(), 2);
+}
+
+#[test]
+fn k_2_the_comments_before_an_event_are_one_text() {
+    let (begin, line) = (["-----BEGIN EC ", "PRIVATE KEY-----"].concat(), filled(64));
+    let stream = format!(": x {begin}\n: {line}\n: {line}\n: -----END EC\n\nevent: ping\ndata: {{}}\n\n");
+    let out = String::from_utf8(streamed(&mut redactor(), AnswerRedactor::events(), &[&stream[..40], &stream[40..]]).concat()).unwrap();
+    assert!(!out.contains(&line[..12]) && out.starts_with(&format!(": x {begin}\n: REDACTED000001")), "{out}");
+    assert!(out.ends_with("\n: -----END EC\n\nevent: ping\ndata: {}\n\n"), "{out}");
+}
+
+#[test]
+fn k_2_a_key_in_a_path_ends_with_its_part() {
+    let path = redactor().path(&format!("/gw/ABSK{}/v1/messages?beta=true", filled(60)));
+    assert!(path.starts_with("/gw/REDACTED000001xx") && path.ends_with("xx/v1/messages?beta=true"), "{path}");
+}
+
+#[test]
+fn k_2_scan_says_what_is_too_deep_for_it() {
+    let nested = |depth: usize| (0..depth).fold(String::from("a\nb"), |text, _| format!("{{\"a\":\"{}\"}}", escaped(&text)));
+    let is_complete = |text: &str| super::scan::scan(text.as_bytes(), &RULES).is_complete;
+    assert!(is_complete(&nested(7)) && !is_complete(&nested(12)));
+}
