@@ -150,7 +150,8 @@ struct OracleRules {
     at_once_max: Option<u32>,
     tool_grace: Micros,
     queued_block: QueuedBlockPolicy,
-    stream_error_notices: bool,
+    /// Whether some waits have no notice.
+    waits_silently: bool,
     /// How much later than asked for a timer may go off.
     lateness: Micros,
     /// How many different requests may follow each other before anything comes out.
@@ -188,7 +189,7 @@ impl Oracles {
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
             queued_block: settings.queued_block,
-            stream_error_notices: settings.retry.stream_error_notices,
+            waits_silently: settings.retry.silent_retries > 0,
             lateness: Micros::ZERO,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             tokenizer: environment.tokenizer.clone(),

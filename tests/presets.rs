@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::{env, fs};
 
 use reenact::engine::agent_loop::AgentLoop;
+use reenact::engine::contract::*;
 use reenact::engine::settings::Settings;
 use reenact::files::scenario::{LoadedScenario, find, load};
 use reenact::runner::run_file;
@@ -141,6 +142,33 @@ fn f_13_every_scenario_of_a_preset_holds_and_has_its_settings() {
     }
 }
 
+/// An engine that makes one request for each prompt and is content with whatever comes.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct AskOnce;
+
+impl Engine for AskOnce {
+    fn step(&mut self, env: &Environment, _now: Time, input: &Input, effects: &mut Effects) {
+        match input {
+            Input::Prompt { prompt, content } => {
+                let request = Request::new(&env.settings.model, env.settings.max_tokens).with_messages([Message::user(content.to_vec())]);
+                effects.push(Effect::Request { id: RequestId::first(*prompt), request: request.into() });
+            }
+            Input::End { id, .. } => effects.push(Effect::Finished { prompt: id.prompt, terminal: Terminal::Completed }),
+            _ => (),
+        }
+    }
+}
+
+#[test]
+fn f_13_no_scenario_of_a_preset_holds_for_an_engine_that_takes_what_comes() {
+    for evidence in evidence() {
+        for (name, scenario) in &evidence.scenarios {
+            let report = run_file(&scenario.path, AskOnce).unwrap_or_else(|error| panic!("{error}"));
+            assert!(!report.failures.is_empty(), "{name} asks too little: write down what the engine has to do");
+        }
+    }
+}
+
 #[test]
 fn f_13_at_least_65_of_the_74_rows_that_were_observed_are_the_same() {
     for evidence in evidence() {
@@ -204,11 +232,14 @@ fn page(evidence: &PresetEvidence) -> String {
          ## The rows\n\n\
          {same} rows are the same. In {as_sdks} rows the client was not watched, and the engine does what the official SDKs do. {differs} rows differ. \
          {not_observed} rows were not watched, and nothing is held against them.\n\n\
-         The last column says whether the scenarios of the row hold without the preset, too.\n\n\
+         A scenario with ✓ was met by the client itself, driven by `reenact drive`: {driven} of {scenarios}. The last column says whether the scenarios of the row \
+         hold without the preset, too.\n\n\
          | row | case | {client} | engine | shown by | without the preset |\n| --- | --- | --- | --- | --- | --- |\n",
         client = preset.client,
         date = preset.date,
         about = preset.about.trim(),
+        driven = preset.observations.iter().map(|row| row.driven.len()).sum::<usize>(),
+        scenarios = evidence.scenarios.len(),
     );
     let (wanted, paths) = (as_json(&preset.settings), evidence.settings());
     let red = evidence.rows_that_fail(|settings| paths.iter().for_each(|path| reset(settings, path, &wanted)));
@@ -219,7 +250,8 @@ fn page(evidence: &PresetEvidence) -> String {
             ObservationVerdict::Differs(reason) => format!("**differs**: {reason}"),
             ObservationVerdict::NotObserved => String::from("not observed"),
         };
-        let scenarios: Vec<String> = row.scenarios.iter().map(|name| format!("`{name}`")).collect();
+        let scenarios: Vec<String> =
+            row.scenarios.iter().map(|name| format!("`{name}`{}", if row.driven.contains(name) { " ✓" } else { "" })).collect();
         let without = match () {
             () if row.scenarios.is_empty() => "",
             () if red.contains(&row.row) => "fails",

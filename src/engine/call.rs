@@ -306,10 +306,6 @@ impl ApiCall {
         let CallState::Streaming { assembler, seen_event, handed_up, progress } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
         progress.has_delta |= matches!(event.payload(), EventPayload::BlockDelta { .. });
-        let cut_off = match event.payload() {
-            EventPayload::MessageStop if env.settings.keep_cut_tool_uses => assembler.open_tool_uses(),
-            _ => Vec::new(),
-        };
         if let Some(alarm) = &mut self.alarm {
             alarm.on_event(now);
         }
@@ -321,11 +317,6 @@ impl ApiCall {
         self.usage = *assembler.usage();
         let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
-            AssemblerStep::Ended if !cut_off.is_empty() => {
-                let said = cut_off.into_iter().map(|(index, block)| (index, as_sent(block, &env.settings)));
-                let of = |(index, block)| Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block));
-                CallVerdict::Blocks(said.map(of).collect())
-            }
             AssemblerStep::Nothing | AssemblerStep::Ended => CallVerdict::Pending,
             AssemblerStep::Started { blocks } => {
                 if is_refusal(assembler) {

@@ -193,6 +193,8 @@ struct QueryTurn {
     told: Option<Box<Emission>>,
     /// The tokens of the answer, once it is complete.
     usage: Option<Usage>,
+    /// Whether the model refused to say more, and is to be told so behind the results.
+    is_refused: bool,
     executor: Executor,
 }
 

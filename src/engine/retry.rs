@@ -183,8 +183,10 @@ impl CallUrgency {
 pub(crate) struct CallHistory {
     /// How many retries were made that count.
     pub(crate) retries: u32,
-    /// How many more that count had no notice: after an error event, or in the place of a stream.
+    /// Those that count and were no wait: requests in the place of a stream.
     pub(crate) unannounced: u32,
+    /// Those that count as none and had no notice: after error events.
+    pub(crate) silent: u32,
     /// How often it was made again because it was refused.
     pub(crate) refused: u32,
     /// The retries that do not.
@@ -237,6 +239,8 @@ pub(crate) enum RetryDecision {
     WithoutStreaming,
     /// Try the same again at once.
     AtOnce,
+    /// Try the same again after this wait, of which consumers hear nothing.
+    Silent(Micros),
     /// What came of the answer stands as it is.
     KeepPart,
 }

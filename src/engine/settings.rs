@@ -174,8 +174,6 @@ settings! {
         missing_tool_use_nudges: u32 = 0;
         /// How much disorder of a stream an answer survives (N-4).
         stream_order: StreamOrderPolicy = StreamOrderPolicy::Strict;
-        /// Whether a tool use that the output limit cut off is kept and answered with an error (N-3). Otherwise it is left out.
-        keep_cut_tool_uses: bool = false;
         /// Whether an input that is no JSON goes back to the API as `__unparsedToolInput`, with its length (N-3). Otherwise it goes as `INVALID_JSON`.
         unparsed_inputs: bool = false;
         /// How a message that waited for a tool reaches the model.

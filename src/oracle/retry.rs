@@ -53,7 +53,7 @@ impl RetryOracle {
             }
             Input::End { id, .. } if *id == attempt.id => attempt.end(at),
             Input::Stream { id, event } if *id == attempt.id && matches!(event.payload(), EventPayload::Error { .. }) => {
-                attempt.is_untold |= !rules.stream_error_notices;
+                attempt.is_untold |= rules.waits_silently;
             }
             _ => (),
         }

@@ -55,6 +55,8 @@ pub struct Observation {
     pub client: String,
     /// The scenarios below `scenarios/presets/NAME/` that show what the engine does.
     pub scenarios: Vec<String>,
+    /// Those of them that the client itself was driven through, and that it met.
+    pub driven: Vec<String>,
     /// The engine beside the client.
     pub verdict: ObservationVerdict,
 }
@@ -123,6 +125,8 @@ keys! {
         client: Option<String> = None, required;
         /// The scenarios that show what the engine does.
         scenarios: Vec<String> = Vec::new();
+        /// Those of the scenarios that the client itself was driven through, and that it met.
+        driven: Vec<String> = Vec::new();
         /// Whether the client was not watched, and the engine does what the official SDKs do.
         as_sdks: bool = false;
         /// Whether the client was not watched, and nothing is held against it.
@@ -141,7 +145,7 @@ impl ObservationKeys {
             (None, false, false) => ObservationVerdict::Same,
         };
         let (case, client) = (self.case.unwrap_or_default(), self.client.unwrap_or_default());
-        Observation { row: self.row, case, client, scenarios: self.scenarios, verdict }
+        Observation { row: self.row, case, client, scenarios: self.scenarios, driven: self.driven, verdict }
     }
 }
 
@@ -164,6 +168,10 @@ fn check_verdict(keys: &ObservationKeys, reader: &mut TableReader<'_, '_>) {
     let verdicts = [keys.as_sdks, keys.not_observed, keys.differs.is_some()].into_iter().filter(|is_given| *is_given).count();
     if verdicts > 1 {
         let message = String::from("a row has one verdict: keep one of `as_sdks`, `not_observed` and `differs`");
+        reader.report.value(reader.place, message, None);
+    }
+    if let Some(unknown) = keys.driven.iter().find(|name| !keys.scenarios.contains(name)) {
+        let message = format!("the client was driven through `{unknown}`, which is not among the `scenarios` of this row; add it there");
         reader.report.value(reader.place, message, None);
     }
     if keys.scenarios.is_empty() && keys.differs.is_none() && !keys.not_observed {

@@ -205,11 +205,6 @@ impl Assembler {
         })
     }
 
-    /// The tool uses that have begun and not stopped, as far as they came.
-    pub fn open_tool_uses(&self) -> Vec<(u32, Block)> {
-        self.open_blocks().filter(|(_, block)| block.as_tool_use().is_some()).collect()
-    }
-
     fn on_event_before_start(&mut self, event: &StreamEvent, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
         match event.payload() {
             EventPayload::MessageStart(start) => {

@@ -63,9 +63,7 @@ impl ApiCall {
     /// How far the stream came, if there is one.
     pub(super) fn progress(&self) -> StreamProgress {
         match &self.state {
-            CallState::Streaming { assembler, progress, .. } => {
-                StreamProgress { is_in_tool_use: !assembler.open_tool_uses().is_empty(), ..*progress }
-            }
+            CallState::Streaming { progress, .. } => *progress,
             _ => StreamProgress::default(),
         }
     }

@@ -3,7 +3,7 @@
 use super::{ApiCall, CallState, CallVerdict, CompletedAnswer, shape};
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{AttemptReport, Emission, Note};
-use crate::engine::retry::broken_stream::{StreamBreak, StreamProgress};
+use crate::engine::retry::broken_stream::StreamProgress;
 use crate::engine::retry::{self, AttemptFailure, CallKind, FailedAttempt, RetryDecision, overload};
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
@@ -63,13 +63,7 @@ impl ApiCall {
         match decision {
             RetryDecision::After { delay, new_client, counted } => {
                 self.client += u32::from(new_client);
-                let is_silent = failure.broke == Some(StreamBreak::ErrorEvent) && !env.settings.retry.stream_error_notices;
                 match counted {
-                    true if is_silent => {
-                        self.history.unannounced += 1;
-                        effects.push(Effect::Note(Note::SilentWait { id: self.id, delay }));
-                        return self.wait_on(env, now, now, now + delay, effects);
-                    }
                     true => self.history.retries += 1,
                     false => self.history.polls = self.history.polls.after_one_more(now, &env.settings.retry),
                 }
@@ -92,6 +86,11 @@ impl ApiCall {
             RetryDecision::StandardSpeed { cooldown } => {
                 self.switch_to_standard(now, cooldown, &failure.summary(), effects);
                 self.attempt();
+            }
+            RetryDecision::Silent(delay) => {
+                self.history.silent += 1;
+                effects.push(Effect::Note(Note::SilentWait { id: self.id, delay }));
+                self.wait_on(env, now, now, now + delay, effects);
             }
             RetryDecision::AtOnce => {
                 self.history.refused += 1;

@@ -75,6 +75,7 @@ impl Query {
     pub(super) fn stop_refused_tools(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
         self.refusal_retried = true;
         turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Refusal);
+        turn.is_refused = true;
         self.state = QueryState::AwaitingTools { turn };
         self.settle(env, now, effects)
     }

@@ -8,12 +8,13 @@ use crate::engine::compaction::{
     self, CascadeDecision, Compaction, CompactionCause, CompactionUsage, FailedCompaction, SuccessfulCompaction,
 };
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
-use crate::engine::conversation::{ItemKind, results_name};
+use crate::engine::conversation::{ItemKind, answer_name, results_name};
 use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
 use crate::engine::executor::Executor;
 use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::settings::{Environment, QueuedMessagePlace};
 use crate::engine::status;
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
@@ -116,6 +117,10 @@ impl Query {
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
         self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
+        if turn.is_refused {
+            let note = env.settings.texts.template(TextName::RefusalNote);
+            self.say_hidden(&format!("{}.go-on", answer_name(asked)), "refusal", note, effects);
+        }
         let executor = turn.executor.successor();
         if let Some(json) = structure {
             self.keep_structure(json, effects);

@@ -1,13 +1,15 @@
 //! What follows a stream that broke, where it is decided by how it broke (R-11, `broken_streams = "by_cause"`).
 //!
 //! ```text
-//!   cut    ──> a complete tool use ──> kept, its tool runs        text, then an open tool use ──> kept, the model is asked to go on
-//!         └──> anything else ────────> streamed again after a wait
-//!   error event ──> a complete tool use ──> kept        a first delta ──> asked for whole at once        before it ──> streamed again
+//!   cut, error event ──> a complete tool use ──> kept, its tool runs
+//!                   └──> a complete text ──────> kept, the model is asked to go on
+//!   cut before that ──> streamed again after a wait
+//!   error event before that ──> a first delta ──> asked for whole at once
+//!                          └──> none ───────────> streamed again some times, without a notice
 //!   silence, disorder, an empty body ──> asked for whole at once
 //! ```
 
-use super::{FailedAttempt, RetryDecision, by_word_or_table};
+use super::{FailedAttempt, RetryDecision, by_word_or_table, delay};
 use crate::engine::settings::BrokenStreamPolicy;
 
 /// How a stream broke.
@@ -34,8 +36,6 @@ pub(crate) struct StreamProgress {
     pub(crate) has_words: bool,
     /// Whether a tool use is complete.
     pub(crate) has_tool_use: bool,
-    /// Whether a tool use has begun and is not complete.
-    pub(crate) is_in_tool_use: bool,
 }
 
 /// The decision; `None` where the settings decide by blocks, or where no stream broke.
@@ -45,12 +45,14 @@ pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     if settings.broken_streams == BrokenStreamPolicy::ByBlock {
         return None;
     }
-    let StreamProgress { has_delta, has_words, has_tool_use, is_in_tool_use } = call.progress;
+    let StreamProgress { has_delta, has_words, has_tool_use } = call.progress;
     Some(match broke {
-        StreamBreak::Cut | StreamBreak::ErrorEvent if has_tool_use => RetryDecision::KeepPart,
-        StreamBreak::Cut if has_words && is_in_tool_use => RetryDecision::KeepPart,
+        StreamBreak::Cut | StreamBreak::ErrorEvent if has_words || has_tool_use => RetryDecision::KeepPart,
         StreamBreak::Cut => return None,
-        StreamBreak::ErrorEvent if !has_delta => return None,
+        StreamBreak::ErrorEvent if !has_delta && settings.silent_retries == 0 => return None,
+        StreamBreak::ErrorEvent if !has_delta && history.silent < settings.silent_retries => {
+            RetryDecision::Silent(delay::computed(case, history.silent, settings.max_delay))
+        }
         _ if !settings.nonstreaming_fallback => RetryDecision::GiveUp(None),
         // What is asked for in place of a broken stream is no retry of it.
         _ => {
@@ -93,19 +95,17 @@ mod tests {
         let nothing = StreamProgress::default();
         let delta = StreamProgress { has_delta: true, ..nothing };
         let words = StreamProgress { has_words: true, ..delta };
-        let in_tool_use = StreamProgress { is_in_tool_use: true, ..delta };
-        let behind_words = StreamProgress { has_words: true, ..in_tool_use };
         let tool_use = StreamProgress { has_tool_use: true, ..delta };
-        for progress in [nothing, delta, words, in_tool_use] {
+        for progress in [nothing, delta] {
             assert!(matches!(decided(Cut, progress, &settings), RetryDecision::After { .. }), "{progress:?}");
         }
         assert!(matches!(decided(ErrorEvent, nothing, &settings), RetryDecision::After { .. }));
-        for (broke, progress) in [(Cut, behind_words), (Cut, tool_use), (ErrorEvent, tool_use)] {
+        for (broke, progress) in [(Cut, words), (ErrorEvent, words), (Cut, tool_use), (ErrorEvent, tool_use)] {
             assert_eq!(decided(broke, progress, &settings), RetryDecision::KeepPart, "{broke:?} {progress:?}");
         }
-        for (broke, progress) in [(ErrorEvent, delta), (ErrorEvent, words), (ErrorEvent, behind_words)] {
-            assert_eq!(decided(broke, progress, &settings), RetryDecision::WithoutStreaming, "{broke:?} {progress:?}");
-        }
+        assert_eq!(decided(ErrorEvent, delta, &settings), RetryDecision::WithoutStreaming);
+        let silent = RetrySettings { silent_retries: 1, ..settings.clone() };
+        assert!(matches!(decided(ErrorEvent, nothing, &silent), RetryDecision::Silent(_)));
         let streaming = RetrySettings { nonstreaming_fallback: false, ..settings.clone() };
         for broke in [Silence, Disorder, Empty] {
             assert_eq!(decided(broke, delta, &settings), RetryDecision::WithoutStreaming, "{broke:?}");

@@ -18,7 +18,7 @@ pub(super) fn repeat(case: &FailedAttempt<'_>) -> RetryDecision {
     }
     match failure.retry_after {
         Some(asked) => after(jittered(case, asked)),
-        None if counted => after(computed(case, history.counted(), settings.max_delay)),
+        None if counted => after(computed(case, history.retries, settings.max_delay)),
         None => after(unattended_mode::delay(case)),
     }
 }

@@ -63,8 +63,9 @@ settings! {
         nonstreaming_counts: bool = false;
         /// What decides about a stream that broke.
         broken_streams: BrokenStreamPolicy = BrokenStreamPolicy::ByBlock;
-        /// Whether a wait after an error event in the stream has a notice.
-        stream_error_notices: bool = true;
+        /// How many retries after an error event before the first delta have no notice and count as none. After them the answer is asked for whole.
+        /// They need `broken_streams = "by_cause"`.
+        silent_retries: u32 = 0, unit("attempts");
         /// The greatest `max_tokens` of a request without streaming: the API limits such answers to ten minutes.
         nonstreaming_max_tokens: u64 = 21_333, unit("tokens");
         /// How long an answer without streaming may take. `0s` is no limit.

@@ -125,13 +125,13 @@ texts! {
     /// Asks to go on after the output limit (Q-15).
     OutputLimit output_limit: "The answer reached the output limit. Go on exactly where it stopped, without apology and without saying again what was said; break \
          what is left into smaller pieces."
-        observed "Output token limit hit. Resume directly.";
+        observed "Output token limit hit. Resume directly — no apology, no recap of what you were doing.";
     /// Asks to go on after a stream that was cut inside a tool use (R-11).
     CutOff cut_off: "The stream of your answer above broke off. Go on exactly where it stopped, without saying again what was said."
-        observed "Your response above was cut off mid-stream. Resume directly.";
+        observed "Your response above was cut off mid-stream. Resume directly from where it stops — no apology, no recap.";
     /// Says that the answer was refused, and asks again (Q-23).
     RefusalNote refusal_note: "Your answer above was stopped because it was refused. Go on in another way, or say what you cannot do."
-        observed "Your response above was stopped by a safety classifier.";
+        observed "Your response above was stopped by a safety classifier — this is not a tool or API error.";
     /// The answer that asked for the call was refused before there was a result (Q-23).
     RefusedToolUse refused_tool_use: "Tool execution stopped: the answer that asked for it was refused."
         observed "Interrupted: the response that made this tool call was stopped by a safety classifier.";
