@@ -60,9 +60,6 @@ pub(super) enum WatcherReport {
     Done,
 }
 
-const SIGNALS: [(ChildSignal, &str); 4] =
-    [(ChildSignal::Interrupt, "INT"), (ChildSignal::Terminate, "TERM"), (ChildSignal::HangUp, "HUP"), (ChildSignal::Kill, "KILL")];
-
 impl ChildExit {
     /// As shells have it: 128 and the signal, where one ended the command.
     pub fn shell_code(self) -> u8 {
@@ -74,6 +71,9 @@ impl ChildExit {
 }
 
 impl ChildSignal {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Kill];
+
     /// `SIGINT`
     pub fn name(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl WatcherRequest {
         match words.as_slice() {
             ["end"] => Some(Self::End),
             ["signal", name, target] => {
-                let signal = SIGNALS.iter().find(|(_, known)| known == name)?.0;
+                let signal = ChildSignal::ALL.into_iter().find(|known| known.name() == *name)?;
                 let target = if *target == "group" { SignalTarget::Group } else { SignalTarget::Process };
                 Some(Self::Signal(signal, target))
             }
@@ -115,7 +115,7 @@ impl fmt::Display for WatcherRequest {
         match self {
             Self::End => f.write_str("end"),
             Self::Signal(signal, target) => {
-                let name = signal.name().trim_start_matches("SIG");
+                let name = signal.name();
                 write!(f, "signal {name} {}", if *target == SignalTarget::Group { "group" } else { "process" })
             }
         }

@@ -11,6 +11,7 @@ use crate::children::WatcherProgram;
 use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
+use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::sweep::{ClientSweep, sweep};
 use crate::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
 use crate::prelude::*;
@@ -48,9 +49,16 @@ pub(super) struct DriveArguments {
     /// Write the snapshot as it is now
     #[arg(long, conflicts_with = "snapshots")]
     accept: bool,
-    /// Do this at every boundary of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGKILL`, `close`, `reset` or `line:TEXT`
-    #[arg(long, value_name = "WHAT", value_parser = deed, conflicts_with_all = ["snapshots", "accept"])]
-    sweep: Option<ClientAction>,
+    /// Do this at every boundary of the scenario and after each answer, one client each: `SIGINT`, `SIGTERM`, `SIGKILL`, `close`, `reset` or
+    /// `line:TEXT`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and `SIGINT:group` choose one
+    #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
+    sweep: Option<SweepActions>,
+    /// Of a sweep do this row alone: `2:5`, `2:end` or `2:tools+50ms`; may be given several times
+    #[arg(long, value_name = "BOUNDARY", requires = "sweep")]
+    only: Vec<ClientMoment>,
+    /// Print what the client printed in each row of a sweep
+    #[arg(long, requires = "sweep")]
+    show: bool,
     /// How many clients run at once in a sweep; one for each core when not given
     #[arg(long, value_name = "N", requires = "sweep")]
     jobs: Option<NonZeroUsize>,
@@ -86,9 +94,15 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
             Ok(signals) => signals,
             Err(exit) => return exit,
         };
+        if let Some(actions) = &arguments.sweep {
+            let stop = async {
+                signals.next().await;
+            };
+            return swept(arguments, &loaded, &drive, actions, stop).await;
+        }
         tokio::select! {
             biased;
-            // Dropping the run kills its client.
+            // Dropping the run ends its client.
             _ = signals.next() => {
                 complain("stopped before the client ended");
                 CommandExit::Failed
@@ -98,13 +112,43 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
     })
 }
 
+/// A sweep; when `stop` resolves, the table so far is printed.
+async fn swept(
+    arguments: &DriveArguments,
+    loaded: &LoadedScenario,
+    how: &ClientHarness,
+    actions: &SweepActions,
+    stop: impl Future<Output = ()>,
+) -> CommandExit {
+    let wanted = ClientSweep {
+        what: actions.0.clone(),
+        only: arguments.only.clone(),
+        lead: Duration::from_millis(arguments.lead),
+        wait: Duration::from_millis(arguments.wait),
+        jobs: arguments.jobs.unwrap_or_else(threads_available).get(),
+    };
+    let report = match sweep(&loaded.setup, how, &wanted, stop).await {
+        Ok(report) => report,
+        Err(error) => {
+            complain(&error.to_string());
+            return CommandExit::WrongInput;
+        }
+    };
+    for row in report.rows.iter().filter(|_| arguments.show) {
+        print_line(&format!("--- {}, {}", row.moment, row.action));
+        row.run.iter().for_each(|run| print_line(&run.text));
+    }
+    print_line(&report.to_string());
+    if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
+}
+
 /// What a client is given to read.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
 fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
     let read = |path: &PathBuf| open::read(path, INPUT_BYTES_MAX).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
-    let takes_lines = matches!(arguments.sweep, Some(ClientAction::Line(_)));
+    let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
         command: arguments.command.clone(),
         watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
@@ -124,16 +168,6 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
         complain(&error.to_string());
         CommandExit::WrongInput
     };
-    if let Some(what) = &arguments.sweep {
-        let jobs = arguments.jobs.unwrap_or_else(threads_available).get();
-        let (lead, wait) = (Duration::from_millis(arguments.lead), Duration::from_millis(arguments.wait));
-        let swept = match sweep(&loaded.setup, how, &ClientSweep { what: what.clone(), lead, wait, jobs }).await {
-            Ok(swept) => swept,
-            Err(error) => return wrong(&error),
-        };
-        print_line(&swept.to_string());
-        return if swept.is_fine() { CommandExit::Fine } else { CommandExit::Failed };
-    }
     match drive(&loaded.setup, how, None).await {
         Ok(mut driven) => {
             let is_stopped = driven.output.ended == ClientExit::TimedOut;
@@ -199,16 +233,27 @@ fn client(word: &str) -> Result<KnownClient, String> {
     KnownClient::from_word(word).ok_or_else(|| format!("write one of {}", words()))
 }
 
-fn deed(word: &str) -> Result<ClientAction, String> {
-    match word {
-        "SIGINT" => Ok(ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)),
-        "SIGTERM" => Ok(ClientAction::Signal(ChildSignal::Terminate, SignalTarget::Process)),
-        "SIGKILL" => Ok(ClientAction::Signal(ChildSignal::Kill, SignalTarget::Process)),
-        "close" => Ok(ClientAction::Close),
-        "reset" => Ok(ClientAction::Reset),
-        other => other
-            .strip_prefix("line:")
-            .map(|line| ClientAction::Line(line.into()))
-            .ok_or_else(|| String::from("write SIGINT, SIGTERM, SIGKILL, close, reset or line:TEXT")),
-    }
+/// What a sweep does, each in runs of its own.
+#[derive(Clone, Debug)]
+struct SweepActions(Vec<ClientAction>);
+
+fn sweep_actions(word: &str) -> Result<SweepActions, String> {
+    let (name, target) = word.split_once(':').unwrap_or((word, ""));
+    let targets = match target {
+        "" => &[SignalTarget::Process, SignalTarget::Group][..],
+        "process" => &[SignalTarget::Process],
+        "group" => &[SignalTarget::Group],
+        _ => &[],
+    };
+    let known = ChildSignal::ALL.iter().find(|signal| signal.name() == name).filter(|_| !targets.is_empty());
+    let actions = match (word, known) {
+        (_, Some(signal)) => targets.iter().map(|target| ClientAction::Signal(*signal, *target)).collect(),
+        ("close", _) => vec![ClientAction::Close],
+        ("reset", _) => vec![ClientAction::Reset],
+        _ => match word.strip_prefix("line:") {
+            Some(line) => vec![ClientAction::Line(line.into())],
+            None => return Err(String::from("write SIGINT, SIGTERM, SIGHUP, SIGKILL, close, reset or line:TEXT")),
+        },
+    };
+    Ok(SweepActions(actions))
 }

@@ -8,6 +8,7 @@
 //! ```
 
 mod environment;
+pub mod moment;
 mod process;
 pub mod sweep;
 mod text;
@@ -16,6 +17,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 
 use super::network::{LOOPBACK, MachineNetwork, Network};
 use super::serve::gate::{AnswerBoundary, AnswerGates, HeldAnswer, HoldRelease};
@@ -28,6 +30,7 @@ use crate::scenario::drive::KnownClient;
 use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 use environment::RunFolders;
+use moment::ClientMoment;
 use process::ProcessAction;
 pub use process::{ClientExit, ClientOutput};
 
@@ -82,15 +85,15 @@ pub struct ClientRun {
     pub text: String,
     /// Where answers were held, each with the name of the event that came next.
     pub boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
-    /// Whether the boundary was reached at which something was to be done.
-    pub has_acted: bool,
+    /// What became of the action on the client.
+    pub action: ActionOutcome,
 }
 
-/// The action on a client at a boundary.
+/// The action on a client at a moment of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundaryAction {
-    /// Where.
-    pub at: AnswerBoundary,
+    /// When.
+    pub at: ClientMoment,
     /// What.
     pub what: ClientAction,
     /// How long the answer stands still before: the client has read all that was sent.
@@ -110,6 +113,17 @@ pub enum ClientAction {
     Reset,
     /// It gets a line on its standard input.
     Line(String),
+}
+
+/// What became of an action on a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionOutcome {
+    /// None was wanted, or its boundary never came.
+    NotDone,
+    /// It was done.
+    Done,
+    /// The next request came first, or the client ended first.
+    TooLate,
 }
 
 /// Why a client could not be driven. Messages end with a next step.
@@ -135,6 +149,26 @@ pub enum ClientHarnessError {
     /// The watcher of the client does not run, or was killed.
     #[error("cannot watch the client: {0}; start it again")]
     Watcher(io::Error),
+}
+
+impl ClientAction {
+    /// Whether it is done to the client itself, and not to a connection: then it can be done between answers, too.
+    pub fn is_on_process(&self) -> bool {
+        matches!(self, Self::Signal(..) | Self::Line(_))
+    }
+}
+
+/// `SIGINT`, `SIGINT to the group`, `close`.
+impl core::fmt::Display for ClientAction {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Signal(signal, SignalTarget::Process) => f.write_str(signal.name()),
+            Self::Signal(signal, SignalTarget::Group) => write!(f, "{} to the group", signal.name()),
+            Self::Close => f.write_str("close"),
+            Self::Reset => f.write_str("reset"),
+            Self::Line(line) => write!(f, "line {line:?}"),
+        }
+    }
 }
 
 impl From<ChildStartError> for ClientHarnessError {
@@ -178,9 +212,9 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         let _ = stop.send(());
         (output, again.transpose())
     };
-    let (verdict, (output, again), (boundaries, has_acted)) = tokio::join!(server, client, keep_gates(held, act, act_on_process));
+    let (verdict, (output, again), (boundaries, action)) = tokio::join!(server, client, keep_gates(held, act, act_on_process));
     let (output, again) = (output?, again?);
-    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, has_acted };
+    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, action };
     driven.failures = failures(setup, &driven, act);
     let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
     driven.text = text::render(setup, &driven, drive.client, &mut normaliser);
@@ -189,41 +223,60 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     Ok(driven)
 }
 
-/// Lets all answers continue, and does what is to be done where it is to be done.
+/// Lets all answers continue, and does what is to be done when its moment comes.
 async fn keep_gates(
     mut held: mpsc::UnboundedReceiver<HeldAnswer>,
     act: Option<&BoundaryAction>,
     process: mpsc::UnboundedSender<ProcessAction>,
-) -> (Vec<(AnswerBoundary, Option<Arc<str>>)>, bool) {
-    let (mut boundaries, mut has_acted) = (Vec::new(), false);
-    while let Some(one) = held.recv().await {
+) -> (Vec<(AnswerBoundary, Option<Arc<str>>)>, ActionOutcome) {
+    let (mut boundaries, mut outcome) = (Vec::new(), ActionOutcome::NotDone);
+    // When the action is due that waits for a while after the end of an answer.
+    let mut due: Option<Instant> = None;
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = held.recv() => next,
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                due = None;
+                outcome = ActionOutcome::Done;
+                act.iter().for_each(|act| _ = act_on(&act.what, &process));
+                continue;
+            }
+        };
+        if due.take().is_some() {
+            outcome = ActionOutcome::TooLate;
+        }
+        let Some(one) = next else { return (boundaries, outcome) };
         boundaries.push((one.boundary.clone(), one.event.clone()));
-        let Some(act) = act.filter(|act| act.at == one.boundary && !has_acted) else {
+        let Some(act) = act.filter(|act| act.at.boundary == one.boundary && outcome == ActionOutcome::NotDone) else {
             let _ = one.go.send(HoldRelease::On);
             continue;
         };
-        has_acted = true;
         one.disturb();
+        if let Some(after) = act.at.after {
+            let _ = one.go.send(HoldRelease::On);
+            due = Some(Instant::now() + after);
+            continue;
+        }
+        outcome = ActionOutcome::Done;
         tokio::time::sleep(act.lead).await;
-        let how = match &act.what {
-            ClientAction::Close => HoldRelease::Close,
-            ClientAction::Reset => HoldRelease::Reset,
-            // A client that is gone needs no signal and no line.
-            ClientAction::Signal(signal, target) => {
-                let _ = process.send(ProcessAction::Signal(*signal, *target));
-                HoldRelease::On
-            }
-            ClientAction::Line(line) => {
-                let _ = process.send(ProcessAction::Line(format!("{line}\n")));
-                HoldRelease::On
-            }
-        };
+        let how = act_on(&act.what, &process);
         if how == HoldRelease::On {
             tokio::time::sleep(act.wait).await;
         }
         let _ = one.go.send(how);
     }
-    (boundaries, has_acted)
+}
+
+/// Does it, and says how the answer that is held continues. A client that is gone needs no signal and no line.
+fn act_on(what: &ClientAction, process: &mpsc::UnboundedSender<ProcessAction>) -> HoldRelease {
+    match what {
+        ClientAction::Close => return HoldRelease::Close,
+        ClientAction::Reset => return HoldRelease::Reset,
+        ClientAction::Signal(signal, target) => _ = process.send(ProcessAction::Signal(*signal, *target)),
+        ClientAction::Line(line) => _ = process.send(ProcessAction::Line(format!("{line}\n"))),
+    }
+    HoldRelease::On
 }
 
 /// What is wrong with the run.

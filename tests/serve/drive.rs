@@ -10,7 +10,9 @@ use std::time::Duration;
 use super::client::setup;
 use reenact::children::WatcherProgram;
 use reenact::live::drive::sweep::{ClientSweep, sweep};
-use reenact::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
+use reenact::live::drive::{
+    ActionOutcome, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive,
+};
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::world::setup::RunSetup;
 
@@ -35,7 +37,7 @@ const NOT_ASKED: &str = "[expect]\nrequests = 0\n";
 /// Talks to the API as headless agents do. `MODE` says how well it behaves: `good`, `silent` (no result line when interrupted), `orphan` (a call
 /// without its result when prompted again), `child` (leaves a process behind).
 const CLIENT: &str = r#"
-import json, os, signal, subprocess, sys, urllib.request, uuid
+import json, os, signal, subprocess, sys, time, urllib.request, uuid
 
 mode = os.environ.get("MODE", "good")
 state = os.path.join(os.environ["HOME"], "history.json")
@@ -110,6 +112,7 @@ try:
         calls = [block for block in content if block["type"] == "tool_use"]
         if not calls:
             break
+        time.sleep(float(os.environ.get("TOOL_SECONDS", "0")))
         messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "read"} for call in calls]})
     say("result", subtype="success", is_error=False, duration_ms=12)
 except Exception as error:
@@ -239,8 +242,9 @@ fn swept(mode: &str, what: ClientAction, again: bool) -> reenact::live::drive::s
     let script = CLIENT.replace('\'', "'\\''");
     let again = again.then(|| format!("python3 -c '{script}' again"));
     let how = ClientHarness { again, ..client(mode) };
-    let ways = ClientSweep { what, lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };
-    wait(sweep(&setup(TWO_TURNS), &how, &ways)).unwrap()
+    let ways =
+        ClientSweep { what: vec![what], only: Vec::new(), lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };
+    wait(sweep(&setup(TWO_TURNS), &how, &ways, core::future::pending())).unwrap()
 }
 
 #[test]
@@ -252,16 +256,10 @@ fn k_9_a_client_that_behaves_passes_at_every_boundary() {
     println!("{swept}");
     assert!(swept.is_fine(), "{swept}");
     assert!(swept.rows.len() > 15, "{swept}");
-    assert!(swept.rows.iter().all(|row| row.run.as_ref().unwrap().has_acted));
+    assert!(swept.rows.iter().all(|row| row.run.as_ref().unwrap().action == ActionOutcome::Done || row.is_too_late()));
     for row in &swept.rows {
         let again = row.run.as_ref().unwrap().again.as_ref().unwrap();
-        assert_eq!(
-            again.ended,
-            ClientExit::Code(0),
-            "{}: what exists because of the interrupt is answered: {:?}",
-            row.boundary,
-            again.lines
-        );
+        assert_eq!(again.ended, ClientExit::Code(0), "{}: what exists because of the interrupt is answered: {:?}", row.moment, again.lines);
     }
     let table = swept.to_string();
     for part in ["1:head", "1:1", "message_start", "2:end", "exit 0, 1 results"] {
@@ -279,7 +277,14 @@ fn k_9_a_client_without_a_result_one_that_forgets_a_result_and_one_that_leaves_a
     let orphan = swept("orphan", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), true);
     assert!(orphan.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("O-1"))), "{orphan}");
     let child = swept("child", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), false);
-    assert!(child.rows.iter().all(|row| row.problems.iter().any(|problem| problem.contains("left processes behind: sleep"))), "{child}");
+    assert!(
+        child
+            .rows
+            .iter()
+            .filter(|row| !row.is_too_late())
+            .all(|row| row.problems.iter().any(|problem| problem.contains("left processes behind: sleep"))),
+        "{child}"
+    );
 }
 
 #[test]
@@ -292,7 +297,46 @@ fn k_9_a_connection_that_is_closed_is_seen_by_the_client() {
     for row in &swept.rows {
         let driven = row.run.as_ref().unwrap();
         assert_eq!(driven.output.results(), 1, "{swept}");
-        let inside = !row.boundary.to_string().ends_with("end");
-        assert!(!inside || driven.output.ended == ClientExit::Code(1), "{}: {}", row.boundary, driven.output.ended);
+        let inside = !row.moment.to_string().ends_with("end");
+        assert!(!inside || driven.output.ended == ClientExit::Code(1), "{}: {}", row.moment, driven.output.ended);
     }
+}
+
+#[test]
+fn k_9_a_sweep_acts_between_answers_and_says_what_it_asked() {
+    if !has_python() {
+        return;
+    }
+    // The tool takes 150 ms: one moment lies in it, two behind the next request.
+    let how = ClientHarness { variables: vec![("MODE".into(), "good".into()), ("TOOL_SECONDS".into(), "0.15".into())], ..client("good") };
+    let ways = |only: &[&str]| ClientSweep {
+        what: [SignalTarget::Process, SignalTarget::Group].map(|target| ClientAction::Signal(ChildSignal::Terminate, target)).to_vec(),
+        only: only.iter().map(|moment| moment.parse().unwrap()).collect(),
+        lead: Duration::from_millis(20),
+        wait: Duration::from_millis(50),
+        jobs: 2,
+    };
+    let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+50ms", "1:tools+1s"]), core::future::pending())).unwrap();
+    let table = swept.to_string();
+    assert_eq!(swept.rows.len(), 4, "{table}");
+    for row in &swept.rows {
+        assert_eq!(row.is_too_late(), row.moment.to_string() == "1:tools+1000ms", "{table}");
+    }
+    for part in ["SIGTERM to the group", "4 runs, 0 failed, 2 too late", "asked: requests that the API takes", "not asked: the exit code"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let late = wait(sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+1s"]), core::future::pending())).unwrap();
+    assert!(!late.is_fine(), "what came too late shows nothing: {late}");
+    let stopped = wait(sweep(&setup(TWO_TURNS), &how, &ways(&[]), core::future::ready(()))).unwrap();
+    assert!(!stopped.is_fine() && stopped.to_string().contains("not done: the sweep was stopped"), "{stopped}");
+}
+
+#[test]
+fn k_9_a_client_that_fails_by_itself_is_not_swept() {
+    let how = ClientHarness { command: ["sh", "-c", "exit 0"].map(String::from).to_vec(), ..client("good") };
+    let ways = ClientSweep { what: vec![ClientAction::Close], only: Vec::new(), lead: Duration::ZERO, wait: Duration::ZERO, jobs: 1 };
+    let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways, core::future::pending())).unwrap();
+    let table = swept.to_string();
+    assert!(!swept.is_fine() && table.contains("FAILED: no request for a message came"), "{table}");
+    assert!(table.contains("the client fails although nothing is done to it, so nothing was tried: FAILED"), "{table}");
 }
