@@ -265,8 +265,10 @@ fn transcript(output: &Output) -> Vec<String> {
 fn judged(table: &str) -> (usize, Vec<String>) {
     let is_row = |line: &&str| line.ends_with("  ok") || line.ends_with("  FAILED");
     let rows: Vec<&str> = table.lines().filter(is_row).skip(1).collect();
+    // `1:head, SIGINT: …`
+    let is_problem = |line: &&str| line.split_once(':').is_some_and(|(answer, rest)| answer.parse::<u32>().is_ok() && rest.contains(": "));
     let mut problems: Vec<String> =
-        table.lines().filter(|line| line.contains(": ") && !line.contains("result lines, usually")).map(str::to_string).collect();
+        table.lines().filter(|line| is_problem(line) && !line.contains("result lines, usually")).map(str::to_string).collect();
     problems.extend(rows.iter().filter(|row| !row.contains("exit 0, 1 results  ")).map(|row| format!("did not go on: {row}")));
     if rows.is_empty() {
         problems.push("the sweep has no boundaries".to_string());
@@ -278,16 +280,20 @@ fn judged(table: &str) -> (usize, Vec<String>) {
 mod tests {
     use super::*;
 
-    const HEADING: &str = "boundary  before          ended   results  requests  left  again              verdict\n\
-        -         (nothing done)  exit 0  1        2         -     -                  ok\n";
+    const HEADING: &str = "boundary  action  before          ended   results  requests  left  again              verdict\n\
+        -                 (nothing done)  exit 0  1        2         -     -                  ok\n";
+    const SUMMARY: &str =
+        "asked: requests that the API takes\n2 runs, 1 failed, 1 too late: the next request or the end of the client came first\n";
 
     #[test]
     fn k_9_what_a_sweep_finds_of_results_is_told_and_all_else_fails() {
-        let row = |again: &str, verdict: &str| format!("1:head    head            exit 0  0        2         -     {again}  {verdict}\n");
-        let fine = format!("{HEADING}{}1:head: 0 result lines, usually 1\n", row("exit 0, 1 results", "FAILED"));
+        let row =
+            |again: &str, verdict: &str| format!("1:head    SIGINT  head            exit 0  0        2         -     {again}  {verdict}\n");
+        let fine = format!("{HEADING}{}1:head, SIGINT: 0 result lines, usually 1\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
         assert_eq!(judged(&fine), (1, Vec::new()));
-        let invalid = format!("{HEADING}{}1:head: O-1: request 2 has no result of a\n", row("exit 0, 1 results", "FAILED"));
-        assert_eq!(judged(&invalid).1, ["1:head: O-1: request 2 has no result of a"]);
+        let invalid =
+            format!("{HEADING}{}1:head, SIGINT: O-1: request 2 has no result of a\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
+        assert_eq!(judged(&invalid).1, ["1:head, SIGINT: O-1: request 2 has no result of a"]);
         let stuck = format!("{HEADING}{}", row("exit 1, 1 results", "ok"));
         assert!(judged(&stuck).1[0].starts_with("did not go on: 1:head"));
         assert_eq!(judged("").1, ["the sweep has no boundaries"]);
