@@ -3,7 +3,7 @@
 //! A preset is a file of the same language as a scenario, read by the same reader. `scenario::parse` lays its settings under those of a scenario that
 //! names it. The observations are its evidence: each says what the client did in one case, and which scenarios show that the engine does the same.
 //!
-//! A new preset is a file in this folder and a line in [`FILES`].
+//! A new preset is a file in this folder and a line in `FILES`.
 
 use crate::engine::budget::Date;
 use crate::engine::settings::Settings;
