@@ -120,7 +120,7 @@ fn k_13_signals_reach_the_command_or_its_group() {
     for (target, children) in [(SignalTarget::Process, 1), (SignalTarget::Group, 0)] {
         let seconds = long();
         wait(async {
-            let mut command = shell(&format!("sleep {seconds} & trap 'exit 5' INT TERM; wait; wait"));
+            let mut command = shell(&format!("trap 'exit 5' INT TERM; sleep {seconds} & wait; wait"));
             command.linger = Duration::from_secs(5);
             let mut child = started(command).await;
             until("it runs", || sleeping(&seconds) == 1);
