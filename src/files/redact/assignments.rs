@@ -15,7 +15,7 @@ use super::closing;
 use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, is_variable, telling};
 use super::placeholder::without_placeholders;
 
-/// What every name that tells contains.
+/// A word that every telling name contains.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|cookie|jwt|bearer|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|(?:\b|_)(?:sid|sig|pat|pw|pin|seed|salt)(?:\b|_)";
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
@@ -154,7 +154,7 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mu
     is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
 }
 
-/// What a constant is given whose type ends here: `const TOKEN: &str = "…"`.
+/// The value of a constant whose type ends here: `const TOKEN: &str = "…"`.
 fn constant(text: &[u8], end: usize) -> Option<Range<usize>> {
     let equals = skip(text, end, 3, b" ");
     let quote = skip(text, equals + 1, 2, b" ");
@@ -198,7 +198,7 @@ fn is_call(text: &[u8], end: usize) -> bool {
     matches!(text.get(end), Some(b'(' | b'[' | b'{'))
 }
 
-/// What stands between quotes that are written with so many backslashes.
+/// The text between quotes that are written with so many backslashes.
 fn quoted(text: &[u8], start: usize, quote: u8, backslashes: usize) -> Range<usize> {
     let rest = &text[start..text.len().min(start + VALUE_BYTES_MAX)];
     let mut escaped = 0;
@@ -216,7 +216,7 @@ fn quoted(text: &[u8], start: usize, quote: u8, backslashes: usize) -> Range<usi
     start..start + rest.len()
 }
 
-/// What stands without quotes, up to a blank or a sign that ends it, and at most so many bytes.
+/// The text without quotes, up to a blank or a sign that ends it, and at most so many bytes.
 fn bare(text: &[u8], start: usize, of_setting: bool, most: usize) -> Range<usize> {
     let mut end = start;
     while let Some(byte) = text.get(end).filter(|_| end - start < most) {
@@ -271,7 +271,7 @@ fn after_scheme(text: &[u8], range: Range<usize>, name: &Range<usize>) -> Range<
     range
 }
 
-/// What looks drawn a little behind a word that tells, on the same line: `the token is …`.
+/// A value that looks drawn, a little behind a telling word, on the same line: `the token is …`.
 fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     if tells == TellingName::Weak {
         return None;
