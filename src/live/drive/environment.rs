@@ -32,7 +32,7 @@ impl RunFolders {
         Ok(folders)
     }
 
-    /// What a client reads from a file where the server is.
+    /// Writes the base URL into the file from which a client reads it.
     pub(super) fn tell_base(&self, client: Option<KnownClient>, base: &str) -> io::Result<()> {
         if client != Some(KnownClient::Opencode) {
             return Ok(());
