@@ -16,7 +16,7 @@ use super::run::{CaseStage, ClientObservation};
 pub(super) struct AgentClient {
     /// As `reenact drive --client` calls it.
     pub(super) name: &'static str,
-    /// What npm installs.
+    /// The package that npm installs.
     pub(super) pin: &'static str,
     /// Below the folder of its installation.
     program: &'static str,
@@ -34,7 +34,7 @@ struct AgentCase {
     name: &'static str,
     world: CaseWorld,
     gaps: &'static [RequestGap],
-    /// What is in its output.
+    /// The texts in its output.
     says: &'static [&'static str],
 }
 
@@ -256,7 +256,7 @@ impl AgentClient {
     }
 }
 
-/// What `drive` says that does not depend on the clock: all but the verdict.
+/// The part of `drive`'s output that does not depend on the clock: all but the verdict.
 fn transcript(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("  ->  ")).map(str::to_string).collect()
 }

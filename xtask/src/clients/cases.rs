@@ -6,19 +6,19 @@
 /// One thing that happens to a client, and what it then does.
 #[derive(Debug)]
 pub(super) struct ClientCase {
-    /// What happens.
+    /// The name of the case.
     pub(super) name: &'static str,
-    /// What the client is told to do.
+    /// The request that the client makes.
     pub(super) way: RequestWay,
-    /// What answers it.
+    /// The world that answers it.
     pub(super) world: CaseWorld,
     /// How far apart its requests are: one less than there are.
     pub(super) gaps: &'static [RequestGap],
-    /// What the one in Python says came of it.
+    /// The outcome that the client in Python reports.
     pub(super) python: &'static str,
-    /// What the one in TypeScript says.
+    /// The outcome that the client in TypeScript reports.
     pub(super) typescript: &'static str,
-    /// What is odd about it, and why it is right all the same.
+    /// A remark on odd behaviour, and why it is right all the same.
     pub(super) remark: Option<&'static str>,
 }
 
@@ -299,7 +299,7 @@ impl ClientCase {
         }
     }
 
-    /// What answers, for people.
+    /// The answering world, for people.
     pub(super) fn asked(&self) -> String {
         match self.world {
             CaseWorld::Shipped(text) | CaseWorld::Faults(text) | CaseWorld::Text(text) => text.replace('\n', ", "),

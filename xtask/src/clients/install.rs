@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::cases::{Sdk, SdkClient};
 
-/// What is installed, for people.
+/// The installed packages, for people.
 pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
 
 /// The SDK, and what it receives bytes with, because the names of that one's errors reach the users of the SDK.
@@ -16,7 +16,7 @@ const TYPESCRIPT_PINS: [&str; 1] = ["@anthropic-ai/sdk@1.11.0"];
 const PYTHON_SCRIPT: &str = include_str!("drive_sdk.py");
 const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
 
-/// What a machine has to have, and how it is seen.
+/// The needs of a machine, and how they are found.
 struct MachineNeed {
     program: &'static str,
     arguments: &'static [&'static str],

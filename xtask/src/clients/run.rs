@@ -14,16 +14,16 @@ pub(super) struct CaseStage {
     pub(super) folder: PathBuf,
 }
 
-/// What was seen of a client.
+/// The observations of a client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClientObservation {
     /// When each request was in, in microseconds since the server began.
     pub(super) requests_us: Vec<u64>,
-    /// What the client said of it.
+    /// The outcome that the client reports.
     pub(super) outcome: String,
-    /// What is wrong by the server's verdict.
+    /// The failures by the server's verdict.
     pub(super) problems: Vec<String>,
-    /// What the client said beside that, to be shown when something is wrong: it also warns of old models.
+    /// The other output of the client, to be shown when something is wrong: it also warns of old models.
     pub(super) said: Vec<String>,
 }
 

@@ -6,7 +6,7 @@
 use super::checkout::SourceFile;
 use super::{Checkout, TidyProblem};
 
-/// What must not be said, and what to say instead. Written in pieces, so that this file does not contain them.
+/// Forbidden words, and better ones. Written in pieces, so that this file does not contain them.
 const BANNED: &[(&str, &str)] = &[
     (concat!("men", "d"), "correct, repair"),
     (concat!("men", "ds"), "corrects, repairs"),
