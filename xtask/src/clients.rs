@@ -1,6 +1,6 @@
 //! `cargo xtask clients`: real clients, in pinned versions, driven through scenarios; each must do what such clients were seen to do (K-6, K-7).
 //!
-//! What they do is the yardstick, and the replay server is what is measured: a fault that a real client does not meet as that fault is a bug of
+//! Their behaviour is the yardstick, and the replay server is measured against it: a fault that a real client does not meet as that fault is a bug of
 //! ours. So the table of what is expected (`cases`) is written from observation of these very versions, and every difference fails.
 
 mod agents;

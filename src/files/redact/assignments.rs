@@ -15,7 +15,7 @@ use super::closing;
 use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, is_variable, telling};
 use super::placeholder::without_placeholders;
 
-/// What every name that tells contains.
+/// A word that every telling name contains.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass\b|pwd|auth|cred|session|cookie|jwt|bearer|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|(?:\b|_)(?:sid|sig|pat|pw|pin|seed|salt)(?:\b|_)";
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
@@ -193,7 +193,7 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mu
     is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
 }
 
-/// What a constant is given whose type ends here: `const TOKEN: &str = "…"`.
+/// The value of a constant whose type ends here: `const TOKEN: &str = "…"`.
 fn constant(text: &[u8], end: usize) -> Option<Range<usize>> {
     let equals = skip(text, end, 3, b" ");
     let quote = skip(text, equals + 1, 2, b" ");
@@ -324,7 +324,7 @@ fn after_scheme(text: &[u8], head: ValueHead, name: &Range<usize>, most: usize) 
     head
 }
 
-/// What looks drawn a little behind a word that tells, on the same line: `the token is …`.
+/// A value that looks drawn, a little behind a telling word, on the same line: `the token is …`.
 fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     if tells == TellingName::Weak {
         return None;

@@ -30,7 +30,7 @@ pub const fn text(client: KnownClient) -> &'static str {
     }
 }
 
-/// What stands in a run for the names in curly brackets.
+/// The values in a run of the names in curly brackets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileNames(Vec<(&'static str, String)>);
 

@@ -17,7 +17,7 @@ use super::{END_WAIT_MAX, ROOM_BYTES, TapeWriterEvent, TapeWriterLink, micros_si
 use crate::engine::time::Micros;
 use crate::scenario::tape::ResponseEnd;
 
-/// What a chunk costs beside its bytes.
+/// The memory of a chunk beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
 
 /// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer

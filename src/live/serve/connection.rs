@@ -28,10 +28,10 @@ use crate::live::network::Network;
 use crate::prelude::*;
 use crate::wire::validate::endpoint::RequestHead;
 
-/// What waits to be written to a client that does not read; more is not even looked at.
+/// The bytes that wait to be written to a client that does not read. The server does not even look at more.
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
-/// What each connection needs of the server.
+/// The parts of the server that each connection needs.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionContext {
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
@@ -42,7 +42,7 @@ pub(super) struct ConnectionContext {
     pub(super) connection: u64,
 }
 
-/// What a request gets.
+/// The response to a request.
 #[derive(Debug)]
 pub(super) enum ServerResponse {
     /// It is played.
@@ -194,7 +194,7 @@ fn response(head: Option<&ScheduledHead>, body: AnyBody) -> Response<AnyBody> {
     response
 }
 
-/// What the API looks at in the head of a request. A header without a value is none.
+/// The parts of a request's head that the API looks at. A header without a value is none.
 fn head_of(headers: &hyper::HeaderMap, path: &str) -> RequestHead {
     let given = |name: &str| text_of(headers, name).filter(|value| !value.trim().is_empty());
     let token = |value: Arc<str>| value.strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());

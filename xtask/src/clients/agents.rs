@@ -17,7 +17,7 @@ use super::run::{CaseStage, ClientObservation};
 pub(super) struct AgentClient {
     /// As `reenact drive --client` calls it.
     pub(super) name: &'static str,
-    /// What npm installs.
+    /// The package that npm installs.
     pub(super) pin: &'static str,
     /// Below the folder of its installation.
     program: &'static str,
@@ -35,7 +35,7 @@ struct AgentCase {
     name: &'static str,
     world: CaseWorld,
     gaps: &'static [RequestGap],
-    /// What is in its output.
+    /// The texts in its output.
     says: &'static [&'static str],
 }
 
@@ -177,7 +177,7 @@ pub(super) fn named(name: &str) -> Option<&'static AgentClient> {
     AGENTS.into_iter().find(|agent| agent.name == name)
 }
 
-/// What each agent does in each of its cases, as a table in Markdown.
+/// The cases of each agent with its behaviour, as a table in Markdown.
 pub(super) fn table() -> String {
     let of_agent = |agent: &AgentClient| {
         let row = |case: &AgentCase| format!("| {} | {} |\n", case.name, cell(case.gaps, &case.says.join(", ")));
@@ -267,7 +267,7 @@ impl AgentClient {
     }
 }
 
-/// What `drive` says that does not depend on the clock: all but the verdict.
+/// The part of `drive`'s output that does not depend on the clock: all but the verdict.
 fn transcript(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("  ->  ")).map(str::to_string).collect()
 }

@@ -8,19 +8,19 @@ use super::run::CaseRun;
 /// One thing that happens to a client, and what it then does.
 #[derive(Debug)]
 pub(super) struct ClientCase {
-    /// What happens.
+    /// The name of the case.
     pub(super) name: &'static str,
-    /// What the client is told to do.
+    /// The request that the client makes.
     pub(super) way: RequestWay,
-    /// What answers it.
+    /// The world that answers it.
     pub(super) world: CaseWorld,
     /// How far apart its requests are: one less than there are.
     pub(super) gaps: &'static [RequestGap],
-    /// What the one in Python says came of it.
+    /// The outcome that the client in Python reports.
     pub(super) python: &'static str,
-    /// What the one in TypeScript says.
+    /// The outcome that the client in TypeScript reports.
     pub(super) typescript: &'static str,
-    /// What is odd about it, and why it is right all the same.
+    /// A remark on odd behaviour, and why it is right all the same.
     pub(super) remark: Option<&'static str>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct RequestGap {
     pub(super) at_most_ms: u64,
 }
 
-/// What a client is written in.
+/// The language that a client is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Python,
@@ -316,7 +316,7 @@ impl ClientCase {
 }
 
 impl CaseWorld {
-    /// What answers, for people.
+    /// The scenario or its faults, for people.
     pub(super) fn shown(&self) -> String {
         let (Self::Shipped(text) | Self::Faults(text) | Self::Text(text)) = self;
         text.replace('\n', ", ")

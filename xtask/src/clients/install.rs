@@ -7,7 +7,7 @@ use std::process::Command;
 use super::cases::{Language, SdkClient};
 use super::libraries::Library;
 
-/// What is installed, for people.
+/// The installed packages, for people.
 pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
 
 /// The SDK, and what it receives bytes with, because the names of that one's errors reach the users of the SDK.
@@ -19,7 +19,7 @@ const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
 const PYTHON_LIBRARY_SCRIPT: &str = include_str!("drive_library.py");
 const TYPESCRIPT_LIBRARY_SCRIPT: &str = include_str!("drive_library.mjs");
 
-/// What a machine has to have, and how it is seen.
+/// The needs of a machine, and how they are found.
 struct MachineNeed {
     program: &'static str,
     arguments: &'static [&'static str],

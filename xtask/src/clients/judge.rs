@@ -1,4 +1,4 @@
-//! What was expected of a client beside what was seen of it.
+//! The expected behaviour of a client beside the observed one.
 
 use std::fmt;
 
@@ -19,12 +19,12 @@ pub(super) struct JudgeRow {
     pub(super) client: &'static str,
     pub(super) expected: String,
     pub(super) seen: String,
-    /// What the client says came of it.
+    /// The outcome that the client reports.
     pub(super) outcome: String,
     pub(super) remark: Option<&'static str>,
-    /// What is not as expected; empty when nothing is.
+    /// The differences; empty when all is as expected.
     pub(super) problems: Vec<String>,
-    /// What to look at when something is wrong.
+    /// Output to look at when something is wrong.
     pub(super) said: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct LibraryCase {
     pub(super) world: CaseWorld,
     /// Whether the library runs its loop with a tool, or asks once.
     pub(super) way: LibraryWay,
-    /// What each of them does; one that is missing is not asked.
+    /// The behaviour of each; a library without a row is not asked.
     pub(super) rows: &'static [LibraryRow],
 }
 
@@ -34,7 +34,7 @@ pub(super) enum LibraryWay {
     Once,
 }
 
-/// What one library does: when it asks again, and what its agent gets.
+/// The behaviour of one library: the times between its requests, and the outcome for its caller.
 #[derive(Debug)]
 pub(super) struct LibraryRow(pub(super) &'static Library, pub(super) &'static [RequestGap], pub(super) &'static str);
 

@@ -23,7 +23,7 @@ pub(super) fn write() -> ExitCode {
     }
 }
 
-/// What is installed, for people.
+/// The versions, for people.
 pub(super) fn pins() -> String {
     let libraries: Vec<String> = LIBRARIES.iter().map(|library| library.pins[0].to_string()).collect();
     format!("{PINS}, {}", libraries.join(", "))

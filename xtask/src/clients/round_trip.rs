@@ -47,7 +47,7 @@ pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, Ins
     Ok(row)
 }
 
-/// What happened: all but the heading, which names the file, and the seed.
+/// The events: all lines but the heading, which names the file, and the seed.
 fn lines(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().skip_while(|line| !line.is_empty()).map(str::to_string).collect()
 }

@@ -23,21 +23,21 @@ pub(super) struct CaseRun {
     /// The client, with all its arguments.
     pub(super) command: Vec<String>,
     pub(super) gaps: &'static [RequestGap],
-    /// What the client is to say of it.
+    /// The report that the client is to print.
     pub(super) outcome: &'static str,
     pub(super) remark: Option<&'static str>,
 }
 
-/// What was seen of a client.
+/// The observations of a client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClientObservation {
     /// When each request was in, in microseconds since the server began.
     pub(super) requests_us: Vec<u64>,
-    /// What the client said of it.
+    /// The outcome that the client reports.
     pub(super) outcome: String,
-    /// What is wrong by the server's verdict.
+    /// The failures by the server's verdict.
     pub(super) problems: Vec<String>,
-    /// What the client said beside that, to be shown when something is wrong: it also warns of old models.
+    /// The other output of the client, to be shown when something is wrong: it also warns of old models.
     pub(super) said: Vec<String>,
 }
 
