@@ -33,6 +33,7 @@ use tokio::time::Instant;
 use super::access::AccessRules;
 use super::clock::TimeScale;
 use super::driver::AnswerNote;
+use super::head_watch::HEAD_WAIT_MAX;
 use super::network::Network;
 use crate::engine::contract::{Agent, Micros, RequestId};
 #[cfg(feature = "network")]
@@ -91,6 +92,24 @@ pub struct ServeOptions {
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
     /// The allowed callers beside programs that call this machine by loopback or by the address of the port.
     pub access: AccessRules,
+    /// What clients may take of the server.
+    pub bounds: ServerBounds,
+}
+
+/// How much clients may take of a server (K-12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerBounds {
+    /// How many bytes the bodies of all requests may take together that are coming or not answered yet. A request that brings more is answered
+    /// with 529.
+    pub open_bytes_max: usize,
+    /// How long the head of a request may take from its first byte. Then its connection is closed.
+    pub head_wait_max: Duration,
+}
+
+impl Default for ServerBounds {
+    fn default() -> Self {
+        Self { open_bytes_max: 256 << 20, head_wait_max: HEAD_WAIT_MAX }
+    }
 }
 
 /// The server's assumptions about the ways to its clients.
