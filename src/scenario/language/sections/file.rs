@@ -7,7 +7,7 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
 use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
-use crate::scenario::drive::{DriveScript, NormaliseRule};
+use crate::scenario::drive::{DriveScript, NormaliseRule, ToolMarkers};
 use crate::scenario::fault::FaultRule;
 use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::SeedNumber;
@@ -166,7 +166,13 @@ impl ConvertedTable for Scenario {
             matching: keys.matching,
             expect: keys.expect,
             plan: keys.plan,
-            drive: DriveScript { client: keys.drive.client, exit: keys.drive.exit, without, normalise: keys.normalise },
+            drive: DriveScript {
+                client: keys.drive.client,
+                exit: keys.drive.exit,
+                without,
+                normalise: keys.normalise,
+                markers: ToolMarkers { file: keys.drive.marker_file, line: keys.drive.marker_line },
+            },
             network: keys.network,
         };
         check(reader, &scenario);
@@ -181,7 +187,8 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, exit, without, normalise } = scenario.drive;
+        let DriveScript { client, exit, without, normalise, markers: ToolMarkers { file: marker_file, line: marker_line } } =
+            scenario.drive;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
             title: scenario.title,
@@ -221,7 +228,7 @@ impl ConvertedTable for Scenario {
             network: scenario.network,
             expect: scenario.expect,
             plan: scenario.plan,
-            drive: DriveKeys { client, exit, without },
+            drive: DriveKeys { client, exit, without, marker_file, marker_line },
             normalise,
         }
     }
