@@ -14,6 +14,7 @@ pub mod moment;
 mod moment_watch;
 mod plain_text;
 mod process;
+pub mod profile;
 mod scripted_interrupt;
 mod streams;
 pub mod sweep;
@@ -32,7 +33,7 @@ use super::serve::{ServeOptions, ServedScenario};
 pub use crate::children::{ChildSignal, SignalTarget};
 use crate::children::{ChildStartError, WatcherProgram};
 use crate::prelude::*;
-use crate::scenario::drive::KnownClient;
+use crate::wire::block::{Block, BlockKind};
 use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
@@ -41,6 +42,7 @@ use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
 use process::RunSurroundings;
 pub use process::{ClientExit, ClientLeaving, ClientOutput};
+use profile::ClientProfile;
 use scripted_interrupt::InterruptAct;
 
 /// How a client is driven.
@@ -51,10 +53,10 @@ pub struct ClientHarness {
     /// What watches it.
     pub watcher: WatcherProgram,
     /// Its profile.
-    pub client: Option<KnownClient>,
-    /// A command for a shell, run when the client is over, in the same folders: it prompts the client again or resumes its session.
-    /// `{session}` stands for the session that the first run told, `{base}` for the base URL.
-    pub again: Option<String>,
+    pub profile: Option<Arc<ClientProfile>>,
+    /// A command that is run when the client is over, in the same folders: it prompts the client again or resumes its session.
+    /// `{session}` stands for the session of the first run.
+    pub again: Option<Vec<String>>,
     /// Further variables; `{base}` in a value stands for the base URL.
     pub variables: Vec<(String, String)>,
     /// The environment of the client.
@@ -155,10 +157,11 @@ impl From<ChildStartError> for ClientHarnessError {
 /// # Errors
 /// When it could not be started; what goes wrong from then on is a failure of the run.
 pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&BoundaryAction>) -> Result<ClientRun, ClientHarnessError> {
-    let folders = RunFolders::new(drive.client, &drive.watcher).map_err(ClientHarnessError::Folders)?;
+    let folders = RunFolders::new(&drive.watcher).map_err(ClientHarnessError::Folders)?;
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
-    folders.tell_base(drive.client, &base).map_err(ClientHarnessError::Folders)?;
+    let names = folders.profile_names(&base, &prompt(setup, 0).unwrap_or_default());
+    drive.profile.iter().try_for_each(|profile| folders.put_files(profile, &names)).map_err(ClientHarnessError::Folders)?;
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
     let (act_on_process, actions) = mpsc::unbounded_channel();
@@ -175,6 +178,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let first = RunSurroundings {
         folders: &folders,
         base: &base,
+        names: &names,
         marker_url: &marker_url,
         marker_line: markers.line.as_deref(),
         terminal: drive.terminal,
@@ -185,11 +189,12 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         let again = match (&output, &drive.again) {
             (Ok(output), Some(again)) => {
                 let session = output.session().unwrap_or_default();
-                let command = ["sh", "-c", &again.replace("{session}", &session)].map(String::from);
+                let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
+                let names = names.clone().with("session", session).with("prompt", next);
                 let (_, no_actions) = mpsc::unbounded_channel();
                 let (no_signs, _) = mpsc::unbounded_channel();
-                let second = RunSurroundings { terminal: ClientTerminal::None, signs: &no_signs, ..first };
-                Some(process::run(drive, &command, &second, no_actions).await)
+                let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..first };
+                Some(process::run(drive, again, &second, no_actions).await)
             }
             _ => None,
         };
@@ -200,7 +205,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         tokio::select! {
             biased;
             ended = client => ended,
-            () = marker_places.watch(&tell_signs) => unreachable!("markers are watched until the client has ended"),
+            never = marker_places.watch(&tell_signs) => match never {},
         }
     };
     let interrupts = InterruptAct::of_scenario(&setup.scenario, drive.terminal);
@@ -212,10 +217,23 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     driven.verdict.failures.extend(scripted_interrupt::failures(&setup.scenario, &interrupts));
     driven.failures = failures(setup, &driven, act);
     let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
-    driven.text = text::render(setup, &driven, drive.client, &mut normaliser);
+    driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
     driven.verdict.remarks.extend(unused);
     Ok(driven)
+}
+
+/// What a client is prompted with when its session is resumed, where the scenario has no second prompt.
+const NEXT_PROMPT: &str = "Go on.";
+
+/// The text of a prompt of the scenario, from 0.
+fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
+    let blocks = &setup.scenario.prompts.get(nth)?.content;
+    let text = |block: &Block| match block.kind() {
+        BlockKind::Text(text) => Some(String::from(&**text)),
+        _ => None,
+    };
+    Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
 /// What is wrong with the run.

@@ -2,6 +2,7 @@
 //!
 //! A tool of the scenario makes a file in the client's folder, prints a line that the client prints, or opens a connection to a port of ours.
 
+use core::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -42,9 +43,10 @@ impl MarkerPlaces {
         Ok(format!("http://{}/", self.port.local_addr()?))
     }
 
-    /// Tells each marker, until it is dropped.
-    pub(super) async fn watch(&self, tell: &mpsc::UnboundedSender<ClientSign>) {
+    /// Tells each marker, until this is dropped.
+    pub(super) async fn watch(&self, tell: &mpsc::UnboundedSender<ClientSign>) -> Infallible {
         tokio::join!(self.watch_file(tell), self.watch_port(tell));
+        core::future::pending().await
     }
 
     async fn watch_file(&self, tell: &mpsc::UnboundedSender<ClientSign>) {

@@ -13,6 +13,7 @@ use super::action::TerminalKey;
 use super::environment::{RunFolders, inherited};
 use super::marker;
 use super::moment_watch::ClientSign;
+use super::profile::ProfileNames;
 use super::streams::{self, ClientKeyboard, ClientPrinter, LineMarker, PrintedBytes};
 use super::{ClientHarness, ClientHarnessError, ClientSurroundings, ClientTerminal};
 use crate::children::{ChildCommand, ChildExit, ChildSignal, ChildTerminal, SignalTarget, WatchedChild};
@@ -81,6 +82,8 @@ pub(super) struct RunSurroundings<'a> {
     pub(super) folders: &'a RunFolders,
     /// The URL of the server.
     pub(super) base: &'a str,
+    /// What stands in words in braces.
+    pub(super) names: &'a ProfileNames,
     /// The URL by which tools show that they run.
     pub(super) marker_url: &'a str,
     /// The text of a line by which they do.
@@ -183,11 +186,12 @@ async fn start(
     words: &[String],
     run: &RunSurroundings<'_>,
 ) -> Result<(WatchedChild, ClientPrinter, ClientKeyboard), ClientHarnessError> {
-    let mut command = ChildCommand::new(words.iter().map(|word| OsString::from(word.replace("{base}", run.base))).collect());
+    let mut command = ChildCommand::new(run.names.fill_all(words).into_iter().map(OsString::from).collect());
     if drive.surroundings == ClientSurroundings::Clean {
         command.environment = Some(inherited().into_iter().map(|(name, value)| (name.into(), value.into())).collect());
     }
-    command.variables = run.folders.variables(drive, run.base);
+    command.variables = run.folders.variables(drive, run.base, run.names);
+    command.may_stay = drive.profile.iter().flat_map(|profile| &profile.may_stay).cloned().collect();
     command.variables.push((marker::VARIABLE.into(), run.marker_url.into()));
     command.folder = Some(run.folders.work());
     let terminal = match run.terminal {

@@ -7,6 +7,7 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
 use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
+use crate::scenario::client_profile::ClientProfile;
 use crate::scenario::drive::{DriveScript, NormaliseRule, ToolMarkers};
 use crate::scenario::fault::FaultRule;
 use crate::scenario::language::description::{ValueShape, WrittenForm};
@@ -114,6 +115,8 @@ keys! {
         plan: Plan as Section<Plan> = Plan::default();
         /// What is known of a real client.
         drive: DriveKeys as Section<DriveKeys> = DriveKeys::default();
+        /// The profile of a client that has no shipped one.
+        client: Option<ClientProfile> as Option<Section<ClientProfile>> = None;
         /// What varies between equal runs of a real client.
         normalise: Vec<NormaliseRule> as Sections<NormaliseRule> = Vec::new(), example("[{ name = \"build\", member = \"build_id\" }]");
     }
@@ -168,6 +171,7 @@ impl ConvertedTable for Scenario {
             plan: keys.plan,
             drive: DriveScript {
                 client: keys.drive.client,
+                profile: keys.client.map(Arc::new),
                 exit: keys.drive.exit,
                 without,
                 normalise: keys.normalise,
@@ -187,8 +191,8 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, exit, without, normalise, markers: ToolMarkers { file: marker_file, line: marker_line } } =
-            scenario.drive;
+        let DriveScript { client, profile, exit, without, normalise, markers } = scenario.drive;
+        let ToolMarkers { file: marker_file, line: marker_line } = markers;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
             title: scenario.title,
@@ -229,6 +233,7 @@ impl ConvertedTable for Scenario {
             expect: scenario.expect,
             plan: scenario.plan,
             drive: DriveKeys { client, exit, without, marker_file, marker_line },
+            client: profile.map(Arc::unwrap_or_clone),
             normalise,
         }
     }
@@ -241,6 +246,9 @@ fn result_keys((id, outcome): (Arc<str>, ScriptedOutcome)) -> ResultKeys {
 
 /// Answers come from the turns or from a tape.
 fn check_answers(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) {
+    if keys.client.is_some() && keys.drive.client.is_some() {
+        reader.key_problem("client", "`client` in [drive] names a shipped profile already: keep one of the two".into());
+    }
     if !reader.has_any(&["prompt", "tape"]) {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
         reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
