@@ -7,6 +7,7 @@
 
 pub mod atomic;
 pub mod compression;
+pub(crate) mod file_set;
 pub mod import;
 pub(crate) mod open;
 pub mod plan;

@@ -6,6 +6,9 @@ mod broken;
 mod clients;
 #[path = "import/ends.rs"]
 mod ends;
+#[cfg(target_os = "linux")]
+#[path = "import/force.rs"]
+mod force;
 #[path = "import/forms.rs"]
 mod forms;
 #[path = "import/memory.rs"]

@@ -12,6 +12,7 @@ use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::live::drive::moment::ClientMoment;
+use crate::live::drive::profile::shipped;
 use crate::live::drive::sweep::{ClientSweep, sweep};
 use crate::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
 use crate::prelude::*;
@@ -148,12 +149,17 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
     let read = |path: &PathBuf| open::read(path, INPUT_BYTES_MAX).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
+    let of_scenario = &loaded.setup.scenario.drive;
+    let profile = match arguments.client.or(of_scenario.client) {
+        Some(client) => Some(Arc::new(shipped(client))),
+        None => of_scenario.profile.clone(),
+    };
     let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
         command: arguments.command.clone(),
         watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
-        client: arguments.client.or(loaded.setup.scenario.drive.client),
-        again: arguments.again.clone(),
+        profile,
+        again: arguments.again.as_ref().map(|again| ["sh", "-c", again].map(String::from).to_vec()),
         variables: arguments.how.base_url_variables("{base}").chain(arguments.variables.iter().cloned()).collect(),
         surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
         input: input.or(takes_lines.then(Vec::new)),

@@ -19,7 +19,7 @@ pub(super) struct ImportArguments {
     /// Where to write: NAME.tape.jsonl and NAME.toml; beside the recording under its own name when not given
     #[arg(long, value_name = "NAME")]
     out: Option<PathBuf>,
-    /// Replace files that are there; what was edited in them is lost
+    /// Replace files that are there; what was edited in them is lost. Scenarios of further threads that an earlier import wrote are removed
     #[arg(long)]
     force: bool,
     /// The recording was made by hand and is not real traffic
@@ -110,6 +110,9 @@ fn summary(imported: &ImportedRecording, written: &ImportedFiles) -> String {
     text.push_str(&format!("wrote {}\n", written.tape.display()));
     for scenario in &written.scenarios {
         text.push_str(&format!("wrote {}\n", scenario.display()));
+    }
+    for scenario in &written.removed {
+        text.push_str(&format!("removed {}, which an earlier import wrote\n", scenario.display()));
     }
     for (number, problem) in &written.problems {
         let name = written.scenarios.get(*number).and_then(|path| path.file_name()).unwrap_or_default();

@@ -61,7 +61,7 @@ pub(crate) struct ApiCall {
     history: CallHistory,
     standing: CallStanding,
     /// What rings when an answer takes too long.
-    alarm: Option<Watchdog>,
+    watchdog: Option<Watchdog>,
     /// When the first attempt was made.
     since: Time,
     started: Time,
@@ -177,7 +177,7 @@ impl ApiCall {
             client: 1,
             history: CallHistory { overloads: standing.overloads, ..CallHistory::default() },
             standing,
-            alarm: None,
+            watchdog: None,
             since: now,
             started: now,
             first_byte: None,
@@ -306,8 +306,8 @@ impl ApiCall {
         let CallState::Streaming { assembler, seen_event, handed_up, progress } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
         progress.has_delta |= matches!(event.payload(), EventPayload::BlockDelta { .. });
-        if let Some(alarm) = &mut self.alarm {
-            alarm.on_event(now);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.on_event(now);
         }
         let mut notes = Vec::new();
         let step = assembler.on_event(event, &mut notes);
@@ -391,7 +391,7 @@ impl ApiCall {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
-        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.on_timer(now));
+        let rung = self.watchdog.as_mut().filter(|watchdog| watchdog.timer() == timer).map(|watchdog| watchdog.on_timer(now));
         match rung {
             None | Some(watchdog::WatchdogSignal::StaleTimer) => CallVerdict::Pending,
             Some(watchdog::WatchdogSignal::Rearmed { at, warning }) => {
@@ -402,7 +402,7 @@ impl ApiCall {
                 CallVerdict::Pending
             }
             Some(watchdog::WatchdogSignal::Expired(failure)) => {
-                self.alarm = None;
+                self.watchdog = None;
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
             }

@@ -187,7 +187,7 @@ fn create_beside(path: &Path, access: FileAccess) -> io::Result<(PathBuf, File)>
 }
 
 /// `.name.PID.tmp` in the same folder, or `.name.PID-1.tmp` where a process that was killed has left that, and so on.
-fn free_name<T>(path: &Path, mut make: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+pub(super) fn free_name<T>(path: &Path, mut make: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
     for number in 0..NAMES_MAX {
         let mut temporary = OsString::from(".");
@@ -201,6 +201,33 @@ fn free_name<T>(path: &Path, mut make: impl FnMut(&Path) -> io::Result<T>) -> io
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Removes what processes that are gone have left in a folder under names of [`free_name`], of files whose names are wanted.
+pub(super) fn remove_leftovers(beside: &Path, is_wanted: &dyn Fn(&str) -> bool) {
+    // Leftovers do no harm: where the folder cannot be listed, they stay.
+    for entry in std::fs::read_dir(folder(beside)).into_iter().flatten().flatten() {
+        let file = entry.file_name();
+        let parts = file.to_str().and_then(|file| file.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.'));
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if parts.is_some_and(|(name, process)| !is_folder && is_wanted(name) && is_of_a_process_that_is_gone(process)) {
+            drop(std::fs::remove_file(entry.path()));
+        }
+    }
+}
+
+/// `PID` or `PID-1`.
+#[cfg(unix)]
+fn is_of_a_process_that_is_gone(middle: &str) -> bool {
+    let (process, again) = middle.split_once('-').unwrap_or((middle, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let process = process.parse().ok().filter(|_| is_number(process) && is_number(again)).and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|process| rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_of_a_process_that_is_gone(_: &str) -> bool {
+    false
 }
 
 /// How many names are tried.

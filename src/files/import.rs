@@ -10,6 +10,7 @@ mod cloud;
 mod coding;
 mod collect;
 mod detect;
+mod earlier_scenarios;
 mod entries;
 mod eventstream;
 mod folding;
@@ -39,6 +40,7 @@ pub use self::packing::PackedExchange;
 use self::recording_reader::{FormatProbe, ReadOutcome, ReadStop, RecordingReader};
 use self::source::{ForeignFile, RecordingSource, SourceError};
 use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
+use super::file_set::{self, FileSetError};
 use super::redact::{RedactionRules, ReplacedSecret};
 use super::{open, tape};
 use crate::prelude::plural;
@@ -149,6 +151,8 @@ pub struct ImportedFiles {
     pub tape: PathBuf,
     /// A scenario for each thread of conversation, `main` first.
     pub scenarios: Vec<PathBuf>,
+    /// Scenarios of an earlier import of this name that had more threads.
+    pub removed: Vec<PathBuf>,
     /// What a replay will not do, a sentence each, with the number of the scenario that it is about.
     pub problems: Vec<(usize, String)>,
 }
@@ -331,7 +335,8 @@ fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) 
 
 /// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …
 ///
-/// None of them has its name before all of them are whole: an import that fails or is killed leaves nothing, or all.
+/// None of them has its name before all of them are whole: an import that fails changes nothing, and one that is killed can be repeated. Where files
+/// are replaced, scenarios of an earlier import that had more threads are removed.
 ///
 /// # Errors
 /// When one of these files is there already and is not to be replaced, or there would be no scenario; or those of the file system.
@@ -368,27 +373,17 @@ pub fn write(imported: &ImportedRecording, stem: &Path, existing: ExistingFile) 
         file.write_all(contents.as_bytes()).and_then(|()| file.flush()).map_err(wrong(path))?;
         files.push(file);
     }
-    publish(files, existing)?;
-    Ok(ImportedFiles { tape, scenarios, problems })
-}
-
-/// Gives all files their names, or, where names are not to be replaced, none.
-fn publish(files: Vec<UnnamedFile>, existing: ExistingFile) -> Result<(), WriteImportError> {
-    let mut published: Vec<PathBuf> = Vec::new();
-    for file in files {
-        let path = file.path().to_path_buf();
-        match file.publish(existing) {
-            Ok(()) => published.push(path),
-            Err(source) => {
-                if existing == ExistingFile::IsAnError {
-                    // They were written a moment ago; the error that matters is the first one.
-                    published.iter().for_each(|path| drop(std::fs::remove_file(path)));
-                }
-                return Err(WriteImportError::Io { path, source });
-            }
-        }
+    let removed = match existing {
+        ExistingFile::IsAnError => Vec::new(),
+        ExistingFile::IsReplaced => earlier_scenarios::beyond(&scenarios, stem, &tape_file),
+    };
+    let mut replaced = removed.clone();
+    if existing == ExistingFile::IsReplaced {
+        replaced.extend(scenarios.iter().chain([&tape]).cloned());
     }
-    Ok(())
+    let is_of_set = |file: &str| file == tape_file || earlier_scenarios::is_scenario_of(&name, file);
+    file_set::publish(files, &replaced, &is_of_set).map_err(|FileSetError { path, source }| WriteImportError::Io { path, source })?;
+    Ok(ImportedFiles { tape, scenarios, removed, problems })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.

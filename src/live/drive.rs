@@ -10,6 +10,7 @@
 mod environment;
 pub mod moment;
 mod process;
+pub mod profile;
 pub mod sweep;
 mod text;
 
@@ -26,13 +27,14 @@ use super::serve::{ServeOptions, ServedScenario};
 pub use crate::children::{ChildSignal, SignalTarget};
 use crate::children::{ChildStartError, WatcherProgram};
 use crate::prelude::*;
-use crate::scenario::drive::KnownClient;
+use crate::wire::block::{Block, BlockKind};
 use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 use environment::RunFolders;
 use moment::ClientMoment;
 use process::ProcessAction;
 pub use process::{ClientExit, ClientOutput};
+use profile::ClientProfile;
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
@@ -42,10 +44,10 @@ pub struct ClientHarness {
     /// What watches it.
     pub watcher: WatcherProgram,
     /// Its profile.
-    pub client: Option<KnownClient>,
-    /// A command for a shell, run when the client is over, in the same folders: it prompts the client again or resumes its session.
-    /// `{session}` stands for the session that the first run told, `{base}` for the base URL.
-    pub again: Option<String>,
+    pub profile: Option<Arc<ClientProfile>>,
+    /// A command that is run when the client is over, in the same folders: it prompts the client again or resumes its session.
+    /// `{session}` stands for the session of the first run.
+    pub again: Option<Vec<String>>,
     /// Further variables; `{base}` in a value stands for the base URL.
     pub variables: Vec<(String, String)>,
     /// The environment of the client.
@@ -186,10 +188,11 @@ impl From<ChildStartError> for ClientHarnessError {
 /// # Errors
 /// When it could not be started; what goes wrong from then on is a failure of the run.
 pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&BoundaryAction>) -> Result<ClientRun, ClientHarnessError> {
-    let folders = RunFolders::new(drive.client, &drive.watcher).map_err(ClientHarnessError::Folders)?;
+    let folders = RunFolders::new(&drive.watcher).map_err(ClientHarnessError::Folders)?;
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
-    folders.tell_base(drive.client, &base).map_err(ClientHarnessError::Folders)?;
+    let names = folders.profile_names(&base, &prompt(setup, 0).unwrap_or_default());
+    drive.profile.iter().try_for_each(|profile| folders.put_files(profile, &names)).map_err(ClientHarnessError::Folders)?;
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
     let (act_on_process, actions) = mpsc::unbounded_channel();
@@ -199,13 +202,14 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         let _ = stopped.await;
     });
     let client = async {
-        let output = process::run(drive, &drive.command, &folders, &base, actions).await;
+        let output = process::run(drive, &drive.command, &folders, &base, &names, actions).await;
         let again = match (&output, &drive.again) {
             (Ok(output), Some(again)) => {
                 let session = output.session().unwrap_or_default();
-                let command = ["sh", "-c", &again.replace("{session}", &session)].map(String::from);
+                let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
+                let names = names.clone().with("session", session).with("prompt", next);
                 let (_, no_actions) = mpsc::unbounded_channel();
-                Some(process::run(drive, &command, &folders, &base, no_actions).await)
+                Some(process::run(drive, again, &folders, &base, &names, no_actions).await)
             }
             _ => None,
         };
@@ -217,10 +221,23 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, action };
     driven.failures = failures(setup, &driven, act);
     let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
-    driven.text = text::render(setup, &driven, drive.client, &mut normaliser);
+    driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
     driven.verdict.remarks.extend(unused);
     Ok(driven)
+}
+
+/// What a client is prompted with when its session is resumed, where the scenario has no second prompt.
+const NEXT_PROMPT: &str = "Go on.";
+
+/// The text of a prompt of the scenario, from 0.
+fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
+    let blocks = &setup.scenario.prompts.get(nth)?.content;
+    let text = |block: &Block| match block.kind() {
+        BlockKind::Text(text) => Some(String::from(&**text)),
+        _ => None,
+    };
+    Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
 /// Lets all answers continue, and does what is to be done when its moment comes.

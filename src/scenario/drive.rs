@@ -1,12 +1,15 @@
 //! `[drive]` and `[[normalise]]`: what is known of a real client that is driven through a scenario (K-7, K-10).
 
 use crate::prelude::*;
+use crate::scenario::client_profile::ClientProfile;
 
 /// What a scenario says of the client that is driven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriveScript {
     /// Which client it is; `None` for one that is not known.
     pub client: Option<KnownClient>,
+    /// The profile that the scenario itself gives.
+    pub profile: Option<Arc<ClientProfile>>,
     /// The exit code that it must have.
     pub exit: Option<u32>,
     /// Shipped rules that are left out, by their names.
@@ -16,15 +19,25 @@ pub struct DriveScript {
 }
 
 words! {
-    /// A client whose surroundings and ways are known.
+    /// A client with a shipped profile.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum KnownClient {
         /// Claude Code.
         ClaudeCode = "claude-code",
         /// opencode.
         Opencode = "opencode",
+        /// pi, the coding agent.
+        Pi = "pi",
+        /// Continue's command line.
+        Continue = "continue",
+        /// gptme.
+        Gptme = "gptme",
         /// A program on one of the official SDKs.
         Sdk = "sdk",
+        /// A small agent on the official SDK for Python.
+        SdkPython = "sdk-python",
+        /// A small agent on the official SDK for TypeScript.
+        SdkTypescript = "sdk-typescript",
     }
 }
 

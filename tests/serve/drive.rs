@@ -132,7 +132,7 @@ fn client(mode: &str) -> ClientHarness {
     ClientHarness {
         command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
         watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
-        client: None,
+        profile: None,
         again: None,
         variables: vec![(String::from("MODE"), mode.into())],
         surroundings: ClientSurroundings::Clean,
@@ -240,7 +240,7 @@ fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
 
 fn swept(mode: &str, what: ClientAction, again: bool) -> reenact::live::drive::sweep::ClientSweepReport {
     let script = CLIENT.replace('\'', "'\\''");
-    let again = again.then(|| format!("python3 -c '{script}' again"));
+    let again = again.then(|| ["sh".into(), "-c".into(), format!("python3 -c '{script}' again")].to_vec());
     let how = ClientHarness { again, ..client(mode) };
     let ways =
         ClientSweep { what: vec![what], only: Vec::new(), lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };

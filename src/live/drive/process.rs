@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::environment::{RunFolders, inherited};
+use super::profile::ProfileNames;
 use super::{ClientHarness, ClientHarnessError, ClientSurroundings};
 use crate::children::{ChildCommand, ChildExit, ChildSignal, SignalTarget};
 use crate::prelude::*;
@@ -76,9 +77,10 @@ pub(super) async fn run(
     words: &[String],
     folders: &RunFolders,
     base: &str,
+    names: &ProfileNames,
     mut actions: mpsc::UnboundedReceiver<ProcessAction>,
 ) -> Result<ClientOutput, ClientHarnessError> {
-    let mut child = command(drive, words, folders, base).start(&drive.watcher).await?;
+    let mut child = command(drive, words, folders, base, names).start(&drive.watcher).await?;
     let (mut lines, mut errors) = (Vec::new(), Vec::new());
     let (mut stdin, Some(mut stdout), Some(mut stderr)) = child.take_streams() else {
         unreachable!("the streams of the command are pipes");
@@ -138,12 +140,13 @@ pub(super) async fn run(
     Ok(ClientOutput { lines, errors: String::from_utf8_lossy(&errors).into_owned(), ended, left_behind })
 }
 
-fn command(drive: &ClientHarness, words: &[String], folders: &RunFolders, base: &str) -> ChildCommand {
-    let mut command = ChildCommand::new(words.iter().map(|word| OsString::from(word.replace("{base}", base))).collect());
+fn command(drive: &ClientHarness, words: &[String], folders: &RunFolders, base: &str, names: &ProfileNames) -> ChildCommand {
+    let mut command = ChildCommand::new(names.fill_all(words).into_iter().map(OsString::from).collect());
     if drive.surroundings == ClientSurroundings::Clean {
         command.environment = Some(inherited().into_iter().map(|(name, value)| (name.into(), value.into())).collect());
     }
-    command.variables = folders.variables(drive, base);
+    command.variables = folders.variables(drive, base, names);
+    command.may_stay = drive.profile.iter().flat_map(|profile| &profile.may_stay).cloned().collect();
     command.folder = Some(folders.work());
     command.streams = [Stdio::piped(), Stdio::piped(), Stdio::piped()];
     command

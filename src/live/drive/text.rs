@@ -6,11 +6,11 @@ use core::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::profile::ClientProfile;
 use super::{ClientOutput, ClientRun};
 use crate::engine::contract::{Agent, Message, RequestId};
 use crate::live::serve::verdict::ServedExchange;
 use crate::prelude::*;
-use crate::scenario::drive::KnownClient;
 use crate::transcript::event::{Event, EventKind, RequestRecord};
 use crate::wire::json::Json;
 use crate::world::normalise::{Normaliser, lines_in_order};
@@ -20,10 +20,10 @@ use crate::world::setup::RunSetup;
 const SHOWN_MAX: usize = 160;
 
 /// The whole.
-pub(super) fn render(setup: &RunSetup, driven: &ClientRun, client: Option<KnownClient>, normaliser: &mut Normaliser) -> String {
+pub(super) fn render(setup: &RunSetup, driven: &ClientRun, client: Option<&ClientProfile>, normaliser: &mut Normaliser) -> String {
     let mut out = String::new();
     let title = setup.scenario.title.as_deref().unwrap_or("(untitled)");
-    let client = client.map_or("a client", KnownClient::as_str);
+    let client = client.map_or("a client", |profile| &profile.name);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{title}\ndriven: {client}\n");
     let mut events: Vec<&Event> = driven.verdict.transcript.events.iter().collect();

@@ -1,6 +1,7 @@
 //! What single values look like in a file: numbers, texts, marks, lists.
 
 mod json;
+mod text_table;
 mod times;
 mod words;
 
@@ -16,6 +17,7 @@ use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 
 pub(crate) use self::json::{BlocksText, JsonObjectText, TextOrJson};
+pub(crate) use self::text_table::TextTable;
 pub(crate) use self::times::{FigureRange, duration_shape};
 pub(crate) use self::words::{Word, WordList, WordOf, WordOrNone, WordOrUnknown, WordValue, word_forms};
 

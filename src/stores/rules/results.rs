@@ -148,6 +148,6 @@ impl Call<'_> {
     /// Whether nothing came behind it but results of its neighbours.
     fn is_last(&self, turns: &[Turn<'_>]) -> bool {
         let is_result = |block: &&StoredBlock| matches!(block.block.kind(), BlockKind::ToolResult { .. });
-        turns.len() <= self.turn + 2 && turns.get(self.turn + 1).is_none_or(|next| next.blocks.iter().all(|block| is_result(&block)))
+        turns.len() <= self.turn + 2 && turns.get(self.turn + 1).is_none_or(|next| next.blocks.iter().all(is_result))
     }
 }

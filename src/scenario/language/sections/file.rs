@@ -7,6 +7,7 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
 use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
+use crate::scenario::client_profile::ClientProfile;
 use crate::scenario::drive::{DriveScript, NormaliseRule};
 use crate::scenario::fault::FaultRule;
 use crate::scenario::language::description::{ValueShape, WrittenForm};
@@ -114,6 +115,8 @@ keys! {
         plan: Plan as Section<Plan> = Plan::default();
         /// What is known of a real client.
         drive: DriveKeys as Section<DriveKeys> = DriveKeys::default();
+        /// The profile of a client that has no shipped one.
+        client: Option<ClientProfile> as Option<Section<ClientProfile>> = None;
         /// What varies between equal runs of a real client.
         normalise: Vec<NormaliseRule> as Sections<NormaliseRule> = Vec::new(), example("[{ name = \"build\", member = \"build_id\" }]");
     }
@@ -166,7 +169,13 @@ impl ConvertedTable for Scenario {
             matching: keys.matching,
             expect: keys.expect,
             plan: keys.plan,
-            drive: DriveScript { client: keys.drive.client, exit: keys.drive.exit, without, normalise: keys.normalise },
+            drive: DriveScript {
+                client: keys.drive.client,
+                profile: keys.client.map(Arc::new),
+                exit: keys.drive.exit,
+                without,
+                normalise: keys.normalise,
+            },
             network: keys.network,
         };
         check(reader, &scenario);
@@ -181,7 +190,7 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, exit, without, normalise } = scenario.drive;
+        let DriveScript { client, profile, exit, without, normalise } = scenario.drive;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
             title: scenario.title,
@@ -222,6 +231,7 @@ impl ConvertedTable for Scenario {
             expect: scenario.expect,
             plan: scenario.plan,
             drive: DriveKeys { client, exit, without },
+            client: profile.map(Arc::unwrap_or_clone),
             normalise,
         }
     }
@@ -234,6 +244,9 @@ fn result_keys((id, outcome): (Arc<str>, ScriptedOutcome)) -> ResultKeys {
 
 /// Answers come from the turns or from a tape.
 fn check_answers(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) {
+    if keys.client.is_some() && keys.drive.client.is_some() {
+        reader.key_problem("client", "`client` in [drive] names a shipped profile already: keep one of the two".into());
+    }
     if !reader.has_any(&["prompt", "tape"]) {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
         reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));

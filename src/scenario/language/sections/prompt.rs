@@ -5,10 +5,10 @@ use core::ops::RangeInclusive;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{BlocksText, TrueMark};
+use crate::scenario::language::forms::{BlocksText, TextTable, TrueMark};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::tables::{Flat, Inlines, Section, Sections};
-use crate::scenario::language::toml::{TomlTable, TomlValue};
+use crate::scenario::language::toml::TomlValue;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
@@ -268,9 +268,7 @@ impl KeyForm for HeaderTable {
     }
 
     fn write(headers: &Vec<(String, String)>) -> TomlValue {
-        let mut table = TomlTable::default();
-        headers.iter().for_each(|(name, value)| table.put_named(name, TomlValue::text(value)));
-        TomlValue::Inline(table.inline())
+        TextTable::write(headers)
     }
 }
 
