@@ -5,6 +5,8 @@
 //!                                                requests ──────────────┘
 //! ```
 //!
+//! Its rules are in `docs/rules/review.md` (V-9) and `docs/rules/explore.md` (O-1 and those behind it).
+//!
 //! One file for each format. A reader gets bytes and opens nothing. It takes any bytes: its work is linear, and what it cannot read becomes a remark.
 //! The rules look at stored conversations and at requests alike.
 

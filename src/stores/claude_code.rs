@@ -6,7 +6,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
 use super::json_lines::{each_object, shared};
 use super::tree::{EntryLinks, EntryTree};
 use super::{StoreError, StoreFile};
@@ -32,15 +32,15 @@ const TYPES: [&str; 12] = [
 
 /// A line.
 #[derive(Debug)]
-struct Entry {
+struct ClaudeEntry {
     /// Whether the context before it was compacted.
     is_boundary: bool,
-    said: Option<Said>,
+    said: Option<MessageLine>,
 }
 
 /// A line with a message, or a part of one.
 #[derive(Debug)]
-struct Said {
+struct MessageLine {
     role: Role,
     /// The answer that it is a part of.
     answer: Option<Arc<str>>,
@@ -71,7 +71,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
 #[derive(Debug, Default)]
 struct SessionFile {
     links: Vec<EntryLinks>,
-    entries: Vec<Entry>,
+    entries: Vec<ClaudeEntry>,
 }
 
 impl SessionFile {
@@ -80,7 +80,7 @@ impl SessionFile {
         let is_side = object.get("isSidechain") == Some("true");
         self.links.push(EntryLinks { line, id: shared(object, "uuid"), parent, is_side });
         let is_boundary = object.string("subtype").as_deref() == Some("compact_boundary");
-        self.entries.push(Entry { is_boundary, said: said(object) });
+        self.entries.push(ClaudeEntry { is_boundary, said: said(object) });
     }
 
     fn conversations(&self, file: &str, session: Option<&Arc<str>>, mut remarks: StoreRemarks) -> Vec<StoredConversation> {
@@ -120,7 +120,7 @@ impl SessionFile {
 }
 
 /// What a line says; `None` where it is no message of the conversation.
-fn said(object: &RawObject<'_>) -> Option<Said> {
+fn said(object: &RawObject<'_>) -> Option<MessageLine> {
     let role = match &*object.string("type")? {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -131,7 +131,7 @@ fn said(object: &RawObject<'_>) -> Option<Said> {
     }
     let message = object.object("message")?;
     let answer = shared(&message, "id").filter(|_| role == Role::Assistant);
-    Some(Said { role, answer, blocks: content::blocks(message.get("content")), source: shared(object, "sourceToolAssistantUUID") })
+    Some(MessageLine { role, answer, blocks: content::blocks(message.get("content")), source: shared(object, "sourceToolAssistantUUID") })
 }
 
 /// Paths turned into messages. No line is used twice.
@@ -188,7 +188,7 @@ impl<'a> Assembly<'a> {
 
     /// The lines of one message; there is at least one.
     fn message(&mut self, role: Role, lines: &[usize]) -> StoredMessage {
-        let place = |at: usize| MessagePlace::Line(self.file.links[at].line);
+        let place = |at: usize| HistoryPlace::Line(self.file.links[at].line);
         let mut message = StoredMessage::new(role, place(lines[0]), Vec::new());
         for &at in lines {
             let blocks = self.file.entries[at].said.iter().flat_map(|said| &said.blocks);

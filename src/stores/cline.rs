@@ -1,7 +1,7 @@
 //! Sessions of cline: `~/.cline/data/sessions/<id>/<id>.messages.json`, with blocks like those of the Messages API.
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
@@ -17,7 +17,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     for (line, message) in stored {
         let role = message.string("role").and_then(|role| Role::from_word(&role));
         match role {
-            Some(role) => messages.push(StoredMessage::new(role, MessagePlace::Line(line), content::blocks(message.get("content")))),
+            Some(role) => messages.push(StoredMessage::new(role, HistoryPlace::Line(line), content::blocks(message.get("content")))),
             None => remarks.add(format!("the message of line {line} has no role that is known")),
         }
     }

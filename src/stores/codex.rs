@@ -1,7 +1,7 @@
 //! Rollouts of codex: JSON lines of Responses items under `~/.codex/sessions/`. Calls and outputs belong together by `call_id`.
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
 use super::json_lines::{each_object, shared};
 use super::{StoreError, StoreFile};
 use crate::prelude::*;
@@ -13,7 +13,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     let (mut session, mut context_from, mut is_known, mut lines) = (None, 0, false, 0);
     each_object(file, &mut remarks, |line, object| {
         lines += 1;
-        let place = MessagePlace::Line(line);
+        let place = HistoryPlace::Line(line);
         let payload = object.object("payload");
         match object.string("type").as_deref() {
             Some("session_meta") => session = session.take().or_else(|| payload.as_ref().and_then(|meta| shared(meta, "id"))),
@@ -38,7 +38,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from, remarks }])
 }
 
-fn said(place: MessagePlace, item: &RawObject<'_>) -> Option<StoredMessage> {
+fn said(place: HistoryPlace, item: &RawObject<'_>) -> Option<StoredMessage> {
     let text = |name| item.string(name).unwrap_or_default();
     let id = || item.string("call_id").unwrap_or_default();
     let (role, block) = match &*item.string("type")? {

@@ -1,7 +1,7 @@
 //! Sessions of Continue: `~/.continue/sessions/<id>.json`. Messages are in the form of Chat Completions, results stand beside their answer.
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
@@ -22,7 +22,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             remarks.add(format!("the entry of line {line} has no message"));
             continue;
         };
-        let place = MessagePlace::Line(line);
+        let place = HistoryPlace::Line(line);
         let mut said = StoredMessage::new(Role::User, place, content::parts(message.get("content"), block));
         match message.string("role").as_deref() {
             Some("assistant") => said.role = Role::Assistant,
@@ -52,7 +52,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from, remarks }])
 }
 
-fn placed(place: &MessagePlace, blocks: Vec<Block>) -> Vec<StoredBlock> {
+fn placed(place: &HistoryPlace, blocks: Vec<Block>) -> Vec<StoredBlock> {
     blocks.into_iter().map(|block| StoredBlock { place: place.clone(), block }).collect()
 }
 

@@ -31,7 +31,7 @@ pub enum StoredBranch {
     /// The session's own, up to its newest message.
     Main,
     /// One beside it, such as a sub-agent's, by the place of its first message.
-    SideChain(MessagePlace),
+    SideChain(HistoryPlace),
 }
 
 /// A message.
@@ -40,7 +40,7 @@ pub struct StoredMessage {
     /// Whose. Tool results are the user's.
     pub role: Role,
     /// Where it begins.
-    pub place: MessagePlace,
+    pub place: HistoryPlace,
     /// What it says.
     pub blocks: Vec<StoredBlock>,
 }
@@ -49,14 +49,14 @@ pub struct StoredMessage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredBlock {
     /// Where it stands.
-    pub place: MessagePlace,
+    pub place: HistoryPlace,
     /// What it is, in the form of the Messages API.
     pub block: Block,
 }
 
 /// Where a message stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MessagePlace {
+pub enum HistoryPlace {
     /// In this line of its file, from 1.
     Line(usize),
     /// In a file of its own.
@@ -90,7 +90,7 @@ impl StoredConversation {
 
 impl StoredMessage {
     /// Blocks that stand at one place.
-    pub(super) fn new(role: Role, place: MessagePlace, blocks: Vec<Block>) -> Self {
+    pub(super) fn new(role: Role, place: HistoryPlace, blocks: Vec<Block>) -> Self {
         let blocks = blocks.into_iter().map(|block| StoredBlock { place: place.clone(), block }).collect();
         Self { role, place, blocks }
     }
@@ -99,7 +99,7 @@ impl StoredMessage {
     pub fn of_request(name: &str, messages: &[Arc<Message>]) -> Vec<Self> {
         let name: Arc<str> = name.into();
         let placed = |(index, message): (usize, &Arc<Message>)| {
-            Self::new(message.role, MessagePlace::Request(name.clone(), index), message.content.clone())
+            Self::new(message.role, HistoryPlace::Request(name.clone(), index), message.content.clone())
         };
         messages.iter().enumerate().map(placed).collect()
     }
@@ -135,7 +135,7 @@ impl StoreRemarks {
 }
 
 /// `line 7`, `message 3 of request 2`.
-impl fmt::Display for MessagePlace {
+impl fmt::Display for HistoryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),

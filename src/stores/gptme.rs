@@ -4,7 +4,7 @@
 //! without is told to the model as a text of the user's.
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
 use super::json_lines::each_object;
 use super::{StoreError, StoreFile};
 use crate::prelude::*;
@@ -28,7 +28,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             (_, Some(id)) => (Role::User, vec![content::tool_result(&id, &text, false)]),
             _ => (Role::User, vec![Block::text(&text)]),
         };
-        messages.push(StoredMessage::new(role, MessagePlace::Line(line), blocks));
+        messages.push(StoredMessage::new(role, HistoryPlace::Line(line), blocks));
     })?;
     if !is_known && !file.bytes.trim_ascii().is_empty() {
         return Err(StoreError::new(file, "no line has `role` and `content`: is it the `conversation.jsonl` of gptme?"));

@@ -4,7 +4,7 @@
 use alloc::collections::BTreeMap;
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
@@ -61,11 +61,11 @@ pub(super) fn read(files: &[StoreFile<'_>]) -> Result<Vec<StoredConversation>, S
 fn conversation(session: &Arc<str>, files: BTreeMap<Arc<str>, MessageFiles>) -> StoredConversation {
     let mut messages = Vec::new();
     for (place, role, parts) in files.into_values().filter_map(|files| files.head.map(|(place, role)| (place, role, files.parts))) {
-        let place = MessagePlace::File(place);
+        let place = HistoryPlace::File(place);
         let mut message = StoredMessage::new(role, place.clone(), Vec::new());
         let mut results = StoredMessage::new(Role::User, place, Vec::new());
         for (place, (own, result)) in parts.into_values() {
-            let placed = |block| StoredBlock { place: MessagePlace::File(place.clone()), block };
+            let placed = |block| StoredBlock { place: HistoryPlace::File(place.clone()), block };
             message.blocks.extend(own.map(placed));
             results.blocks.extend(result.map(placed));
         }

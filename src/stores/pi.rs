@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 
 use super::content;
-use super::conversation::{MessagePlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
 use super::json_lines::{each_object, shared};
 use super::tree::{EntryLinks, EntryTree};
 use super::{StoreError, StoreFile};
@@ -20,7 +20,7 @@ const VERSIONS: [u64; 2] = [2, 3];
 
 /// An entry.
 #[derive(Debug)]
-enum Entry {
+enum PiEntry {
     /// A message of the context.
     Said { role: Role, blocks: Vec<Block> },
     /// An answer that failed or was aborted: pi does not send it.
@@ -57,8 +57,8 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     let tree = EntryTree::new(&links, &mut remarks);
     let path = tree.path(leaf, &links, &mut remarks);
     let (messages, context_from) = messages(&path, &links, &entries, &mut remarks);
-    let others = entries.iter().filter(|entry| matches!(entry, Entry::Said { .. })).count();
-    let on_path = path.iter().filter(|at| matches!(entries[**at], Entry::Said { .. })).count();
+    let others = entries.iter().filter(|entry| matches!(entry, PiEntry::Said { .. })).count();
+    let on_path = path.iter().filter(|at| matches!(entries[**at], PiEntry::Said { .. })).count();
     if others > on_path {
         remarks.add(format!("{} on other branches", plural((others - on_path) as u64, "message")));
     }
@@ -66,14 +66,14 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     Ok(vec![StoredConversation { file: file.name.into(), session, branch, messages, context_from, remarks }])
 }
 
-fn messages(path: &[usize], links: &[EntryLinks], entries: &[Entry], remarks: &mut StoreRemarks) -> (Vec<StoredMessage>, usize) {
+fn messages(path: &[usize], links: &[EntryLinks], entries: &[PiEntry], remarks: &mut StoreRemarks) -> (Vec<StoredMessage>, usize) {
     // Of several edits of one entry the last one counts.
     let mut edits: BTreeMap<&str, (usize, Option<&Vec<Block>>)> = BTreeMap::new();
     let mut compaction = None;
     for &at in path {
         match &entries[at] {
-            Entry::Edit { target, content } => _ = edits.insert(target, (at, content.as_ref())),
-            Entry::Compaction { kept_from, summary } => compaction = Some((at, kept_from.as_deref(), summary)),
+            PiEntry::Edit { target, content } => _ = edits.insert(target, (at, content.as_ref())),
+            PiEntry::Compaction { kept_from, summary } => compaction = Some((at, kept_from.as_deref(), summary)),
             _ => (),
         }
     }
@@ -85,62 +85,62 @@ fn messages(path: &[usize], links: &[EntryLinks], entries: &[Entry], remarks: &m
     let has_kept = path.iter().any(|at| is_first_kept(*at));
     let (mut messages, mut context_from) = (Vec::new(), 0);
     for &at in path {
-        let place = MessagePlace::Line(links[at].line);
+        let place = HistoryPlace::Line(links[at].line);
         if let Some((own, _, summary)) = compaction.filter(|(own, ..)| if has_kept { is_first_kept(at) } else { *own == at }) {
             context_from = messages.len();
-            messages.push(StoredMessage::new(Role::User, MessagePlace::Line(links[own].line), vec![Block::text(summary)]));
+            messages.push(StoredMessage::new(Role::User, HistoryPlace::Line(links[own].line), vec![Block::text(summary)]));
         }
         match (&entries[at], links[at].id.as_deref().and_then(|id| edits.get(id))) {
-            (Entry::Failed, _) => remarks.add(format!("{place} is an answer that failed or was aborted, and is not sent")),
-            (Entry::Said { .. }, Some((edit, None))) => {
+            (PiEntry::Failed, _) => remarks.add(format!("{place} is an answer that failed or was aborted, and is not sent")),
+            (PiEntry::Said { .. }, Some((edit, None))) => {
                 remarks.add(format!("{place} was taken out of the context by line {}", links[*edit].line));
             }
-            (Entry::Said { role, .. }, Some((_, Some(blocks)))) => messages.push(StoredMessage::new(*role, place, blocks.to_vec())),
-            (Entry::Said { role, blocks }, None) => messages.push(StoredMessage::new(*role, place, blocks.clone())),
+            (PiEntry::Said { role, .. }, Some((_, Some(blocks)))) => messages.push(StoredMessage::new(*role, place, blocks.to_vec())),
+            (PiEntry::Said { role, blocks }, None) => messages.push(StoredMessage::new(*role, place, blocks.clone())),
             _ => (),
         }
     }
     (messages, context_from)
 }
 
-fn entry(object: &RawObject<'_>) -> Entry {
-    let said = |role, content: Option<&str>| Entry::Said { role, blocks: content::parts(content, block) };
+fn entry(object: &RawObject<'_>) -> PiEntry {
+    let said = |role, content: Option<&str>| PiEntry::Said { role, blocks: content::parts(content, block) };
     match object.string("type").as_deref() {
-        Some("message") => object.object("message").map_or(Entry::Other, |message| of_message(&message)),
+        Some("message") => object.object("message").map_or(PiEntry::Other, |message| of_message(&message)),
         Some("custom_message") => said(Role::User, object.get("content")),
         Some("branch_summary") => said(Role::User, object.get("summary")),
         Some("context_edit") => {
             let replacement = object.object("replacement");
             let content = replacement.map(|replacement| content::parts(replacement.get("content"), block));
-            shared(object, "targetId").map_or(Entry::Other, |target| Entry::Edit { target, content })
+            shared(object, "targetId").map_or(PiEntry::Other, |target| PiEntry::Edit { target, content })
         }
-        Some("compaction") => Entry::Compaction {
+        Some("compaction") => PiEntry::Compaction {
             kept_from: shared(object, "firstKeptEntryId"),
             summary: object.string("summary").unwrap_or_default().into_owned(),
         },
-        _ => Entry::Other,
+        _ => PiEntry::Other,
     }
 }
 
-fn of_message(message: &RawObject<'_>) -> Entry {
-    let blocks = |role| Entry::Said { role, blocks: content::parts(message.get("content"), block) };
+fn of_message(message: &RawObject<'_>) -> PiEntry {
+    let blocks = |role| PiEntry::Said { role, blocks: content::parts(message.get("content"), block) };
     match message.string("role").as_deref() {
         Some("assistant") => match message.string("stopReason").as_deref() {
-            Some("error" | "aborted") => Entry::Failed,
+            Some("error" | "aborted") => PiEntry::Failed,
             _ => blocks(Role::Assistant),
         },
         Some("toolResult") => {
             let id = message.string("toolCallId").unwrap_or_default();
             let result = content::tool_result(&id, &content::joined_text(message.get("content")), message.get("isError") == Some("true"));
-            Entry::Said { role: Role::User, blocks: vec![result] }
+            PiEntry::Said { role: Role::User, blocks: vec![result] }
         }
         // The user ran a command; the model is shown it as a text.
         Some("bashExecution") => {
             let text = format!("{}\n{}", message.string("command").unwrap_or_default(), message.string("output").unwrap_or_default());
-            Entry::Said { role: Role::User, blocks: vec![Block::text(&text)] }
+            PiEntry::Said { role: Role::User, blocks: vec![Block::text(&text)] }
         }
         Some("user" | "custom" | "hookMessage") => blocks(Role::User),
-        _ => Entry::Other,
+        _ => PiEntry::Other,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::super::conversation::{HistoryDialect, MessagePlace, StoredBlock, StoredMessage};
+use super::super::conversation::{HistoryDialect, HistoryPlace, StoredBlock, StoredMessage};
 use super::HistoryViolation;
 use crate::prelude::*;
 use crate::wire::block::{BlockKind, Role};
@@ -22,19 +22,19 @@ pub enum HistoryEnd {
 #[derive(Debug)]
 struct Call<'a> {
     id: &'a str,
-    place: &'a MessagePlace,
+    place: &'a HistoryPlace,
     turn: usize,
     /// Those in the turn behind it, each with what stands before it there and is no result.
-    direct: Vec<(&'a MessagePlace, Option<&'a MessagePlace>)>,
+    direct: Vec<(&'a HistoryPlace, Option<&'a HistoryPlace>)>,
     /// Those that come later.
-    late: Vec<&'a MessagePlace>,
+    late: Vec<&'a HistoryPlace>,
 }
 
 /// What the API joins to one message.
 #[derive(Debug)]
 struct Turn<'a> {
     is_answer: bool,
-    place: &'a MessagePlace,
+    place: &'a HistoryPlace,
     blocks: Vec<&'a StoredBlock>,
 }
 

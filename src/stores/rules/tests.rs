@@ -1,12 +1,12 @@
 //! Each rule on short histories: a right one, and one that is broken on purpose.
 
 use super::super::content;
-use super::super::conversation::{HistoryDialect, MessagePlace};
+use super::super::conversation::{HistoryDialect, HistoryPlace};
 use super::*;
 use crate::wire::block::Block;
 
 fn message(line: usize, role: Role, blocks: Vec<Block>) -> StoredMessage {
-    StoredMessage::new(role, MessagePlace::Line(line), blocks)
+    StoredMessage::new(role, HistoryPlace::Line(line), blocks)
 }
 
 fn user(line: usize, text: &str) -> StoredMessage {
