@@ -23,7 +23,7 @@ use crate::prelude::*;
 use crate::scenario::client_profile::{
     ClientProfile, ExitCodes, OutputPlaces, PrintedAnswers, ProfileFile, SessionPlace, StorePlace, TextPlace,
 };
-use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
+use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
@@ -375,8 +375,9 @@ fn k_10_what_is_known_of_a_driven_client_reads_back() {
     let between = |until: Option<&str>| VaryingPlace::Between { after: "build ".into(), until: until.map(Into::into) };
     let normalise =
         vec![rule("id", VaryingPlace::Member("build_id".into())), rule("build", between(Some(","))), rule("host", between(None))];
-    let drive =
-        DriveScript { client: Some(KnownClient::ClaudeCode), exit: Some(143), without: vec!["dates".into()], normalise, profile: None };
+    let markers = ToolMarkers { file: Some("started".into()), line: Some("runs".into()) };
+    let (client, without) = (Some(KnownClient::ClaudeCode), vec!["dates".into()]);
+    let drive = DriveScript { client, exit: Some(143), without, normalise, markers, profile: None };
     reads_back(&Scenario { drive, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
