@@ -8,13 +8,20 @@
 //! ```
 
 mod environment;
+mod member_path;
 pub mod moment;
+mod path_pattern;
+mod preparation;
 mod process;
 pub mod profile;
+mod shell;
 pub mod sweep;
 mod text;
+mod verdict;
 
 use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -45,6 +52,10 @@ pub struct ClientHarness {
     pub watcher: WatcherProgram,
     /// Its profile.
     pub profile: Option<Arc<ClientProfile>>,
+    /// A folder whose files are copied into its working directory.
+    pub files: Option<PathBuf>,
+    /// A command for a shell, run in its folders before it starts.
+    pub setup: Option<String>,
     /// A command that is run when the client is over, in the same folders: it prompts the client again or resumes its session.
     /// `{session}` stands for the session of the first run.
     pub again: Option<Vec<String>>,
@@ -77,6 +88,8 @@ pub enum ClientSurroundings {
 pub struct ClientRun {
     /// Its requests.
     pub verdict: ServeVerdict,
+    /// How many of the answers to requests for messages the first command got.
+    pub first_answers: usize,
     /// Its output, and its end.
     pub output: ClientOutput,
     /// The same of the second command.
@@ -148,6 +161,24 @@ pub enum ClientHarnessError {
     /// There is no command.
     #[error("no command is given: write it after `--`")]
     NoCommand,
+    /// The files for it cannot be copied.
+    #[error("cannot copy the files of `{folder}` for the client: {problem}; name a folder that can be read")]
+    Files {
+        /// From where.
+        folder: String,
+        /// The error of the system.
+        problem: io::Error,
+    },
+    /// The command that prepares its folders failed.
+    #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
+    Setup {
+        /// Which.
+        command: String,
+        /// How it ended.
+        ended: ClientExit,
+        /// What it printed.
+        said: String,
+    },
     /// The watcher of the client does not run, or was killed.
     #[error("cannot watch the client: {0}; start it again")]
     Watcher(io::Error),
@@ -192,7 +223,8 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
     let names = folders.profile_names(&base, &prompt(setup, 0).unwrap_or_default());
-    drive.profile.iter().try_for_each(|profile| folders.put_files(profile, &names)).map_err(ClientHarnessError::Folders)?;
+    preparation::prepare(drive, &folders, &base, &names).await?;
+    let answers = AtomicU32::new(0);
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
     let (act_on_process, actions) = mpsc::unbounded_channel();
@@ -203,6 +235,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     });
     let client = async {
         let output = process::run(drive, &drive.command, &folders, &base, &names, actions).await;
+        let first_answers = answers.load(Ordering::Relaxed) as usize;
         let again = match (&output, &drive.again) {
             (Ok(output), Some(again)) => {
                 let session = output.session().unwrap_or_default();
@@ -214,12 +247,16 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
             _ => None,
         };
         let _ = stop.send(());
-        (output, again.transpose())
+        (output, again.transpose(), first_answers)
     };
-    let (verdict, (output, again), (boundaries, action)) = tokio::join!(server, client, keep_gates(held, act, act_on_process));
+    let (verdict, (output, again, first_answers), (boundaries, action)) =
+        tokio::join!(server, client, keep_gates(held, act, act_on_process, &answers));
     let (output, again) = (output?, again?);
-    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, action };
+    let mut driven = ClientRun { verdict, first_answers, output, again, failures: Vec::new(), text: String::new(), boundaries, action };
     driven.failures = failures(setup, &driven, act);
+    if let Some(profile) = drive.profile.as_deref() {
+        driven.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &driven, act));
+    }
     let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
     driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
@@ -245,6 +282,7 @@ async fn keep_gates(
     mut held: mpsc::UnboundedReceiver<HeldAnswer>,
     act: Option<&BoundaryAction>,
     process: mpsc::UnboundedSender<ProcessAction>,
+    answers: &AtomicU32,
 ) -> (Vec<(AnswerBoundary, Option<Arc<str>>)>, ActionOutcome) {
     let (mut boundaries, mut outcome) = (Vec::new(), ActionOutcome::NotDone);
     // When the action is due that waits for a while after the end of an answer.
@@ -265,6 +303,7 @@ async fn keep_gates(
         }
         let Some(one) = next else { return (boundaries, outcome) };
         boundaries.push((one.boundary.clone(), one.event.clone()));
+        answers.fetch_max(one.boundary.answer, Ordering::Relaxed);
         let Some(act) = act.filter(|act| act.at.boundary == one.boundary && outcome == ActionOutcome::NotDone) else {
             let _ = one.go.send(HoldRelease::On);
             continue;

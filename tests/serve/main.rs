@@ -9,6 +9,7 @@ mod endpoint;
 mod faults;
 mod gates;
 mod load;
+mod profiles;
 mod several;
 mod tape;
 mod threads;

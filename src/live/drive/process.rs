@@ -11,8 +11,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::environment::{RunFolders, inherited};
-use super::profile::ProfileNames;
-use super::{ClientHarness, ClientHarnessError, ClientSurroundings};
+use super::profile::{self, ClientProfile, ProfileNames};
+use super::verdict::is_result;
+use super::{ClientHarness, ClientHarnessError, ClientSurroundings, shell};
 use crate::children::{ChildCommand, ChildExit, ChildSignal, SignalTarget};
 use crate::prelude::*;
 
@@ -30,6 +31,10 @@ pub struct ClientOutput {
     pub ended: ClientExit,
     /// The names of processes that were there when it had gone; they were ended.
     pub left_behind: Vec<String>,
+    /// The shell that alone got a signal which was meant for the client.
+    pub signalled_shell: Option<&'static str>,
+    results: usize,
+    session: Option<String>,
 }
 
 /// How a client ended.
@@ -57,17 +62,21 @@ impl ClientOutput {
         self.lines.iter().filter_map(|line| serde_json::from_str(line).ok())
     }
 
-    /// How many result lines there are, as headless agents end with one.
+    /// How many result lines there are, as headless agents end with one. The profile says what one is.
     pub fn results(&self) -> usize {
-        self.json_lines().filter(|line| line["type"] == "result").count()
+        self.results
     }
 
-    /// The session that the output names.
+    /// The session of the run: where the profile says, or the one that the output names.
     pub fn session(&self) -> Option<String> {
-        let of_line = |line: serde_json::Value| {
-            ["session_id", "sessionID", "sessionId"].iter().find_map(|name| line[*name].as_str().map(str::to_string))
-        };
-        self.json_lines().find_map(of_line)
+        self.session.clone()
+    }
+
+    /// Reads what the profile knows of the output.
+    fn read(mut self, profile: Option<&ClientProfile>, names: &ProfileNames) -> Self {
+        self.results = self.json_lines().filter(|line| is_result(line, profile.map(|profile| &profile.output))).count();
+        self.session = profile::session(profile.and_then(|profile| profile.session.as_ref()), self.json_lines(), names);
+        self
     }
 }
 
@@ -99,6 +108,7 @@ pub(super) async fn run(
         drop(stdin.take());
         core::future::pending::<()>().await;
     };
+    let mut signalled_shell = None;
     let (ended, left) = {
         let reading = async { tokio::join!(stdout.read_to_end(&mut lines), stderr.read_to_end(&mut errors)) };
         let (mut reading, mut writing, mut is_read) = (pin!(reading), pin!(writing), false);
@@ -113,7 +123,12 @@ pub(super) async fn run(
                     break ClientExit::TimedOut;
                 }
                 Some(action) = actions.recv() => match action {
-                    ProcessAction::Signal(signal, target) => child.signal(signal, target),
+                    ProcessAction::Signal(signal, target) => {
+                        if target == SignalTarget::Process && shell::is_shell_still(child.id()) {
+                            signalled_shell = shell::of_words(words);
+                        }
+                        child.signal(signal, target);
+                    }
                     // The writer is there as long as this.
                     ProcessAction::Line(line) => _ = add_line.send(line),
                 },
@@ -137,7 +152,9 @@ pub(super) async fn run(
     let lines = String::from_utf8_lossy(&lines).lines().map(str::to_string).collect();
     let mut left_behind: Vec<String> = left.ended;
     left_behind.sort();
-    Ok(ClientOutput { lines, errors: String::from_utf8_lossy(&errors).into_owned(), ended, left_behind })
+    let errors = String::from_utf8_lossy(&errors).into_owned();
+    let output = ClientOutput { lines, errors, ended, left_behind, signalled_shell, results: 0, session: None };
+    Ok(output.read(drive.profile.as_deref(), names))
 }
 
 fn command(drive: &ClientHarness, words: &[String], folders: &RunFolders, base: &str, names: &ProfileNames) -> ChildCommand {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::moment::ClientMoment;
-use super::{ActionOutcome, BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientRun, drive};
+use super::profile::ClientProfile;
+use super::{ActionOutcome, BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientRun, drive, verdict};
 use crate::prelude::*;
 use crate::world::setup::RunSetup;
 
@@ -36,6 +37,8 @@ pub struct ClientSweepReport {
     pub planned: usize,
     /// Whether a second command is run, and judged.
     has_again: bool,
+    /// The profile of the client.
+    profile: Option<Arc<ClientProfile>>,
 }
 
 /// One run.
@@ -100,7 +103,13 @@ pub async fn sweep(
         }
     }
     let has_again = client.again.is_some();
-    Ok(ClientSweepReport { usual, rows: rows.into_iter().flatten().collect(), planned: planned.len(), has_again })
+    Ok(ClientSweepReport {
+        usual,
+        rows: rows.into_iter().flatten().collect(),
+        planned: planned.len(),
+        has_again,
+        profile: client.profile.clone(),
+    })
 }
 
 /// What a sweep does: at each moment each action. Between answers there is no connection that could be closed.
@@ -129,7 +138,7 @@ fn problems(usual: &ClientRun, run: &Result<ClientRun, String>) -> Vec<String> {
         Ok(driven) => driven,
         Err(error) => return vec![error.clone()],
     };
-    if driven.action == ActionOutcome::TooLate {
+    if driven.action == ActionOutcome::TooLate || driven.output.signalled_shell.is_some() {
         return Vec::new();
     }
     let mut problems = driven.failures.clone();
@@ -154,19 +163,32 @@ impl ClientSweepRow {
     pub fn is_too_late(&self) -> bool {
         self.run.as_ref().is_ok_and(|run| run.action == ActionOutcome::TooLate)
     }
+
+    /// The shell that got the signal in place of the client: then, too, the row says nothing about the client.
+    pub fn signalled_shell(&self) -> Option<&'static str> {
+        self.run.as_ref().ok()?.output.signalled_shell
+    }
+
+    fn is_asked(&self) -> bool {
+        !self.is_too_late() && self.signalled_shell().is_none()
+    }
 }
 
 impl ClientSweepReport {
-    /// Whether all runs were made, at least one was interfered with, and nothing is wrong with any of them.
+    /// Whether all runs were made, the client was interfered with at least once in each way, and nothing is wrong with any of them.
     pub fn is_fine(&self) -> bool {
-        let is_asked = self.rows.iter().any(|row| !row.is_too_late());
+        let is_same = |row: &ClientSweepRow| self.rows.iter().any(|other| other.action == row.action && other.is_asked());
+        let is_asked = !self.rows.is_empty() && self.rows.iter().all(is_same);
         self.usual.failures.is_empty() && is_asked && self.rows.len() == self.planned && self.rows.iter().all(|row| row.problems.is_empty())
     }
 
     /// What was judged in each row, and what was not.
     fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
-        let (mut asked, mut unasked) =
-            (vec!["requests that the API takes", "processes left behind", "an end in time"], vec!["the exit code", "the session on disk"]);
+        let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
+        for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {
+            if is_asked { &mut asked } else { &mut unasked }.push(what);
+        }
+        unasked.push("the session on disk");
         if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
         if self.has_again { &mut asked } else { &mut unasked }.push("the conversation when it is resumed (--again)");
         [("asked", asked), ("not asked", unasked)]
@@ -215,6 +237,14 @@ impl ClientSweepReport {
         if too_late > 0 {
             write!(f, ", {too_late} too late: the next request or the end of the client came first")?;
         }
+        let shells: Vec<&str> = self.rows.iter().filter_map(ClientSweepRow::signalled_shell).collect();
+        if let Some(shell) = shells.first() {
+            write!(
+                f,
+                ", {} not asked: the signal reached the shell `{shell}` alone; put `exec` before the client, or name its program after `--`",
+                shells.len()
+            )?;
+        }
         if self.rows.len() < self.planned {
             write!(f, ", {} not done: the sweep was stopped", self.planned - self.rows.len())?;
         }
@@ -228,6 +258,7 @@ fn row_line(row: &ClientSweepRow) -> [String; 9] {
     let before = if row.moment.after.is_some() { String::new() } else { event.into() };
     let verdict = match row.problems.is_empty() {
         true if row.is_too_late() => "too late",
+        true if row.signalled_shell().is_some() => "not asked",
         true => "ok",
         false => "FAILED",
     };
