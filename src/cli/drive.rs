@@ -157,7 +157,7 @@ async fn swept(
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// What a client is given to read.
+/// The limit of a client's input.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
 fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
@@ -304,7 +304,7 @@ fn client(word: &str) -> Result<KnownClient, String> {
     KnownClient::from_word(word).ok_or_else(|| format!("write one of {}, or --profile FILE{}", words().collect::<Vec<_>>().join(", "), near()))
 }
 
-/// What a sweep does, each in runs of its own.
+/// The actions of a sweep, each in runs of its own.
 #[derive(Clone, Debug)]
 struct SweepActions(Vec<ClientAction>);
 

@@ -48,7 +48,7 @@ use profile::ClientProfile;
 pub struct ClientHarness {
     /// The program and its arguments; `{base}` stands for the base URL.
     pub command: Vec<String>,
-    /// What watches it.
+    /// The program that watches it.
     pub watcher: WatcherProgram,
     /// Its profile.
     pub profile: Option<Arc<ClientProfile>>,
@@ -100,16 +100,16 @@ pub struct ClientRun {
     pub text: String,
     /// Where answers were held, each with the name of the event that came next.
     pub boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
-    /// What became of the action on the client.
+    /// The result of the action on the client.
     pub action: ActionOutcome,
 }
 
 /// The action on a client at a moment of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundaryAction {
-    /// When.
+    /// The moment of the action.
     pub at: ClientMoment,
-    /// What.
+    /// The action.
     pub what: ClientAction,
     /// How long the answer stands still before: the client has read all that was sent.
     pub lead: Duration,
@@ -130,7 +130,7 @@ pub enum ClientAction {
     Line(String),
 }
 
-/// What became of an action on a client.
+/// The result of an action on a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
     /// None was wanted, or its boundary never came.
@@ -153,7 +153,7 @@ pub enum ClientHarnessError {
     /// The client could not be started.
     #[error("cannot start `{program}`: {problem}; name a program that is installed, or give its path")]
     Start {
-        /// Which.
+        /// The program.
         program: String,
         /// The error of the system.
         problem: io::Error,
@@ -264,7 +264,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     Ok(driven)
 }
 
-/// What a client is prompted with when its session is resumed, where the scenario has no second prompt.
+/// The prompt of a resumed session, where the scenario has no second prompt.
 const NEXT_PROMPT: &str = "Go on.";
 
 /// The text of a prompt of the scenario, from 0.
@@ -335,7 +335,7 @@ fn act_on(what: &ClientAction, process: &mpsc::UnboundedSender<ProcessAction>) -
     HoldRelease::On
 }
 
-/// What is wrong with the run.
+/// The failures of the run, a sentence each.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
     let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");

@@ -15,13 +15,13 @@ keys! {
     /// `[client]`: a profile of the client that is driven (K-7). What it leaves out is not judged.
     #[derive(Eq)]
     pub struct ClientProfile {
-        /// What the client is called.
+        /// The name of the client.
         name: Arc<str> = Arc::default(), required, not_blank("give the client a name"), example("\"my-agent\"");
         /// The version that the profile was checked with.
         version: Option<Arc<str>> = None, example("\"1.2.3\"");
         /// The day on which it was checked.
         date: Option<Date> as Option<Readable<Date>> = None;
-        /// What should be known of the client and of this profile.
+        /// Remarks on the client and on this profile.
         about: Option<Arc<str>> = None;
         /// The command that starts it, a word each.
         start: Vec<String> = Vec::new(), example("[\"my-agent\", \"-p\", \"{prompt}\"]");
@@ -39,7 +39,7 @@ keys! {
         store: Option<StorePlace> as Option<Section<StorePlace>> = None, example("{ files = \"{home}/.my-agent/*.jsonl\", format = \"claude-code\" }");
         /// How its output is read.
         output: OutputPlaces as Section<OutputPlaces> = OutputPlaces::default();
-        /// What its exit codes say.
+        /// The meaning of its exit codes.
         exit: ExitCodes as Section<ExitCodes> = ExitCodes::default();
         /// Files that are put in place before it starts.
         files: Vec<ProfileFile> as Sections<ProfileFile> = Vec::new(), key("file"), example("[{ path = \"{home}/.my-agent.json\", text = \"{}\" }]");
@@ -52,7 +52,7 @@ keys! {
     pub struct ProfileFile {
         /// Where it is.
         path: Arc<str> = Arc::default(), required, not_blank("say where the file is"), example("\"{home}/.my-agent.json\"");
-        /// What is in it.
+        /// The content of the file.
         text: Arc<str> = Arc::default();
     }
 }

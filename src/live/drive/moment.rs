@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// How long after an answer's end a sweep acts: while a tool starts, while it runs, and when it has run for a while.
 pub const DELAYS: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(300), Duration::from_millis(1000)];
 
-/// What stands for the time between an answer's end and the next request.
+/// The word for the time between an answer's end and the next request.
 const BETWEEN: &str = "tools+";
 
 /// A moment of a client's run.

@@ -20,14 +20,14 @@ use crate::prelude::*;
 /// How long the output of a client may be held open by a process that cannot be ended.
 const OPEN_OUTPUT: Duration = Duration::from_millis(400);
 
-/// What a client printed, and how it ended.
+/// The output of a client, with its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOutput {
     /// Standard output, a line each.
     pub lines: Vec<String>,
     /// Standard error.
     pub errors: String,
-    /// How it ended.
+    /// The exit of the client.
     pub ended: ClientExit,
     /// The names of processes that were there when it had gone; they were ended.
     pub left_behind: Vec<String>,
@@ -48,7 +48,7 @@ pub enum ClientExit {
     TimedOut,
 }
 
-/// What is done to a client while it runs.
+/// An action on a client while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ProcessAction {
     Signal(ChildSignal, SignalTarget),

@@ -47,7 +47,7 @@ pub(super) fn session(place: Option<&SessionPlace>, mut lines: impl Iterator<Ite
     }
 }
 
-/// What stands in a run for the names in curly brackets.
+/// The values in a run of the names in curly brackets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileNames(Vec<(&'static str, String)>);
 

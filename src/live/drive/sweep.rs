@@ -14,7 +14,7 @@ use crate::world::setup::RunSetup;
 /// A sweep over a client.
 #[derive(Clone, Debug)]
 pub struct ClientSweep {
-    /// What is done at each moment, in a run of its own each.
+    /// The actions at each moment, each in a run of its own.
     pub what: Vec<ClientAction>,
     /// The moments; all that the run shows in which nothing is done, when this is empty.
     pub only: Vec<ClientMoment>,
@@ -26,7 +26,7 @@ pub struct ClientSweep {
     pub jobs: usize,
 }
 
-/// What came of a sweep.
+/// The rows of a sweep.
 #[derive(Clone, Debug)]
 pub struct ClientSweepReport {
     /// The run in which nothing was done.
@@ -46,13 +46,13 @@ pub struct ClientSweepReport {
 pub struct ClientSweepRow {
     /// When it was interfered with.
     pub moment: ClientMoment,
-    /// How.
+    /// The action.
     pub action: ClientAction,
     /// The event that would have come next.
     pub event: Option<Arc<str>>,
-    /// What came of it, or why it was not to be had.
+    /// The run, or the reason why it was not made.
     pub run: Result<ClientRun, String>,
-    /// What is wrong with it; empty when nothing is.
+    /// The failures of the row; empty when all is well.
     pub problems: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ pub async fn sweep(
     })
 }
 
-/// What a sweep does: at each moment each action. Between answers there is no connection that could be closed.
+/// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.
 fn planned(usual: &ClientRun, sweep: &ClientSweep) -> Vec<(ClientMoment, Option<Arc<str>>, ClientAction)> {
     let of_boundary = |(boundary, event): &(_, Option<Arc<str>>)| {
         ClientMoment::from_boundary(boundary).into_iter().map(|moment| (moment, event.clone())).collect::<Vec<_>>()
@@ -182,7 +182,7 @@ impl ClientSweepReport {
         self.usual.failures.is_empty() && is_asked && self.rows.len() == self.planned && self.rows.iter().all(|row| row.problems.is_empty())
     }
 
-    /// What was judged in each row, and what was not.
+    /// The questions that each row answered, and those that it did not.
     fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
         let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
         for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {

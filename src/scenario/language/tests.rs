@@ -1,4 +1,4 @@
-//! What is written reads back as the same scenario.
+//! A written scenario reads back as the same scenario.
 
 mod compaction;
 mod network;
