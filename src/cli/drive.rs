@@ -13,8 +13,8 @@ use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
-use crate::live::drive::sweep::{ClientSweep, sweep};
-use crate::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
+use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep};
+use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
@@ -64,17 +64,24 @@ pub(super) struct DriveArguments {
     /// Write the snapshot as it is now
     #[arg(long, conflicts_with = "snapshots")]
     accept: bool,
-    /// Do this at every boundary of the scenario and after each answer, one client each: `SIGINT`, `SIGTERM`, `SIGKILL`, `close`, `reset` or
-    /// `line:TEXT`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and `SIGINT:group` choose one
+    /// Give the client a terminal of its own, at which `--stdin` and the keys of a sweep are typed
+    #[arg(long)]
+    terminal: bool,
+    /// Do this at every moment of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGKILL`, `close`, `reset`, `line:TEXT`, or with
+    /// --terminal `key:ESC`, `key:^C`, `key:^C^C`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and
+    /// `SIGINT:group` choose one
     #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
     sweep: Option<SweepActions>,
-    /// Of a sweep do this row alone: `2:5`, `2:end` or `2:tools+50ms`; may be given several times
-    #[arg(long, value_name = "BOUNDARY", requires = "sweep")]
+    /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms`, `2:marker` or `done+500ms`; may be given several times
+    #[arg(long, value_name = "MOMENT", requires = "sweep")]
     only: Vec<ClientMoment>,
     /// Print what the client printed in each row of a sweep
     #[arg(long, requires = "sweep")]
     show: bool,
-    /// How many clients run at once in a sweep; one for each core when not given
+    /// Run each row of a sweep so often; a row whose runs differ is flaky, and fails
+    #[arg(long, value_name = "N", default_value = "1", requires = "sweep")]
+    repeat: NonZeroUsize,
+    /// How many clients run at once in a sweep; two for each core when not given, because clients wait most of the time
     #[arg(long, value_name = "N", requires = "sweep")]
     jobs: Option<NonZeroUsize>,
     /// How long an answer pauses before a sweep acts, in milliseconds: the client needs this time to read the bytes before
@@ -140,7 +147,8 @@ async fn swept(
         only: arguments.only.clone(),
         lead: Duration::from_millis(arguments.lead),
         wait: Duration::from_millis(arguments.wait),
-        jobs: arguments.jobs.unwrap_or_else(threads_available).get(),
+        repeat: arguments.repeat.get(),
+        jobs: arguments.jobs.map_or_else(|| CLIENTS_PER_CORE * threads_available().get(), NonZeroUsize::get),
     };
     let report = match sweep(&loaded.setup, how, &wanted, stop).await {
         Ok(report) => report,
@@ -151,10 +159,43 @@ async fn swept(
     };
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
-        row.run.iter().for_each(|run| print_line(&run.text));
+        row.runs.iter().flat_map(|run| &run.run).for_each(|run| print_line(&run.text));
     }
     print_line(&report.to_string());
+    for row in report.rows.iter().filter(|row| matches!(row.verdict(), RowVerdict::Failed | RowVerdict::Flaky { .. })).take(COMMANDS_MAX) {
+        print_line(&format!("again: {}", repeating_command(&row.moment, &row.action)));
+    }
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
+}
+
+/// How many clients of a sweep run at once on each core.
+const CLIENTS_PER_CORE: usize = 2;
+
+/// More rows than this are not repeated by a command each.
+const COMMANDS_MAX: usize = 20;
+
+/// The command that does one row of this sweep again.
+fn repeating_command(moment: &ClientMoment, action: &ClientAction) -> String {
+    let mut words: Vec<String> = vec![String::from("reenact")];
+    let mut given = std::env::args().skip(1);
+    let mut client = Vec::new();
+    while let Some(word) = given.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        match name {
+            "--" => client = core::iter::once(word).chain(given.by_ref()).collect(),
+            "--sweep" | "--only" if name == word => drop(given.next()),
+            "--sweep" | "--only" | "--show" => (),
+            _ => words.push(word),
+        }
+    }
+    words.extend([String::from("--sweep"), action.word(), String::from("--only"), moment.to_string(), String::from("--show")]);
+    words.iter().chain(&client).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_=/.:,+@%{}".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// The limit of a client's input.
@@ -164,6 +205,11 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
     let read = |path: &PathBuf| open::read(path, INPUT_BYTES_MAX).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
     let profile = profile(arguments, loaded)?;
+    let has_terminal = arguments.terminal || profile.as_ref().is_some_and(|profile| profile.terminal);
+    let takes_keys = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Keys(_)));
+    if takes_keys && !has_terminal {
+        return Err(String::from("--sweep key:… presses keys at a terminal: add --terminal"));
+    }
     let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
         command: start(arguments, profile.as_deref())?,
@@ -174,6 +220,7 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
         setup: arguments.setup.clone(),
         variables: arguments.how.base_url_variables("{base}").chain(arguments.variables.iter().cloned()).collect(),
         surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
+        terminal: if has_terminal { ClientTerminal::Own } else { ClientTerminal::None },
         input: input.or(takes_lines.then(Vec::new)),
         keeps_input_open: takes_lines,
         patience: Duration::from_secs(arguments.timeout),
@@ -301,7 +348,8 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
 fn client(word: &str) -> Result<KnownClient, String> {
     let words = || KnownClient::ALL.iter().map(|client| client.as_str());
     let near = || nearest(word, words()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    KnownClient::from_word(word).ok_or_else(|| format!("write one of {}, or --profile FILE{}", words().collect::<Vec<_>>().join(", "), near()))
+    KnownClient::from_word(word)
+        .ok_or_else(|| format!("write one of {}, or --profile FILE{}", words().collect::<Vec<_>>().join(", "), near()))
 }
 
 /// The actions of a sweep, each in runs of its own.
@@ -309,22 +357,5 @@ fn client(word: &str) -> Result<KnownClient, String> {
 struct SweepActions(Vec<ClientAction>);
 
 fn sweep_actions(word: &str) -> Result<SweepActions, String> {
-    let (name, target) = word.split_once(':').unwrap_or((word, ""));
-    let targets = match target {
-        "" => &[SignalTarget::Process, SignalTarget::Group][..],
-        "process" => &[SignalTarget::Process],
-        "group" => &[SignalTarget::Group],
-        _ => &[],
-    };
-    let known = ChildSignal::ALL.iter().find(|signal| signal.name() == name).filter(|_| !targets.is_empty());
-    let actions = match (word, known) {
-        (_, Some(signal)) => targets.iter().map(|target| ClientAction::Signal(*signal, *target)).collect(),
-        ("close", _) => vec![ClientAction::Close],
-        ("reset", _) => vec![ClientAction::Reset],
-        _ => match word.strip_prefix("line:") {
-            Some(line) => vec![ClientAction::Line(line.into())],
-            None => return Err(String::from("write SIGINT, SIGTERM, SIGHUP, SIGKILL, close, reset or line:TEXT")),
-        },
-    };
-    Ok(SweepActions(actions))
+    ClientAction::parse(word).map(SweepActions)
 }

@@ -10,6 +10,7 @@ mod endpoint;
 mod faults;
 mod gates;
 mod load;
+mod moments;
 mod profiles;
 mod several;
 mod tape;

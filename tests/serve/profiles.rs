@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::client::setup;
 use reenact::children::WatcherProgram;
-use reenact::live::drive::sweep::{ClientSweep, sweep};
-use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
+use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, RowVerdict, sweep};
+use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, SignalTarget, drive};
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::scenario::client_profile;
 
@@ -76,6 +76,7 @@ fn harness(mode: &str) -> ClientHarness {
         again: None,
         variables: vec![("MODE".into(), mode.into())],
         surroundings: ClientSurroundings::Clean,
+        terminal: ClientTerminal::None,
         input: None,
         keeps_input_open: false,
         patience: Duration::from_secs(60),
@@ -116,13 +117,14 @@ fn k_9_exit_codes_and_texts_are_judged_by_the_profile() {
     assert!(own.failures.is_empty(), "the scenario's own code counts: {:?}", own.failures);
 }
 
-fn swept(command: &[&str], mode: &str, only: &str) -> reenact::live::drive::sweep::ClientSweepReport {
+fn swept(command: &[&str], mode: &str, only: &str) -> ClientSweepReport {
     let how = ClientHarness { command: command.iter().map(|word| String::from(*word)).collect(), ..harness(mode) };
     let ways = ClientSweep {
         what: [SignalTarget::Process, SignalTarget::Group].map(|target| ClientAction::Signal(ChildSignal::Terminate, target)).to_vec(),
         only: vec![only.parse().unwrap()],
         lead: Duration::from_millis(20),
         wait: Duration::from_millis(50),
+        repeat: 1,
         jobs: 2,
     };
     wait(sweep(&setup(HELLO), &how, &ways, core::future::pending())).unwrap()
@@ -136,15 +138,20 @@ fn k_9_a_signal_that_reaches_a_shell_alone_asks_nothing_of_the_client() {
     let shell = swept(&["sh", "-c", "python3 \"$HOME/agent.py\" 'Hello?'; exit $?"], "slow", "1:tools+300ms");
     let table = shell.to_string();
     assert!(!shell.is_fine(), "one of the two actions was never asked: {table}");
-    assert_eq!(shell.rows.iter().map(|row| row.signalled_shell()).collect::<Vec<_>>(), [Some("sh"), None], "{table}");
+    let verdicts: Vec<RowVerdict> = shell.rows.iter().map(|row| row.verdict()).collect();
+    assert_eq!(verdicts, [RowVerdict::Unasked { shell: "sh" }, RowVerdict::Fine], "{table}");
     for part in ["not asked", "1 not asked: the signal reached the shell `sh` alone; put `exec` before the client"] {
         assert!(table.contains(part), "{part}: {table}");
     }
     let exec = swept(&["sh", "-c", "exec python3 \"$HOME/agent.py\" 'Hello?'"], "slow", "1:tools+300ms");
-    assert!(exec.is_fine() && exec.rows.iter().all(|row| row.signalled_shell().is_none()), "{exec}");
-    assert!(exec.to_string().contains("asked: requests that the API takes, processes left behind, an end in time, the exit code, the text of the output"));
+    assert!(exec.is_fine(), "{exec}");
+    assert!(
+        exec.to_string()
+            .contains("asked: requests that the API takes, processes left behind, an end in time, the exit code, the text of the output")
+    );
     let bad = swept(&["python3", "{home}/agent.py", "{prompt}"], "bad-signal", "1:tools+300ms");
-    assert!(bad.rows.iter().all(|row| row.problems == ["the exit code is 9, and the profile has 143 (after SIGTERM)"]), "{bad}");
+    let expected = [("the exit code is 9, and the profile has 143 (after SIGTERM)", 1)];
+    assert!(bad.rows.iter().all(|row| row.problems() == expected), "{bad}");
 }
 
 #[test]
@@ -183,17 +190,23 @@ fn k_7_a_profile_starts_its_client_and_a_wrong_one_is_shown_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("hello.toml"), HELLO).unwrap();
     fs::write(folder.path().join("agent.toml"), profile()).unwrap();
-    let inline: String = profile().lines().map(|line| match line.strip_prefix('[') {
-        Some(rest) if line.starts_with("[[") => format!("[[client.{}\n", &rest[1..]),
-        Some(rest) => format!("[client.{rest}\n"),
-        None => format!("{line}\n"),
-    }).collect();
+    let inline: String = profile()
+        .lines()
+        .map(|line| match line.strip_prefix('[') {
+            Some(rest) if line.starts_with("[[") => format!("[[client.{}\n", &rest[1..]),
+            Some(rest) => format!("[client.{rest}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect();
     fs::write(folder.path().join("inline.toml"), format!("{HELLO}\n[client]\n{inline}")).unwrap();
     for arguments in [&["drive", "hello.toml", "--profile", "agent.toml"][..], &["drive", "inline.toml"]] {
         let output = reenact(&folder, arguments);
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && printed.contains("driven: small-agent"), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(printed.contains("Hello?") && printed.contains("output    {\"body\":{\"parts\":[{\"text\":\"Hello, you.\"}]}"), "{printed}");
+        assert!(
+            printed.contains("Hello?") && printed.contains("output    {\"body\":{\"parts\":[{\"text\":\"Hello, you.\"}]}"),
+            "{printed}"
+        );
     }
     fs::write(folder.path().join("wrong.toml"), "name = \"a\"\nstrat = [\"a\"]\n").unwrap();
     fs::write(folder.path().join("empty.toml"), "name = \"a\"\n").unwrap();

@@ -3,9 +3,9 @@
 use tokio::sync::mpsc;
 
 use super::environment::RunFolders;
-use super::process;
+use super::process::{self, RunSurroundings};
 use super::profile::ProfileNames;
-use super::{ClientExit, ClientHarness, ClientHarnessError};
+use super::{ClientExit, ClientHarness, ClientHarnessError, ClientTerminal};
 use crate::prelude::*;
 
 /// Prepares the folders of a run.
@@ -23,7 +23,10 @@ pub(super) async fn prepare(
     let quiet = ClientHarness { input: None, keeps_input_open: false, ..drive.clone() };
     let words = ["sh", "-c", command].map(String::from);
     let (_, no_actions) = mpsc::unbounded_channel();
-    let output = process::run(&quiet, &words, folders, base, names, no_actions).await?;
+    let (no_signs, _) = mpsc::unbounded_channel();
+    let (terminal, marker_url, marker_line) = (ClientTerminal::None, "", None);
+    let surroundings = RunSurroundings { folders, base, names, marker_url, marker_line, terminal, signs: &no_signs };
+    let output = process::run(&quiet, &words, &surroundings, no_actions).await?;
     if output.ended == ClientExit::Code(0) {
         return Ok(());
     }

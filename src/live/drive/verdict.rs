@@ -4,7 +4,7 @@
 //! Texts of answers that came whole are owed, each once.
 
 use super::member_path::{has_members, values_at};
-use super::profile::{ClientProfile, OutputPlaces, PrintedAnswers, OutputTextPlace};
+use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
 use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientOutput, ClientRun};
 use crate::engine::contract::Input;
 use crate::live::serve::verdict::{ServedEnd, ServedExchange};

@@ -15,14 +15,13 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::gate::AnswerGates;
+use super::gate::{AnswerGates, GatedAnswer};
 use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
 use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
 use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
-use crate::engine::contract::{Agent, RequestId};
 use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
 use crate::live::head_watch::{HeadWatch, WatchedBody, WatchedStream};
 use crate::live::network::Network;
@@ -62,10 +61,7 @@ pub(super) enum ServerResponse {
 #[derive(Debug)]
 pub(super) struct ResponsePlayback {
     pub(super) serial: AnswerSerial,
-    /// Its number among the answers with messages.
-    pub(super) number: u32,
-    pub(super) agent: Agent,
-    pub(super) id: RequestId,
+    pub(super) answer: GatedAnswer,
     pub(super) schedule: Arc<AnswerSchedule>,
 }
 
@@ -178,11 +174,9 @@ async fn answer(
         Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
-    let ResponsePlayback { serial, number, agent, id, schedule } = playing;
+    let ResponsePlayback { serial, answer, schedule } = playing;
     let ConnectionContext { tell, packets, gates, .. } = context;
-    let number = Some(number);
-    let mut player =
-        AnswerPlayer { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
+    let mut player = AnswerPlayer { serial, answer, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
     if let Err(cut) = player.head().await {
         let _ = cuts.send(cut);
         return Err(cut);

@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 
 use super::connection::{ResponsePlayback, ServerResponse};
+use super::gate::GatedAnswer;
 use super::in_flight::InFlightAnswer;
 use super::owner::{AnswerSerial, ReceivedRequest};
 use super::play::ConnectionCut;
@@ -163,7 +164,8 @@ impl ClientSession {
         self.asked.push(asked);
         self.open.push(InFlightAnswer::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
         let serial = AnswerSerial { session, number: u64::from(self.answers) };
-        ServerResponse::Play(ResponsePlayback { serial, number: self.answers, agent, id, schedule })
+        let is_last = self.options.gates.is_some() && self.endpoint.unused_answers(&self.setup, AnswerOwner::Own).is_empty();
+        ServerResponse::Play(ResponsePlayback { serial, answer: GatedAnswer { number: self.answers, agent, id, is_last }, schedule })
     }
 
     pub(super) fn on_sent(&mut self, serial: u64, part: DeliveryPart, at: Instant) {
