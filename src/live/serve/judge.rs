@@ -56,7 +56,7 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     verdict.failures.append(&mut failures);
 }
 
-/// What is expected and cannot be seen in requests.
+/// The expectations that requests cannot show.
 fn unjudged(expect: &Expectations) -> Vec<&'static str> {
     let Expectations { terminal, terminals, transitions, tools, result, text_present, text_absent, order, ends_after, ends_before, .. } =
         expect;

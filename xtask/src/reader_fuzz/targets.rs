@@ -24,7 +24,7 @@ use reenact::wire::sse::{FramingError, SseFrame, SseFramer};
 
 /// One reader.
 pub(crate) struct ReaderTarget {
-    /// What the command line calls it.
+    /// The name on the command line.
     pub(crate) name: &'static str,
     /// The endings of its sample files.
     pub(crate) endings: &'static [&'static str],

@@ -22,7 +22,7 @@ impl WordList for ShippedRules {
 keys! {
     /// `[drive]`: what is known of the client that `reenact drive` runs (K-7).
     pub(crate) struct DriveKeys {
-        /// Which client it is.
+        /// The client.
         client: Option<KnownClient> = None;
         /// The exit code that it must have.
         exit: Option<u32> = None;
@@ -38,7 +38,7 @@ keys! {
 keys! {
     /// `[[normalise]]`: something that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
     pub(crate) struct NormaliseKeys {
-        /// What is shown in its place, in angle brackets.
+        /// The name that is shown in its place, in angle brackets.
         name: Option<Arc<str>> = None, required, example("\"build\"");
         /// The values of JSON members of this name vary.
         member: Option<Arc<str>> = None, example("\"build_id\"");
