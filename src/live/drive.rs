@@ -10,18 +10,24 @@
 mod action;
 mod environment;
 mod marker;
+mod member_path;
 pub mod moment;
 mod moment_watch;
+mod path_pattern;
 mod plain_text;
+mod preparation;
 mod process;
 pub mod profile;
 mod scripted_interrupt;
+mod shell;
 mod streams;
 pub mod sweep;
 mod sweep_table;
 mod text;
+mod verdict;
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -54,6 +60,10 @@ pub struct ClientHarness {
     pub watcher: WatcherProgram,
     /// Its profile.
     pub profile: Option<Arc<ClientProfile>>,
+    /// A folder whose files are copied into its working directory.
+    pub files: Option<PathBuf>,
+    /// A command for a shell, run in its folders before it starts.
+    pub setup: Option<String>,
     /// A command that is run when the client is over, in the same folders: it prompts the client again or resumes its session.
     /// `{session}` stands for the session of the first run.
     pub again: Option<Vec<String>>,
@@ -98,6 +108,8 @@ pub enum ClientTerminal {
 pub struct ClientRun {
     /// Its requests.
     pub verdict: ServeVerdict,
+    /// How many of the answers to requests for messages the first command got.
+    pub first_answers: usize,
     /// Its output, and its end.
     pub output: ClientOutput,
     /// The same of the second command.
@@ -134,6 +146,24 @@ pub enum ClientHarnessError {
     /// There is no command.
     #[error("no command is given: write it after `--`")]
     NoCommand,
+    /// The files for it cannot be copied.
+    #[error("cannot copy the files of `{folder}` for the client: {problem}; name a folder that can be read")]
+    Files {
+        /// From where.
+        folder: String,
+        /// The error of the system.
+        problem: io::Error,
+    },
+    /// The command that prepares its folders failed.
+    #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
+    Setup {
+        /// Which.
+        command: String,
+        /// How it ended.
+        ended: ClientExit,
+        /// What it printed.
+        said: String,
+    },
     /// No terminal could be made.
     #[error("cannot make a terminal for the client: {0}; leave --terminal out, or run where /dev/ptmx is")]
     Terminal(io::Error),
@@ -161,7 +191,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
     let names = folders.profile_names(&base, &prompt(setup, 0).unwrap_or_default());
-    drive.profile.iter().try_for_each(|profile| folders.put_files(profile, &names)).map_err(ClientHarnessError::Folders)?;
+    preparation::prepare(drive, &folders, &base, &names).await?;
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
     let (act_on_process, actions) = mpsc::unbounded_channel();
@@ -212,10 +242,14 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
     let (verdict, (output, again), watched) = tokio::join!(server, client, watch);
     let (output, again) = (output?, again?);
-    let WatchedMoments { boundaries, marked, action, interrupts } = watched;
-    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, marked, action };
+    let WatchedMoments { boundaries, marked, action, interrupts, first_answers } = watched;
+    let mut driven =
+        ClientRun { verdict, first_answers, output, again, failures: Vec::new(), text: String::new(), boundaries, marked, action };
     driven.verdict.failures.extend(scripted_interrupt::failures(&setup.scenario, &interrupts));
     driven.failures = failures(setup, &driven, act);
+    if let Some(profile) = drive.profile.as_deref() {
+        driven.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &driven, act));
+    }
     let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
     driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));

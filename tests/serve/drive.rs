@@ -134,6 +134,8 @@ pub(crate) fn client(mode: &str) -> ClientHarness {
         command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
         watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
         profile: None,
+        files: None,
+        setup: None,
         again: None,
         variables: vec![(String::from("MODE"), mode.into())],
         surroundings: ClientSurroundings::Clean,

@@ -11,6 +11,7 @@ mod faults;
 mod gates;
 mod load;
 mod moments;
+mod profiles;
 mod several;
 mod tape;
 mod threads;

@@ -42,6 +42,8 @@ pub(super) struct WatchedMoments {
     pub(super) action: ActionOutcome,
     /// The interrupts of the scenario that were done, by their places.
     pub(super) interrupts: Vec<usize>,
+    /// How many answers the first command got.
+    pub(super) first_answers: usize,
 }
 
 /// The watch over one run.
@@ -71,7 +73,13 @@ impl<'a> MomentWatch<'a> {
         interrupts: Vec<InterruptAct<'a>>,
         process: mpsc::UnboundedSender<ProcessAction>,
     ) -> Self {
-        let seen = WatchedMoments { boundaries: Vec::new(), marked: Vec::new(), action: ActionOutcome::NotDone, interrupts: Vec::new() };
+        let seen = WatchedMoments {
+            boundaries: Vec::new(),
+            marked: Vec::new(),
+            action: ActionOutcome::NotDone,
+            interrupts: Vec::new(),
+            first_answers: usize::MAX,
+        };
         Self {
             act,
             interrupts,
@@ -122,6 +130,7 @@ impl<'a> MomentWatch<'a> {
             ClientSign::Quiet => self.on_quiet(),
             ClientSign::Ended => {
                 self.has_ended = true;
+                self.seen.first_answers = self.progress.answer as usize;
                 if self.due.take().is_some() {
                     self.seen.action = ActionOutcome::TooLate;
                 }
