@@ -12,6 +12,7 @@
 //! the input of its tool come in fragments that may cut a secret anywhere.
 
 mod answer;
+mod assigned_value;
 mod assignments;
 mod blocks;
 mod closing;
@@ -33,6 +34,7 @@ mod telling_words;
 #[cfg(test)]
 mod tests;
 mod text_map;
+mod value_forms;
 mod views;
 
 use std::collections::BTreeMap;

@@ -225,7 +225,8 @@ pub(super) fn is_variable(name: TellingName, value: &[u8]) -> bool {
 /// A function that is called: `getpass.getpass()`.
 fn is_call(value: &[u8]) -> bool {
     let name = value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(byte)).count();
-    let is_name = is_words(&value[..name]) || value[..name].iter().all(|byte| !byte.is_ascii_digit());
+    // A password with a bracket in it has digits in the middle, and no dots.
+    let is_name = value[..name].iter().all(|byte| !byte.is_ascii_digit()) || value[..name].contains(&b'.') && value.contains(&b')');
     name > 0 && is_name && value.get(name) == Some(&b'(')
 }
 
