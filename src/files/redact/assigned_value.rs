@@ -227,7 +227,9 @@ fn constant(text: &[u8], start: usize) -> Option<Range<usize>> {
     let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"&'_<>: ".contains(byte);
     let equals = start + text[start..].iter().take(PAIR_BYTES_MAX).take_while(|byte| is_type(byte)).count();
     let quote = skip(text, equals + 1, 2, b" ");
-    let is_text = equals > start && text.get(equals) == Some(&b'=') && matches!(text.get(quote), Some(b'"' | b'\''));
+    let word = &text[start..equals.max(start)];
+    let is_named = word.starts_with(b"&") || word.first().is_some_and(u8::is_ascii_uppercase) || word.starts_with(b"str");
+    let is_text = is_named && text.get(equals) == Some(&b'=') && matches!(text.get(quote), Some(b'"' | b'\''));
     is_text.then(|| quoted(text, quote + 1, text[quote], 0, QUOTED_HEAD_BYTES).range)
 }
 

@@ -117,7 +117,7 @@ fn is_packed(view: usize) -> bool {
     matches!(view, 5 | 12..=14 | 24)
 }
 
-/// What a reader of a view sees; nothing when its form is broken.
+/// The text that a reader of a view sees; nothing when its form is broken.
 fn read(view: usize, text: &str) -> Option<String> {
     let string = |name: &str| {
         let value: serde_json::Value = serde_json::from_str(text).ok()?;
