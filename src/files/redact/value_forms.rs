@@ -57,7 +57,7 @@ fn below(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usiz
         // A block is text as it stands; without its mark what is below may be other names.
         let (is_block, has_blanks) = (mark > start, text[value.clone()].contains(&b' '));
         let is_only = values.is_empty() && line_below(text, below.end + 1, line.len()).is_none();
-        let is_one = item > 0 && !has_blanks || is_block && !has_blanks || is_only && (is_block || !has_blanks);
+        let is_one = if has_blanks { is_only && is_block } else { item > 0 || is_block || is_only };
         if !is_one || !is_value(text, tells, &value) || text[value.clone()].ends_with(b":") {
             break;
         }
