@@ -28,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::network::{LOOPBACK, MachineNetwork, Network};
 use super::serve::gate::{AnswerBoundary, AnswerGates};
+use super::serve::questions::VerdictQuestions;
 use super::serve::verdict::ServeVerdict;
 use super::serve::{ServeOptions, ServedScenario};
 pub use crate::children::{ChildSignal, SignalTarget};
@@ -220,7 +221,31 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
     driven.verdict.remarks.extend(unused);
+    driven.verdict.remarks.extend(acted_rules(&normaliser));
+    add_questions(setup, &mut driven.verdict.questions);
     Ok(driven)
+}
+
+/// What the rules of normalisation hid.
+fn acted_rules(normaliser: &Normaliser) -> Option<String> {
+    let rules: Vec<&str> = normaliser.acted().collect();
+    let order = if rules.contains(&"order") { "; `order` moved results of parallel tools" } else { "" };
+    (!rules.is_empty())
+        .then(|| format!("what varies was replaced by the rules {}{order}; `without` in [drive] leaves rules out", rules.join(", ")))
+}
+
+/// What is asked of a client that is driven, beside its requests.
+fn add_questions(setup: &RunSetup, questions: &mut VerdictQuestions) {
+    questions.asked.extend(["processes left behind", "an end in time"].map(String::from));
+    let exit = String::from("the exit code");
+    match setup.scenario.drive.exit {
+        Some(_) => questions.asked.push(exit),
+        None => questions.unasked.push(exit + " (`exit` in [drive])"),
+    }
+    if !setup.scenario.interrupts.is_empty() {
+        questions.asked.push("the interrupts of the scenario".into());
+    }
+    questions.unasked.push("the session on disk".into());
 }
 
 /// What a client is prompted with when its session is resumed, where the scenario has no second prompt.

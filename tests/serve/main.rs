@@ -10,6 +10,7 @@ mod faults;
 mod gates;
 mod load;
 mod moments;
+mod questions;
 mod several;
 mod tape;
 mod threads;

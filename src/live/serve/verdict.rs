@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::questions::VerdictQuestions;
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -23,6 +24,8 @@ pub struct ServeVerdict {
     pub unused: Vec<Arc<str>>,
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub passed: PassedStatements,
+    /// What was asked of the client, and what was not.
+    pub questions: VerdictQuestions,
     /// What should be known and is no failure: what HTTP cannot carry of the scenario.
     pub remarks: Vec<String>,
     /// What is wrong, a sentence each; empty when all is well.
@@ -165,6 +168,11 @@ impl fmt::Display for ServeVerdict {
         }
         for failure in &self.failures {
             writeln!(f, "FAILED: {failure}")?;
+        }
+        for (name, what) in [("asked", &self.questions.asked), ("not asked", &self.questions.unasked)] {
+            if !what.is_empty() {
+                writeln!(f, "{name}: {}", what.join(", "))?;
+            }
         }
         let messages = self.asked.iter().filter(|asked| asked.message.is_some()).count();
         let others = self.asked.len() - messages;
