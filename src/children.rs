@@ -31,7 +31,7 @@ pub use watched_child::{ChildCommand, ChildSession, ChildStartError, LeftProcess
 /// The first argument of this program when it is started as a helper of itself.
 const HELPER_ARGUMENT: &str = "__helper";
 
-/// What is started as the watcher: a program whose `main` calls [`helper_main`], as `reenact` does.
+/// The program that is started as the watcher: its `main` calls [`helper_main`], as `reenact` does.
 #[derive(Clone, Debug)]
 pub struct WatcherProgram {
     path: PathBuf,

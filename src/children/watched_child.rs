@@ -15,7 +15,7 @@ use super::message::{ChildExit, ChildSignal, SignalTarget, WatcherReport, Watche
 use super::private_folder::PrivateFolder;
 use super::{WatcherProgram, watcher};
 
-/// What the folder of the socket is called.
+/// The name of the socket's folder.
 const FOLDER_NAME: &str = "reenact-watch";
 
 /// How long a socket's path may be on every system.
@@ -67,7 +67,7 @@ pub enum ChildStartError {
     /// The system does not start it.
     #[error("cannot start `{program}`: {problem}")]
     Program {
-        /// Which.
+        /// The program.
         program: String,
         /// The error of the system.
         problem: io::Error,
@@ -95,7 +95,7 @@ pub struct WatchedChild {
 /// The input, the output and the errors of a command, where they are pipes.
 type ChildStreams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
-/// What was left of a command that had ended.
+/// The processes that were left of a command that had ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftProcesses {
     /// The names of those that did not go by themselves; they were ended.

@@ -46,7 +46,7 @@ struct WatcherArguments {
     words: Vec<OsString>,
 }
 
-/// What the watcher is at.
+/// The state of the watcher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum WatchState {
     Running,

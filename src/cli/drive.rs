@@ -12,13 +12,15 @@ use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::live::drive::moment::ClientMoment;
-use crate::live::drive::profile::shipped;
+use crate::live::drive::profile::{ClientProfile, shipped};
 use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
+use crate::scenario::client_profile;
 use crate::scenario::drive::KnownClient;
+use crate::scenario::parse::nearest::nearest;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DriveArguments {
@@ -26,9 +28,18 @@ pub(super) struct DriveArguments {
     scenario: PathBuf,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
-    /// Which client it is: `claude-code`, `opencode` or `sdk`; when not given, as the scenario has it
+    /// The shipped profile of the client, such as `claude-code` or `gptme`; when not given, as the scenario has it
     #[arg(long, value_name = "CLIENT", value_parser = client)]
     client: Option<KnownClient>,
+    /// The file with the profile of the client
+    #[arg(long, value_name = "FILE", conflicts_with = "client")]
+    profile: Option<PathBuf>,
+    /// Copy the files of this folder into the client's working directory
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+    /// A shell command to run in the client's folders before it starts
+    #[arg(long, value_name = "COMMAND")]
+    setup: Option<String>,
     /// Set a variable for the client; `{base}` in the value stands for the base URL
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = super::selection::key_and_value)]
     variables: Vec<(String, String)>,
@@ -38,9 +49,12 @@ pub(super) struct DriveArguments {
     /// The standard input of the client
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// A shell command to run when the client has ended, e.g. one that resumes `{session}`
+    /// A shell command to run when the client has ended, e.g. one that resumes `{session}`; a sweep resumes as the profile says when not given
     #[arg(long, value_name = "COMMAND")]
     again: Option<String>,
+    /// Run the command of the profile that resumes the session when the client has ended, also without a sweep
+    #[arg(long, conflicts_with = "again")]
+    resume: bool,
     /// How long the client may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
@@ -76,8 +90,8 @@ pub(super) struct DriveArguments {
     /// How long the answer pauses afterwards, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 300, requires = "sweep")]
     wait: u64,
-    /// The client; `{base}` in it stands for the base URL
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The client; `{base}` in it stands for the base URL; when not given, as its profile starts it
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
@@ -148,7 +162,7 @@ async fn swept(
         row.runs.iter().flat_map(|run| &run.run).for_each(|run| print_line(&run.text));
     }
     print_line(&report.to_string());
-    for row in report.rows.iter().filter(|row| !matches!(row.verdict(), RowVerdict::Fine | RowVerdict::TooLate)).take(COMMANDS_MAX) {
+    for row in report.rows.iter().filter(|row| matches!(row.verdict(), RowVerdict::Failed | RowVerdict::Flaky { .. })).take(COMMANDS_MAX) {
         print_line(&format!("again: {}", repeating_command(&row.moment, &row.action)));
     }
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
@@ -184,17 +198,13 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// What a client is given to read.
+/// The limit of a client's input.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
 fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
     let read = |path: &PathBuf| open::read(path, INPUT_BYTES_MAX).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
-    let of_scenario = &loaded.setup.scenario.drive;
-    let profile = match arguments.client.or(of_scenario.client) {
-        Some(client) => Some(Arc::new(shipped(client))),
-        None => of_scenario.profile.clone(),
-    };
+    let profile = profile(arguments, loaded)?;
     let has_terminal = arguments.terminal || profile.as_ref().is_some_and(|profile| profile.terminal);
     let takes_keys = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Keys(_)));
     if takes_keys && !has_terminal {
@@ -202,10 +212,12 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
     }
     let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
-        command: arguments.command.clone(),
+        command: start(arguments, profile.as_deref())?,
         watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
+        again: again(arguments, profile.as_deref())?,
         profile,
-        again: arguments.again.as_ref().map(|again| ["sh", "-c", again].map(String::from).to_vec()),
+        files: arguments.files.clone(),
+        setup: arguments.setup.clone(),
         variables: arguments.how.base_url_variables("{base}").chain(arguments.variables.iter().cloned()).collect(),
         surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
         terminal: if has_terminal { ClientTerminal::Own } else { ClientTerminal::None },
@@ -214,6 +226,58 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
         patience: Duration::from_secs(arguments.timeout),
         options: arguments.how.options(),
     })
+}
+
+/// The longest file of a profile.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The profile that the command line names, or the scenario.
+fn profile(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<Option<Arc<ClientProfile>>, String> {
+    if let Some(path) = &arguments.profile {
+        let text = open::read(path, PROFILE_BYTES_MAX).map_err(|error| format!("--profile {}: {error}", path.display()))?;
+        let read = client_profile::read(&path.display().to_string(), &String::from_utf8_lossy(&text));
+        return read.map(|profile| Some(Arc::new(profile))).map_err(|diagnostics| diagnostics.to_string());
+    }
+    let of_scenario = &loaded.setup.scenario.drive;
+    let named = arguments.client.or(of_scenario.client.filter(|_| of_scenario.profile.is_none()));
+    Ok(named.map(|client| Arc::new(shipped(client))).or_else(|| of_scenario.profile.clone()))
+}
+
+/// The words that start the client.
+fn start(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<Vec<String>, String> {
+    match (&arguments.command[..], profile) {
+        ([], Some(profile)) if profile.start.is_empty() => {
+            Err(format!("the profile `{}` does not say how the client is started: write its command after `--`", profile.name))
+        }
+        ([], Some(profile)) => Ok(profile.start.clone()),
+        ([], None) => Err(String::from("no command is given: write it after `--`, or name a client with --client or --profile")),
+        (words, _) => Ok(words.to_vec()),
+    }
+}
+
+/// The words of the second command.
+fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<Option<Vec<String>>, String> {
+    if let Some(command) = &arguments.again {
+        return Ok(Some(["sh", "-c", command].map(String::from).to_vec()));
+    }
+    let resume = profile.map(|profile| &profile.resume).filter(|words| !words.is_empty());
+    if arguments.resume && resume.is_none() {
+        return Err(String::from("no profile says how the session is resumed: give the command with --again"));
+    }
+    let is_wanted = arguments.resume || arguments.sweep.is_some();
+    let Some(words) = resume.filter(|_| is_wanted) else { return Ok(None) };
+    let name = |words: &[String]| words.first().and_then(|word| Some(PathBuf::from(word).file_name()?.to_os_string()));
+    match &arguments.command[..] {
+        [] => Ok(Some(words.clone())),
+        // The same program from another place resumes its session, too.
+        [program, ..] if name(words) == name(&arguments.command) => {
+            Ok(Some(core::iter::once(program).chain(&words[1..]).cloned().collect()))
+        }
+        _ if arguments.resume => {
+            Err(format!("the profile resumes with `{}`, and the command after `--` is another program: use --again", words[0]))
+        }
+        _ => Ok(None),
+    }
 }
 
 async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &ClientHarness) -> CommandExit {
@@ -282,11 +346,13 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
 }
 
 fn client(word: &str) -> Result<KnownClient, String> {
-    let words = || KnownClient::ALL.iter().map(|client| client.as_str()).collect::<Vec<_>>().join(", ");
-    KnownClient::from_word(word).ok_or_else(|| format!("write one of {}", words()))
+    let words = || KnownClient::ALL.iter().map(|client| client.as_str());
+    let near = || nearest(word, words()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    KnownClient::from_word(word)
+        .ok_or_else(|| format!("write one of {}, or --profile FILE{}", words().collect::<Vec<_>>().join(", "), near()))
 }
 
-/// What a sweep does, each in runs of its own.
+/// The actions of a sweep, each in runs of its own.
 #[derive(Clone, Debug)]
 struct SweepActions(Vec<ClientAction>);
 

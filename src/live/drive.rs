@@ -10,25 +10,30 @@
 mod action;
 mod environment;
 mod marker;
+mod member_path;
 pub mod moment;
 mod moment_watch;
+mod path_pattern;
 mod plain_text;
+mod preparation;
 mod process;
 pub mod profile;
 mod scripted_interrupt;
+mod shell;
 mod streams;
 pub mod sweep;
 mod sweep_table;
 mod text;
+mod verdict;
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::network::{LOOPBACK, MachineNetwork, Network};
 use super::serve::gate::{AnswerBoundary, AnswerGates};
-use super::serve::questions::VerdictQuestions;
 use super::serve::verdict::ServeVerdict;
 use super::serve::{ServeOptions, ServedScenario};
 pub use crate::children::{ChildSignal, SignalTarget};
@@ -51,10 +56,14 @@ use scripted_interrupt::InterruptAct;
 pub struct ClientHarness {
     /// The program and its arguments; `{base}` stands for the base URL.
     pub command: Vec<String>,
-    /// What watches it.
+    /// The program that watches it.
     pub watcher: WatcherProgram,
     /// Its profile.
     pub profile: Option<Arc<ClientProfile>>,
+    /// A folder whose files are copied into its working directory.
+    pub files: Option<PathBuf>,
+    /// A command for a shell, run in its folders before it starts.
+    pub setup: Option<String>,
     /// A command that is run when the client is over, in the same folders: it prompts the client again or resumes its session.
     /// `{session}` stands for the session of the first run.
     pub again: Option<Vec<String>>,
@@ -99,6 +108,8 @@ pub enum ClientTerminal {
 pub struct ClientRun {
     /// Its requests.
     pub verdict: ServeVerdict,
+    /// How many of the answers to requests for messages the first command got.
+    pub first_answers: usize,
     /// Its output, and its end.
     pub output: ClientOutput,
     /// The same of the second command.
@@ -111,7 +122,7 @@ pub struct ClientRun {
     pub boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
     /// The answers whose tools showed that they run.
     pub marked: Vec<u32>,
-    /// What became of the action on the client.
+    /// The result of the action on the client.
     pub action: ActionOutcome,
 }
 
@@ -127,7 +138,7 @@ pub enum ClientHarnessError {
     /// The client could not be started.
     #[error("cannot start `{program}`: {problem}; name a program that is installed, or give its path")]
     Start {
-        /// Which.
+        /// The program.
         program: String,
         /// The error of the system.
         problem: io::Error,
@@ -135,6 +146,24 @@ pub enum ClientHarnessError {
     /// There is no command.
     #[error("no command is given: write it after `--`")]
     NoCommand,
+    /// The files for it cannot be copied.
+    #[error("cannot copy the files of `{folder}` for the client: {problem}; name a folder that can be read")]
+    Files {
+        /// From where.
+        folder: String,
+        /// The error of the system.
+        problem: io::Error,
+    },
+    /// The command that prepares its folders failed.
+    #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
+    Setup {
+        /// Which.
+        command: String,
+        /// How it ended.
+        ended: ClientExit,
+        /// What it printed.
+        said: String,
+    },
     /// No terminal could be made.
     #[error("cannot make a terminal for the client: {0}; leave --terminal out, or run where /dev/ptmx is")]
     Terminal(io::Error),
@@ -162,7 +191,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
     let names = folders.profile_names(&base, &prompt(setup, 0).unwrap_or_default());
-    drive.profile.iter().try_for_each(|profile| folders.put_files(profile, &names)).map_err(ClientHarnessError::Folders)?;
+    preparation::prepare(drive, &folders, &base, &names).await?;
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
     let (act_on_process, actions) = mpsc::unbounded_channel();
@@ -213,20 +242,36 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
     let (verdict, (output, again), watched) = tokio::join!(server, client, watch);
     let (output, again) = (output?, again?);
-    let WatchedMoments { boundaries, marked, action, interrupts } = watched;
-    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, marked, action };
-    driven.verdict.failures.extend(scripted_interrupt::failures(&setup.scenario, &interrupts));
-    driven.failures = failures(setup, &driven, act);
-    let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
-    driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
-    let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
-    driven.verdict.remarks.extend(unused);
-    driven.verdict.remarks.extend(acted_rules(&normaliser));
-    add_questions(setup, &mut driven.verdict.questions);
-    Ok(driven)
+    let WatchedMoments { boundaries, marked, action, interrupts, first_answers } = watched;
+    let failures = scripted_interrupt::failures(&setup.scenario, &interrupts);
+    let run = ClientRun { verdict, first_answers, output, again, failures, text: String::new(), boundaries, marked, action };
+    Ok(judged(setup, drive, act, run, &folders.named()))
 }
 
-/// What the rules of normalisation hid.
+/// The run with its failures, its transcript, and what its verdict rests on. Interrupts that were not done are among its failures already.
+fn judged(
+    setup: &RunSetup,
+    drive: &ClientHarness,
+    act: Option<&BoundaryAction>,
+    mut run: ClientRun,
+    folders: &[(String, &'static str)],
+) -> ClientRun {
+    run.verdict.failures.append(&mut run.failures);
+    run.failures = failures(setup, &run, act);
+    let profile = drive.profile.as_deref();
+    if let Some(profile) = profile {
+        run.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &run, act));
+    }
+    let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
+    run.text = text::render(setup, &run, profile, &mut normaliser);
+    let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
+    run.verdict.remarks.extend(unused);
+    run.verdict.remarks.extend(acted_rules(&normaliser));
+    add_questions(setup, profile, &mut run);
+    run
+}
+
+/// A remark on the rules of normalisation that acted.
 fn acted_rules(normaliser: &Normaliser) -> Option<String> {
     let rules: Vec<&str> = normaliser.acted().collect();
     let order = if rules.contains(&"order") { "; `order` moved results of parallel tools" } else { "" };
@@ -234,21 +279,24 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
         .then(|| format!("what varies was replaced by the rules {}{order}; `without` in [drive] leaves rules out", rules.join(", ")))
 }
 
-/// What is asked of a client that is driven, beside its requests.
-fn add_questions(setup: &RunSetup, questions: &mut VerdictQuestions) {
-    questions.asked.extend(["processes left behind", "an end in time"].map(String::from));
-    let exit = String::from("the exit code");
-    match setup.scenario.drive.exit {
-        Some(_) => questions.asked.push(exit),
-        None => questions.unasked.push(exit + " (`exit` in [drive])"),
-    }
+/// Adds the questions to a driven client beside those about its requests.
+fn add_questions(setup: &RunSetup, profile: Option<&ClientProfile>, run: &mut ClientRun) {
+    let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
+    further.extend(verdict::questions(profile, run).map(|(is_asked, words)| {
+        let is_exit_given = words == "the exit code" && setup.scenario.drive.exit.is_some();
+        (is_asked || is_exit_given, words)
+    }));
+    further.push((false, "the session on disk"));
     if !setup.scenario.interrupts.is_empty() {
-        questions.asked.push("the interrupts of the scenario".into());
+        further.push((true, "the interrupts of the scenario"));
     }
-    questions.unasked.push("the session on disk".into());
+    for (is_asked, words) in further {
+        let questions = &mut run.verdict.questions;
+        if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());
+    }
 }
 
-/// What a client is prompted with when its session is resumed, where the scenario has no second prompt.
+/// The prompt of a resumed session, where the scenario has no second prompt.
 const NEXT_PROMPT: &str = "Go on.";
 
 /// The text of a prompt of the scenario, from 0.
@@ -261,7 +309,7 @@ fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
     Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is wrong with the run.
+/// The failures of the run.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
     let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");

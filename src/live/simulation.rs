@@ -225,7 +225,7 @@ fn make(sim: &mut turmoil::Sim<'_>, wires: &SimulatedNetwork, change: NetworkCha
     }
 }
 
-/// What ended the simulation, in words: a panic of the driver's or server's own task, or what it said.
+/// The cause of the simulation's end, in words: a panic of the driver's or server's own task, or its error.
 fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
     match error.downcast_ref::<JoinError>() {
         Some(error) => SimulationError::Panic(error.to_string()),

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use crate::scenario::client_profile::ClientProfile;
 
-/// What a scenario says of the client that is driven.
+/// The facts about a driven client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriveScript {
     /// Which client it is; `None` for one that is not known.
@@ -57,7 +57,7 @@ words! {
 /// Something that may vary between equal runs: it is shown by the rule's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormaliseRule {
-    /// What is shown in its place, in angle brackets.
+    /// The name that is shown in its place, in angle brackets.
     pub name: Arc<str>,
     /// Where it is.
     pub place: VaryingPlace,
@@ -70,9 +70,9 @@ pub enum VaryingPlace {
     Member(Arc<str>),
     /// The text behind `after`, up to `until`, or to the next blank where that is `None`.
     Between {
-        /// What stands before it.
+        /// The text before it.
         after: Arc<str>,
-        /// What stands behind it.
+        /// The text behind it.
         until: Option<Arc<str>>,
     },
 }

@@ -44,7 +44,7 @@ pub use self::places::TablePlaces;
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedScenario {
-    /// What is simulated and what must hold.
+    /// The scenario.
     pub scenario: Scenario,
     /// Which combination of the file's `[matrix]` this is: `engine.model=x,seed=1`; none where there is no matrix.
     pub combination: Option<String>,

@@ -224,7 +224,7 @@ pub(super) fn recorded_folders(known: &[(ClientFolder, String)], first_request: 
     known.iter().cloned().chain(work.map(|path| (ClientFolder::Work, path))).collect()
 }
 
-/// What stands for itself: no object and no array; but a begin and an end, `{"start":1,"end":2}`, are one time.
+/// A plain value: no object and no array; but a begin and an end, `{"start":1,"end":2}`, are one time.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Object(members) => {
@@ -253,7 +253,7 @@ pub fn lines_in_order(lines: &mut [String]) {
     results_in_order(lines);
 }
 
-/// Whose a line is that does not belong to the conversation itself.
+/// The owner of a line that does not belong to the conversation itself.
 fn beside(line: &str) -> Option<String> {
     let value: Value = serde_json::from_str(line).ok()?;
     let owner = value["parent_tool_use_id"].as_str().or_else(|| value["task_id"].as_str().filter(|_| value["type"] == "system"));

@@ -55,7 +55,7 @@ fn is_of_agent(answer: &PreparedAnswer) -> bool {
     matches!(answer.origin, Some(AnswerOrigin::Agent(_)))
 }
 
-/// Whose answers are meant.
+/// The owner of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerOwner {
     /// The scenario's, and those of a thread of the tape that has begun.
@@ -64,7 +64,7 @@ pub(crate) enum AnswerOwner {
     Others,
 }
 
-/// What a request gets.
+/// The next answer of a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QueuedAnswer {
     /// Which of [`RunSetup::answers`].

@@ -1,6 +1,7 @@
 //! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
 
 mod access;
+mod bounds;
 mod client;
 mod command;
 mod delays;
@@ -10,6 +11,7 @@ mod faults;
 mod gates;
 mod load;
 mod moments;
+mod profiles;
 mod questions;
 mod several;
 mod tape;

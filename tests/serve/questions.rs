@@ -14,7 +14,7 @@ const TWO_TURNS: &str = "tools = [\"Read\"]\n[[prompt]]\ntext = \"Hello?\"\n[[pr
 
 const PATIENCE: Duration = Duration::from_millis(600);
 
-/// What a client sees that sends these messages, one request each, and the verdict.
+/// The answers to these conversations, one request each, and the verdict.
 fn asked(scenario: &str, conversations: &[Value], stream: bool) -> (Vec<Seen>, ServeVerdict) {
     let bodies: Vec<String> = conversations
         .iter()

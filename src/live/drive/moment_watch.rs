@@ -18,7 +18,7 @@ use super::scripted_interrupt::{InterruptAct, TriggerProgress};
 use crate::live::serve::gate::{AnswerBoundary, AnswerPart, HeldAnswer, HoldRelease, ServerHandle};
 use crate::prelude::*;
 
-/// What a client shows beside its requests.
+/// The signs of a client beside its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientSign {
     /// Its process runs.
@@ -31,17 +31,19 @@ pub(super) enum ClientSign {
     Ended,
 }
 
-/// What was seen and done.
+/// The observations and the result of the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WatchedMoments {
     /// Where answers were held, each with the name of the event that came next.
     pub(super) boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
     /// The answers whose tools showed a marker.
     pub(super) marked: Vec<u32>,
-    /// What became of the action.
+    /// The result of the action.
     pub(super) action: ActionOutcome,
     /// The interrupts of the scenario that were done, by their places.
     pub(super) interrupts: Vec<usize>,
+    /// How many answers the first command got.
+    pub(super) first_answers: usize,
 }
 
 /// The watch over one run.
@@ -71,7 +73,13 @@ impl<'a> MomentWatch<'a> {
         interrupts: Vec<InterruptAct<'a>>,
         process: mpsc::UnboundedSender<ProcessAction>,
     ) -> Self {
-        let seen = WatchedMoments { boundaries: Vec::new(), marked: Vec::new(), action: ActionOutcome::NotDone, interrupts: Vec::new() };
+        let seen = WatchedMoments {
+            boundaries: Vec::new(),
+            marked: Vec::new(),
+            action: ActionOutcome::NotDone,
+            interrupts: Vec::new(),
+            first_answers: usize::MAX,
+        };
         Self {
             act,
             interrupts,
@@ -122,6 +130,7 @@ impl<'a> MomentWatch<'a> {
             ClientSign::Quiet => self.on_quiet(),
             ClientSign::Ended => {
                 self.has_ended = true;
+                self.seen.first_answers = self.progress.answer as usize;
                 if self.due.take().is_some() {
                     self.seen.action = ActionOutcome::TooLate;
                 }
@@ -247,7 +256,7 @@ impl<'a> MomentWatch<'a> {
         }
     }
 
-    /// What the client asks from here on may exist because it was acted on.
+    /// Later requests of the client may exist because it was acted on.
     fn tell_server(&mut self) {
         match &self.server {
             Some(server) => server.disturb(),

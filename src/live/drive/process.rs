@@ -13,34 +13,39 @@ use super::action::TerminalKey;
 use super::environment::{RunFolders, inherited};
 use super::marker;
 use super::moment_watch::ClientSign;
-use super::profile::ProfileNames;
+use super::profile::{self, ClientProfile, ProfileNames};
 use super::streams::{self, ClientKeyboard, ClientPrinter, LineMarker, PrintedBytes};
-use super::{ClientHarness, ClientHarnessError, ClientSurroundings, ClientTerminal};
+use super::verdict::is_result;
+use super::{ClientHarness, ClientHarnessError, ClientSurroundings, ClientTerminal, shell};
 use crate::children::{ChildCommand, ChildExit, ChildSignal, ChildTerminal, SignalTarget, WatchedChild};
 use crate::prelude::*;
 
 /// How long the output of a client may be held open by a process that cannot be ended.
 const OPEN_OUTPUT: Duration = Duration::from_millis(400);
 
-/// What is pressed to send a client away, as by somebody who knows nothing of it.
+/// The keys that send a client away whose own way out is not known.
 const FAREWELL: [TerminalKey; 3] = [TerminalKey::Control('C'), TerminalKey::Control('C'), TerminalKey::Control('D')];
 
 /// How long a client may take to go when it is sent away.
 const GOING: Duration = Duration::from_secs(3);
 
-/// What a client printed, and how it ended.
+/// The output of a client, and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOutput {
     /// Standard output, a line each; or what its terminal showed.
     pub lines: Vec<String>,
     /// Standard error.
     pub errors: String,
-    /// How it ended.
+    /// The exit of the client.
     pub ended: ClientExit,
     /// Whether it ended by itself.
     pub leaving: ClientLeaving,
     /// The names of processes that were there when it had gone; they were ended.
     pub left_behind: Vec<String>,
+    /// The shell that alone got a signal which was meant for the client.
+    pub signalled_shell: Option<&'static str>,
+    results: usize,
+    session: Option<String>,
 }
 
 /// How a client ended.
@@ -64,7 +69,7 @@ pub enum ClientLeaving {
     SentAway,
 }
 
-/// What is done to a client while it runs.
+/// An action on a client while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ProcessAction {
     Signal(ChildSignal, SignalTarget),
@@ -76,13 +81,13 @@ pub(super) enum ProcessAction {
     SendAway,
 }
 
-/// What a run needs beside its command.
+/// The surroundings of a run.
 #[derive(Debug)]
 pub(super) struct RunSurroundings<'a> {
     pub(super) folders: &'a RunFolders,
     /// The URL of the server.
     pub(super) base: &'a str,
-    /// What stands in words in braces.
+    /// The values of the words in braces.
     pub(super) names: &'a ProfileNames,
     /// The URL by which tools show that they run.
     pub(super) marker_url: &'a str,
@@ -99,17 +104,21 @@ impl ClientOutput {
         self.lines.iter().filter_map(|line| serde_json::from_str(line).ok())
     }
 
-    /// How many result lines there are, as headless agents end with one.
+    /// How many result lines there are, as headless agents end with one. The profile says what one is.
     pub fn results(&self) -> usize {
-        self.json_lines().filter(|line| line["type"] == "result").count()
+        self.results
     }
 
-    /// The session that the output names.
+    /// The session of the run: where the profile says, or the one that the output names.
     pub fn session(&self) -> Option<String> {
-        let of_line = |line: serde_json::Value| {
-            ["session_id", "sessionID", "sessionId"].iter().find_map(|name| line[*name].as_str().map(str::to_string))
-        };
-        self.json_lines().find_map(of_line)
+        self.session.clone()
+    }
+
+    /// Reads what the profile knows of the output.
+    fn read(mut self, profile: Option<&ClientProfile>, names: &ProfileNames) -> Self {
+        self.results = self.json_lines().filter(|line| is_result(line, profile.map(|profile| &profile.output))).count();
+        self.session = profile::session(profile.and_then(|profile| profile.session.as_ref()), self.json_lines(), names);
+        self
     }
 }
 
@@ -125,6 +134,7 @@ pub(super) async fn run(
     let _ = run.signs.send(ClientSign::Started);
     let (printed, mut leaving) = (PrintedBytes::default(), ClientLeaving::OnItsOwn);
     let marker = LineMarker { text: run.marker_line, tell: run.signs };
+    let mut signalled_shell = None;
     let (ended, left) = {
         let (type_more, typed) = mpsc::unbounded_channel();
         let mut reading = pin!(printer.read(&printed, marker));
@@ -143,7 +153,12 @@ pub(super) async fn run(
                     deadline += drive.patience;
                 }
                 Some(action) = actions.recv() => match action {
-                    ProcessAction::Signal(signal, target) => child.signal(signal, target),
+                    ProcessAction::Signal(signal, target) => {
+                        if target == SignalTarget::Process && shell::is_shell_still(child.id()) {
+                            signalled_shell = shell::of_words(words);
+                        }
+                        child.signal(signal, target);
+                    }
                     // The writer is there as long as this.
                     ProcessAction::Line(line) => _ = type_more.send(line.into_bytes()),
                     ProcessAction::Keys(keys) => keys.iter().for_each(|key| _ = type_more.send(vec![key.byte()])),
@@ -177,7 +192,8 @@ pub(super) async fn run(
     let mut left_behind: Vec<String> = left.ended;
     left_behind.sort();
     let (lines, errors) = printed.into_texts(run.terminal == ClientTerminal::Own);
-    Ok(ClientOutput { lines, errors, ended, leaving, left_behind })
+    let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, results: 0, session: None };
+    Ok(output.read(drive.profile.as_deref(), run.names))
 }
 
 /// Starts a command with its streams.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::moment::{ClientMoment, last_answer};
+use super::profile::ClientProfile;
 use super::{ActionOutcome, BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving, ClientRun, drive};
 use crate::live::serve::gate::AnswerBoundary;
 use crate::prelude::*;
@@ -13,7 +14,7 @@ use crate::world::setup::RunSetup;
 /// A sweep over a client.
 #[derive(Clone, Debug)]
 pub struct ClientSweep {
-    /// What is done at each moment, in runs of its own.
+    /// The actions at each moment, in runs of their own.
     pub what: Vec<ClientAction>,
     /// The moments; all that the run shows in which nothing is done, when this is empty.
     pub only: Vec<ClientMoment>,
@@ -38,6 +39,8 @@ pub struct ClientSweepReport {
     pub planned: usize,
     /// Whether a second command is run, and judged.
     pub(super) has_again: bool,
+    /// The profile of the client.
+    pub(super) profile: Option<Arc<ClientProfile>>,
 }
 
 /// One action at one moment.
@@ -56,13 +59,13 @@ pub struct ClientSweepRow {
 /// One run of a row.
 #[derive(Clone, Debug)]
 pub struct ClientSweepRun {
-    /// What came of it, or why it was not to be had.
+    /// The run, or the reason why it could not be had.
     pub run: Result<ClientRun, String>,
     /// What is wrong with it; empty when nothing is.
     pub problems: Vec<String>,
 }
 
-/// What the runs of a row say together.
+/// The common verdict of the runs of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowVerdict {
     /// Nothing is wrong.
@@ -78,6 +81,11 @@ pub enum RowVerdict {
     },
     /// The action came too late in each run: the row says nothing about the client.
     TooLate,
+    /// The signal reached this shell in each run, and not the client: the row says nothing about it.
+    Unasked {
+        /// Its name.
+        shell: &'static str,
+    },
 }
 
 /// Runs the client once to learn the moments, then for each of them and each action. When `stop` resolves, no further run begins, and the report
@@ -132,10 +140,10 @@ pub async fn sweep(
         }
     }
     rows.retain(|row| !row.runs.is_empty());
-    Ok(ClientSweepReport { usual, rows, planned, has_again: client.again.is_some() })
+    Ok(ClientSweepReport { usual, rows, planned, has_again: client.again.is_some(), profile: client.profile.clone() })
 }
 
-/// What a sweep does: at each moment each action. Between answers there is no connection that could be closed.
+/// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.
 fn planned_rows(usual: &ClientRun, boundaries: &[AnswerBoundary], sweep: &ClientSweep) -> Vec<ClientSweepRow> {
     let moments = if sweep.only.is_empty() { ClientMoment::of_run(boundaries, &usual.marked) } else { sweep.only.clone() };
     let event = |moment: &ClientMoment| match moment {
@@ -160,7 +168,7 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
         Ok(driven) => driven,
         Err(error) => return vec![error.clone()],
     };
-    if driven.action == ActionOutcome::TooLate {
+    if driven.action == ActionOutcome::TooLate || driven.output.signalled_shell.is_some() {
         return Vec::new();
     }
     let mut problems = driven.failures.clone();
@@ -191,21 +199,30 @@ impl ClientSweepRun {
         self.run.as_ref().is_ok_and(|run| run.action == ActionOutcome::TooLate)
     }
 
+    /// The shell that got the signal in place of the client: then, too, the run says nothing about the client.
+    pub fn signalled_shell(&self) -> Option<&'static str> {
+        self.run.as_ref().ok()?.output.signalled_shell
+    }
+
     /// By what runs of a client are distinguished.
     fn outcome(&self) -> Option<(Option<ClientExit>, usize, bool)> {
         let output = self.run.as_ref().ok().map(|run| &run.output);
-        (!self.is_too_late())
+        (!self.is_too_late() && self.signalled_shell().is_none())
             .then(|| (output.map(|output| output.ended), output.map_or(0, super::ClientOutput::results), self.problems.is_empty()))
     }
 }
 
 impl ClientSweepRow {
-    /// What its runs say together. Those in which the action came too late say nothing.
+    /// The common verdict of its runs. Those in which the action came too late say nothing.
     pub fn verdict(&self) -> RowVerdict {
         let outcomes: Vec<_> = self.runs.iter().filter_map(ClientSweepRun::outcome).collect();
         let failed = outcomes.iter().filter(|(_, _, is_fine)| !is_fine).count();
         match outcomes.first() {
-            None => RowVerdict::TooLate,
+            None => self
+                .runs
+                .iter()
+                .find_map(ClientSweepRun::signalled_shell)
+                .map_or(RowVerdict::TooLate, |shell| RowVerdict::Unasked { shell }),
             Some(first) if outcomes.iter().any(|outcome| outcome != first) => RowVerdict::Flaky { failed, runs: outcomes.len() },
             Some(_) if failed > 0 => RowVerdict::Failed,
             Some(_) => RowVerdict::Fine,
@@ -226,12 +243,13 @@ impl ClientSweepRow {
 }
 
 impl ClientSweepReport {
-    /// Whether all runs were made, at least one was interfered with, and nothing is wrong with any of them.
+    /// Whether all runs were made, the client was interfered with at least once in each way, and nothing is wrong with any of them.
     pub fn is_fine(&self) -> bool {
-        let verdicts: Vec<RowVerdict> = self.rows.iter().map(ClientSweepRow::verdict).collect();
-        let is_good = |verdict: &RowVerdict| matches!(verdict, RowVerdict::Fine | RowVerdict::TooLate);
-        let is_complete = self.runs() == self.planned;
-        self.usual.failures.is_empty() && is_complete && verdicts.contains(&RowVerdict::Fine) && verdicts.iter().all(is_good)
+        let is_good = |row: &ClientSweepRow| matches!(row.verdict(), RowVerdict::Fine | RowVerdict::TooLate | RowVerdict::Unasked { .. });
+        let is_asked = |action: &ClientAction| self.rows.iter().any(|row| row.action == *action && row.verdict() == RowVerdict::Fine);
+        let is_complete = self.runs() == self.planned && !self.rows.is_empty();
+        let all_asked = self.rows.iter().all(|row| is_asked(&row.action));
+        self.usual.failures.is_empty() && is_complete && all_asked && self.rows.iter().all(is_good)
     }
 
     /// How many runs were made.

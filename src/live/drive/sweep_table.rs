@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use super::ClientRun;
 use super::moment::ClientMoment;
 use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
+use super::{ClientRun, verdict};
 use crate::live::serve::gate::AnswerPart;
 use crate::prelude::*;
 
@@ -12,10 +12,13 @@ use crate::prelude::*;
 const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "requests", "left", "again", "verdict"];
 
 impl ClientSweepReport {
-    /// What was judged in each row, and what was not.
+    /// The questions that were asked of each row, and those that were not.
     fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
-        let (mut asked, mut unasked) =
-            (vec!["requests that the API takes", "processes left behind", "an end in time"], vec!["the exit code", "the session on disk"]);
+        let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
+        for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {
+            if is_asked { &mut asked } else { &mut unasked }.push(what);
+        }
+        unasked.push("the session on disk");
         if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
         if self.has_again { &mut asked } else { &mut unasked }.push("the conversation when it is resumed (--again)");
         if self.usual.marked.is_empty() {
@@ -42,6 +45,18 @@ impl ClientSweepReport {
         }
         if too_late > 0 {
             write!(f, ", {too_late} too late: the next request or the end of the client came first")?;
+        }
+        let shells: Vec<&str> = verdicts
+            .iter()
+            .filter_map(|verdict| match verdict {
+                RowVerdict::Unasked { shell } => Some(*shell),
+                _ => None,
+            })
+            .collect();
+        if let [shell, ..] = shells[..] {
+            let count = shells.len();
+            write!(f, ", {count} not asked: the signal reached the shell `{shell}` alone; ")?;
+            f.write_str("put `exec` before the client, or name its program after `--`")?;
         }
         if self.runs() < self.planned {
             write!(f, ", {} not done: the sweep was stopped", plural((self.planned - self.runs()) as u64, "run"))?;
@@ -79,7 +94,7 @@ impl fmt::Display for ClientSweepReport {
     }
 }
 
-/// `ok`, `FAILED`, `flaky, 2 of 5 failed`, `too late`.
+/// `ok`, `FAILED`, `flaky, 2 of 5 failed`, `too late`, `not asked`.
 impl fmt::Display for RowVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,6 +102,7 @@ impl fmt::Display for RowVerdict {
             Self::Failed => f.write_str("FAILED"),
             Self::Flaky { failed, runs } => write!(f, "flaky, {failed} of {runs} failed"),
             Self::TooLate => f.write_str("too late"),
+            Self::Unasked { .. } => f.write_str("not asked"),
         }
     }
 }

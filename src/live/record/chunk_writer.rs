@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::head_watch::HeadWatch;
+use crate::live::head_watch::{HEAD_WAIT_MAX, HeadWatch};
 use crate::live::network::{MachineNetwork, Network as _};
 
 /// How much of a burst leaves at once.
@@ -25,13 +25,13 @@ pub(super) struct ClientConnection {
     stream: Arc<TcpStream>,
     /// Whether hyper has nothing left to write.
     is_written: Arc<AtomicBool>,
-    /// What is read of the next request.
+    /// The head of the next request, as far as it is read.
     pub(super) head: Arc<HeadWatch>,
 }
 
 impl ClientConnection {
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream: Arc::new(stream), is_written: Arc::new(AtomicBool::new(true)), head: HeadWatch::new() }
+        Self { stream: Arc::new(stream), is_written: Arc::new(AtomicBool::new(true)), head: HeadWatch::new(HEAD_WAIT_MAX) }
     }
 
     /// Makes the client see a reset when the connection is closed.
@@ -88,7 +88,7 @@ impl AsyncWrite for ClientConnection {
 pub(super) struct ChunkWriter {
     client: ClientConnection,
     has_begun: bool,
-    /// What was not written yet, and where it begins.
+    /// The bytes that are not written yet, and their first position.
     unsent: Vec<u8>,
     from: usize,
     /// How many chunks came since there was nothing to read, and whether there were several the time before: then more come with the next.

@@ -15,7 +15,7 @@ use crate::wire::http::{HttpHeader, find};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What all layers of one body may bring together (K-12).
+/// The limit of all layers of one body together (K-12).
 const UNPACKED_BYTES_MAX: usize = 256 << 20;
 
 /// More layers than this have no use.
@@ -24,7 +24,7 @@ const LAYERS_MAX: usize = 8;
 /// So much is unpacked at once: to 1 MiB at most where it is deflated, to 32 MiB where it is zstd.
 const SLICE_BYTES: usize = 1 << 10;
 
-/// What comes of one piece is given on in pieces of about this size.
+/// The size of the pieces in which unpacked bytes are passed on, roughly.
 const GIVEN_BYTES: usize = 1 << 20;
 
 /// How far back a compressed body may point (RFC 9659).
@@ -113,7 +113,7 @@ fn unpack(layers: &mut [EncodingLayer], bytes: &[u8], left: &mut usize, sink: &m
     Ok(())
 }
 
-/// What a decoder gives, up to a bound.
+/// The bytes of a decoder, up to a bound.
 #[derive(Default)]
 struct BoundedBytes {
     bytes: Vec<u8>,

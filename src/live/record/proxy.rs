@@ -22,13 +22,14 @@ use super::upstream::{RecorderUpstream, UpstreamFailure};
 use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
 use crate::children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};
 use crate::live::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
+use crate::live::head_watch::ExchangeUnderWay;
 use crate::live::network::{MachineNetwork, Network as _};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::signals::{StopSignal, StopSignals};
 use crate::scenario::tape::ResponseEnd;
 use crate::wire::http::HttpHeader;
 
-/// What belongs to one connection and not to the message (RFC 9110, 7.6.1).
+/// The headers that belong to one connection and not to the message (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /// How much of a burst leaves at once, and how long the head of a request may be.
@@ -40,7 +41,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
 /// How long the tape writer gets for answers that are under way when everything stops.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// What is passed on, or what the recorder says itself.
+/// The body of a response: the server's, or the recorder's own.
 type RecorderBody = Either<ProxiedResponseBody, Full<Bytes>>;
 
 /// Opens the port.
@@ -116,7 +117,7 @@ pub(super) async fn serve(
     Ok(ProxyOutcome { client: status, refused })
 }
 
-/// What a connection needs to turn requests away.
+/// The rules by which a connection turns requests away.
 #[derive(Clone, Debug)]
 struct ProxyAccess {
     guard: Arc<AccessGuard>,
@@ -145,7 +146,7 @@ async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUp
     tokio::select! {
         biased;
         _ = server.serve_connection(TokioIo::new(connection), service) => (),
-        () = head.overdue() => notice("a connection was closed: the head of its request did not end"),
+        () = head.overdue() => notice(&format!("a connection was closed: {}", head.problem())),
     }
 }
 
@@ -158,10 +159,11 @@ async fn admit(
     client: ClientConnection,
     link: TapeWriterLink,
 ) -> Result<Response<RecorderBody>, String> {
+    let under_way = client.head.begin_exchange();
     let (head, body) = request.into_parts();
     match access.guard.decide(&head) {
         AccessDecision::Granted { origin } => {
-            let mut response = answer(Request::from_parts(head, body), upstream, slot, client, link).await?;
+            let mut response = answer(Request::from_parts(head, body), under_way, upstream, slot, client, link).await?;
             if let Some(origin) = origin {
                 mark_for_origin(&origin, response.headers_mut());
             }
@@ -187,6 +189,7 @@ async fn admit(
 /// One request. An error closes the client's connection without an answer, because there was none.
 async fn answer(
     request: Request<Incoming>,
+    under_way: ExchangeUnderWay,
     upstream: RecorderUpstream,
     slot: UpstreamSlot,
     client: ClientConnection,
@@ -194,7 +197,6 @@ async fn answer(
 ) -> Result<Response<ProxiedResponseBody>, String> {
     let mut exchange = ProxiedExchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
-    let under_way = client.head.begin_exchange();
     let (mut head, body) = request.into_parts();
     link.send(TapeWriterEvent::Request {
         id,

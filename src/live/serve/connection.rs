@@ -18,30 +18,35 @@ use tokio::time::Instant;
 use super::gate::{AnswerGates, GatedAnswer};
 use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
 use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
-use super::request_body::{self, RequestBodyError};
+use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
+use crate::live::head_watch::{HeadWatch, WatchedBody, WatchedStream};
 use crate::live::network::Network;
 use crate::prelude::*;
 use crate::wire::validate::endpoint::RequestHead;
 
-/// What waits to be written to a client that does not read; more is not even looked at.
+/// The bytes that wait to be written to a client that does not read. The server does not even look at more.
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
-/// What each connection needs of the server.
+/// The parts of the server that each connection needs.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionContext {
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
     pub(super) packets: PacketGrouping,
     pub(super) gates: Option<AnswerGates>,
     pub(super) access: Arc<AccessGuard>,
+    /// Room for the bodies of requests of all connections.
+    pub(super) room: OpenBodiesRoom,
+    /// The part of the next request that is read.
+    pub(super) head: Arc<HeadWatch>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,
 }
 
-/// What a request gets.
+/// The response to a request.
 #[derive(Debug)]
 pub(super) enum ServerResponse {
     /// It is played.
@@ -70,10 +75,20 @@ pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: Conne
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_buf_size(WRITE_BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(WatchedStream { stream, head: context.head.clone() }), service);
     // What goes wrong here is the client's leaving or a cut of ours, and both were told where they happened.
-    let ended = poll_fn(|context| connection.poll_without_shutdown(context)).await;
-    let mut stream = connection.into_parts().io.into_inner();
+    let ended = tokio::select! {
+        biased;
+        ended = poll_fn(|context| connection.poll_without_shutdown(context)) => Some(ended),
+        () = context.head.overdue() => None,
+    };
+    let mut stream = connection.into_parts().io.into_inner().stream;
+    let Some(ended) = ended else {
+        let problem = format!("it was closed: {}", context.head.problem());
+        let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
+        drop(stream.shutdown().await);
+        return;
+    };
     match (cut.try_recv(), ended) {
         (Ok(ConnectionCut::Reset), _) => N::break_on_close(&stream),
         (Ok(ConnectionCut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
@@ -93,6 +108,7 @@ async fn admit(
     context: ConnectionContext,
     cuts: mpsc::UnboundedSender<ConnectionCut>,
 ) -> Result<Response<AnyBody>, ConnectionCut> {
+    let under_way = context.head.begin_exchange();
     let (head, body) = request.into_parts();
     match context.access.decide(&head) {
         AccessDecision::Granted { origin } => {
@@ -100,7 +116,7 @@ async fn admit(
             if let Some(origin) = origin {
                 mark_for_origin(&origin, response.headers_mut());
             }
-            Ok(response)
+            Ok(response.map(|body| WatchedBody { body, _under_way: under_way }.boxed_unsync()))
         }
         AccessDecision::Preflight(headers) => {
             let mut response = Response::new(whole(String::new()));
@@ -125,8 +141,8 @@ async fn answer(
     let method = head.method.to_string();
     let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
     let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<CallerName>(value.as_bytes()).ok());
-    let body = match request_body::read(&head.headers, body).await {
-        Ok(body) => body,
+    let ReceivedBody { bytes: body, room } = match request_body::read(&head.headers, body, &context.room).await {
+        Ok(received) => received,
         Err(RequestBodyError::ClientLeft) => return Err(ConnectionCut::Close),
         Err(RequestBodyError::Refused { status, body, problem }) => {
             let problem = format!("{method} {path} was answered with {status}: {problem}");
@@ -149,14 +165,17 @@ async fn answer(
         body,
     };
     let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
-    let playing = match replied.await {
+    let replied = replied.await;
+    // Until here the body was in memory.
+    drop(room);
+    let playing = match replied {
         Ok(ServerResponse::Play(playing)) if !gone => playing,
         Ok(ServerResponse::Whole { head, body }) => return Ok(response(head.as_ref(), whole(body))),
         Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
     let ResponsePlayback { serial, answer, schedule } = playing;
-    let ConnectionContext { tell, packets, gates, access: _, connection: _ } = context;
+    let ConnectionContext { tell, packets, gates, .. } = context;
     let mut player = AnswerPlayer { serial, answer, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
     if let Err(cut) = player.head().await {
         let _ = cuts.send(cut);
@@ -188,7 +207,7 @@ fn response(head: Option<&ScheduledHead>, body: AnyBody) -> Response<AnyBody> {
     response
 }
 
-/// What the API looks at in the head of a request. A header without a value is none.
+/// The parts of a request's head that the API looks at. A header without a value is none.
 fn head_of(headers: &hyper::HeaderMap, path: &str) -> RequestHead {
     let given = |name: &str| text_of(headers, name).filter(|value| !value.trim().is_empty());
     let token = |value: Arc<str>| value.strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());

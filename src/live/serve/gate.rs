@@ -38,11 +38,11 @@ pub enum AnswerPart {
 /// An answer that is held.
 #[derive(Debug)]
 pub struct HeldAnswer {
-    /// Where.
+    /// The boundary at which it is held.
     pub boundary: AnswerBoundary,
-    /// Whose request it answers.
+    /// The agent of its request.
     pub agent: Agent,
-    /// Which.
+    /// The id of its request.
     pub id: RequestId,
     /// The name of the event that comes next, where it has one: `content_block_start`.
     pub event: Option<Arc<str>>,
@@ -55,7 +55,7 @@ pub struct HeldAnswer {
     pub(in crate::live) server: ServerHandle,
 }
 
-/// What comes next of an answer, as far as a driver asks.
+/// The next part of an answer, as far as a driver asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ComingPart {
     /// The name of the event.

@@ -54,7 +54,7 @@ pub(super) fn judge(setup: &RunSetup, options: &ServeOptions, verdict: &mut Serv
     verdict.failures.append(&mut failures);
 }
 
-/// What requests break, and where results stand in another order than their tool uses: that is the client's own affair, for the API takes any.
+/// The rules that requests break, and the requests with results in another order than their tool uses. The API takes any order.
 fn oracle_findings(setup: &RunSetup, verdict: &ServeVerdict) -> (Vec<String>, Vec<String>) {
     if rules::shows(&setup.scenario.expect, BY_REQUESTS) {
         return (Vec::new(), Vec::new());

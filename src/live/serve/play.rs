@@ -178,7 +178,7 @@ type Next = Pin<Box<dyn Future<Output = (AnswerPlayer, Option<Result<Bytes, Conn
 
 /// The body of an answer, as it is played.
 pub(super) struct PlayedBody {
-    /// What comes next; `None` when nothing does.
+    /// The next part; `None` after the last one.
     next: Option<Next>,
     length: Option<u64>,
     /// Where the connection is told how to close.
@@ -235,7 +235,7 @@ mod tests {
     use crate::engine::contract::{Agent, RequestId};
     use crate::live::serve::schedule::TimedPacket;
 
-    /// What a body says each time it is asked, when all is due: `-` for not yet.
+    /// The parts of a body each time that it is asked, when all is due: `-` for not yet.
     fn asked(packets: PacketGrouping, end: ConnectionEnding) -> String {
         let packet = |number| TimedPacket {
             at: Duration::ZERO,

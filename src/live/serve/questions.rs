@@ -1,26 +1,26 @@
-//! What a verdict on a client rests on: what of the scenario was asked of the client, and what could not be (K-6, F-10).
+//! The questions of a verdict: those that were asked of the client, and those that could not be (K-6, F-10).
 //!
-//! A scenario is made for engines. Of a client only its requests are seen, and nothing is done to it but by its driver. What the scenario says beside
-//! that fails a verdict, unless it `may` be left out. What is inside of a client is its own affair, and is named.
+//! A scenario is made for engines. Of a client only its requests are seen, and only its driver does anything to it. All else that the scenario says
+//! fails a verdict, unless it `may` be left out.
 
 use super::ServeOptions;
 use crate::prelude::*;
 use crate::scenario::statement::{PathStep, Statement, statements};
 use crate::scenario::types::{Expectations, Scenario};
 
-/// What was asked, and what was not; a few words each.
+/// The questions behind a verdict, a few words each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictQuestions {
-    /// What was asked.
+    /// Those that were asked.
     pub asked: Vec<String>,
-    /// What was not.
+    /// Those that were not.
     pub unasked: Vec<String>,
 }
 
 /// The one rule of an oracle that requests alone can break.
 pub(super) const BY_REQUESTS: &str = "O-1";
 
-/// What is asked of each client.
+/// The questions to each client.
 const ALWAYS: [&str; 4] =
     ["requests that the API takes", "an answer for each request", "pairs of tool uses and results (O-1)", "waits after retry-after"];
 
@@ -48,7 +48,7 @@ impl VerdictQuestions {
     }
 }
 
-/// What is wrong because it cannot be asked.
+/// A failure for all that cannot be asked and must be.
 pub(super) fn failures(scenario: &Scenario, options: &ServeOptions) -> Vec<String> {
     if scenario.drive.may {
         return Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn failures(scenario: &Scenario, options: &ServeOptions) -> Vec<Strin
     of_expectations.into_iter().chain(sections).collect()
 }
 
-/// What is expected and cannot be seen in requests.
+/// The expectations that requests cannot show.
 fn unaskable_keys(expect: &Expectations) -> Vec<&'static str> {
     let Expectations { terminal, terminals, transitions, tools, result, text_present, text_absent, order, ends_after, ends_before, .. } =
         expect;

@@ -39,7 +39,7 @@ pub(super) struct ScheduledHead {
     pub(super) headers: Vec<(String, String)>,
 }
 
-/// What is written at once.
+/// The bytes of one write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TimedPacket {
     pub(super) at: Duration,
@@ -48,7 +48,7 @@ pub(super) struct TimedPacket {
     pub(super) ends_piece: bool,
     /// Its number among the pieces, from 1, where it is the first of one.
     pub(super) begins_piece: Option<u32>,
-    /// What it begins with.
+    /// The head.
     pub(super) coming: ComingPart,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, option
     AnswerSchedule { head, head_at: time(plan.times.head), packets, end, end_at: time(plan.times.end), is_whole }
 }
 
-/// What a connection that was accepted cannot do, and what its client sees in its place.
+/// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.
 pub(super) fn cannot_carry(id: RequestId, end: Option<&AnswerEnd>) -> Option<String> {
     let (wanted, sees) = match end? {
         AnswerEnd::ConnectRefused => ("a refused connection", "a connection that breaks before any byte"),

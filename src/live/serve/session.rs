@@ -264,7 +264,7 @@ impl ClientSession {
     }
 }
 
-/// What the world has to say, until it is passed on.
+/// The notes of the world, until they are passed on.
 #[derive(Clone, Debug, Default)]
 struct PendingNotes(Vec<EventKind>);
 
@@ -289,7 +289,7 @@ fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
     }
 }
 
-/// What a client gets when no answer is left: an error that none takes for one that passes.
+/// The response when no answer is left: an error that no client takes for a passing one.
 fn exhausted_answer(agent: &Agent, id: RequestId) -> ServerResponse {
     let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted)", agent.key(id));
     let error = serde_json::json!({ "type": "error", "error": { "type": "permission_error", "message": message } });

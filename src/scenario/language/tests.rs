@@ -1,4 +1,4 @@
-//! What is written reads back as the same scenario.
+//! A written scenario reads back as the same scenario.
 
 mod compaction;
 mod network;
@@ -21,7 +21,7 @@ use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::client_profile::{
-    ClientProfile, ExitCodes, OutputPlaces, PrintedAnswers, ProfileFile, SessionPlace, StorePlace, TextPlace,
+    ClientProfile, ExitCodes, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace, StorePlace,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -384,7 +384,8 @@ fn k_10_what_is_known_of_a_driven_client_reads_back() {
 #[test]
 fn k_7_the_profile_of_a_client_reads_back() {
     let members = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (String::from(*name), String::from(*value))).collect();
-    let text = TextPlace { lines: members(&[("message.role", "assistant")]), at: Some("message.text".into()), of: PrintedAnswers::Last };
+    let text =
+        OutputTextPlace { lines: members(&[("message.role", "assistant")]), at: Some("message.text".into()), of: PrintedAnswers::Last };
     let profile = ClientProfile {
         name: "a".into(),
         start: vec!["a".into(), "{prompt}".into()],

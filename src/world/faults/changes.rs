@@ -86,8 +86,8 @@ fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> ResponsePlan {
     ending_with_body(ResponsePlan { end: Some(end), ..with_events(plan.clone(), events) })
 }
 
-/// What is counted where an answer is cut or stalls: events. A body that comes whole has none: it is cut or stalls in its middle, or before it where no
-/// event is to come.
+/// The parts of an answer that is cut or stalls: events. A body that comes whole has none: it is cut or stalls in its middle, or before it where no event is
+/// to come.
 fn parts(plan: &ResponsePlan, after_events: u32) -> Vec<TimedEvent> {
     let mut events = by_event(plan);
     if plan.is_stream || after_events == 0 || events.is_empty() {

@@ -1,4 +1,4 @@
-//! What a search looks into, and where a secret ends (K-2).
+//! The reach of a search, and the ends of secrets (K-2).
 
 use super::*;
 

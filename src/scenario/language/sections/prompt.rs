@@ -341,7 +341,7 @@ keys! {
         safe: Option<bool> = None;
         /// How long the run takes. By default it takes the tool's time.
         latency: Option<Latency> = None;
-        /// What the run does.
+        /// The outcome of the run.
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;
         /// The agents that the tool use makes, with the answers to each (B-8).
         agent: Vec<AgentTurnsKeys> as Sections<AgentTurnsKeys> = Vec::new(), example("[{ turn = [{ text = \"Done.\" }] }]");
