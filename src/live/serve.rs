@@ -92,7 +92,7 @@ pub struct ServeOptions {
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
     /// The allowed callers beside programs that call this machine by loopback or by the address of the port.
     pub access: AccessRules,
-    /// What clients may take of the server.
+    /// The bounds of what clients may take of the server.
     pub bounds: ServerBounds,
 }
 

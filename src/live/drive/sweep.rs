@@ -14,7 +14,7 @@ use crate::world::setup::RunSetup;
 /// A sweep over a client.
 #[derive(Clone, Debug)]
 pub struct ClientSweep {
-    /// What is done at each moment, in runs of its own.
+    /// The actions at each moment, in runs of their own.
     pub what: Vec<ClientAction>,
     /// The moments; all that the run shows in which nothing is done, when this is empty.
     pub only: Vec<ClientMoment>,
@@ -59,13 +59,13 @@ pub struct ClientSweepRow {
 /// One run of a row.
 #[derive(Clone, Debug)]
 pub struct ClientSweepRun {
-    /// What came of it, or why it was not to be had.
+    /// The run, or the reason why it could not be had.
     pub run: Result<ClientRun, String>,
     /// What is wrong with it; empty when nothing is.
     pub problems: Vec<String>,
 }
 
-/// What the runs of a row say together.
+/// The common verdict of the runs of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowVerdict {
     /// Nothing is wrong.
@@ -143,7 +143,7 @@ pub async fn sweep(
     Ok(ClientSweepReport { usual, rows, planned, has_again: client.again.is_some(), profile: client.profile.clone() })
 }
 
-/// What a sweep does: at each moment each action. Between answers there is no connection that could be closed.
+/// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.
 fn planned_rows(usual: &ClientRun, boundaries: &[AnswerBoundary], sweep: &ClientSweep) -> Vec<ClientSweepRow> {
     let moments = if sweep.only.is_empty() { ClientMoment::of_run(boundaries, &usual.marked) } else { sweep.only.clone() };
     let event = |moment: &ClientMoment| match moment {
@@ -212,7 +212,7 @@ impl ClientSweepRun {
 }
 
 impl ClientSweepRow {
-    /// What its runs say together. Those in which the action came too late say nothing.
+    /// The common verdict of its runs. Those in which the action came too late say nothing.
     pub fn verdict(&self) -> RowVerdict {
         let outcomes: Vec<_> = self.runs.iter().filter_map(ClientSweepRun::outcome).collect();
         let failed = outcomes.iter().filter(|(_, _, is_fine)| !is_fine).count();
