@@ -161,7 +161,7 @@ pub enum ClientHarnessError {
         command: String,
         /// How it ended.
         ended: ClientExit,
-        /// What it printed.
+        /// Its output.
         said: String,
     },
     /// No terminal could be made.

@@ -154,9 +154,7 @@ pub(super) async fn run(
                 }
                 Some(action) = actions.recv() => match action {
                     ProcessAction::Signal(signal, target) => {
-                        if target == SignalTarget::Process && shell::is_shell_still(child.id()) {
-                            signalled_shell = shell::of_words(words);
-                        }
+                        signalled_shell = signalled_alone(words, &child, target);
                         child.signal(signal, target);
                     }
                     // The writer is there as long as this.
@@ -194,6 +192,11 @@ pub(super) async fn run(
     let (lines, errors) = printed.into_texts(run.terminal == ClientTerminal::Own);
     let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, results: 0, session: None };
     Ok(output.read(drive.profile.as_deref(), run.names))
+}
+
+/// The shell that stands before a client, where a signal reaches it alone.
+fn signalled_alone(words: &[String], child: &WatchedChild, target: SignalTarget) -> Option<&'static str> {
+    shell::of_words(words).filter(|_| target == SignalTarget::Process && shell::is_shell_still(child.id()))
 }
 
 /// Starts a command with its streams.
