@@ -62,7 +62,7 @@ use crate::transcript::event::{EventKind, RunEnd, Transcript};
 use crate::transcript::watch::TranscriptWatch;
 use crate::wire::validate::is_defect;
 
-/// What an engine breaks that does what its driver cannot carry out.
+/// The oracle of an engine's orders that its driver cannot carry out.
 const CONTRACT: &str = "contract";
 
 /// A rule that did not hold.
@@ -72,7 +72,7 @@ pub struct Violation {
     pub at: Time,
     /// Which: `O-2`.
     pub oracle: &'static str,
-    /// What was seen, in a sentence.
+    /// The observation, in a sentence.
     pub text: String,
 }
 
@@ -112,12 +112,12 @@ pub const ORACLES: &[(&str, &str)] = &[
 pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
-    /// What is remembered of each agent: shared by copies of a run until one of them continues.
+    /// The memory of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     violations: Vec<Violation>,
 }
 
-/// What is watched of each agent by itself.
+/// The oracles of one agent.
 #[derive(Clone, Debug, Default)]
 struct AgentOracles {
     pairs: PairOracle,
@@ -140,7 +140,7 @@ struct AgentOracles {
     blamed: Option<RequestId>,
 }
 
-/// What the oracles need of an environment.
+/// The settings of an environment that the oracles need.
 #[derive(Debug)]
 struct OracleRules {
     tools: ToolFacts,
@@ -157,7 +157,7 @@ struct OracleRules {
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
     tokenizer: Tokenizer,
-    /// What an earlier session left to the root.
+    /// The tokens that an earlier session left to the root.
     history_tokens: u64,
     session: SessionSettings,
     prices: Arc<PriceTable>,
@@ -219,7 +219,7 @@ impl Oracles {
         self
     }
 
-    /// What did not hold so far, in the order in which it was seen.
+    /// The violations so far, in the order in which they were seen.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }

@@ -2,6 +2,7 @@
 //!
 //! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` describes the abilities of a scenario.
 
+pub mod client_profile;
 pub mod derive;
 pub mod drive;
 pub mod fault;

@@ -47,7 +47,7 @@ pub struct Run<E, W = TranscriptRecorder> {
     now: Time,
     events: u64,
     requests: u64,
-    /// What exists only because of an injection.
+    /// The prompts that exist only because of an injection.
     injected: InjectedPrompts,
     judged_by: JudgedBy,
     /// Where requests go when the world does not answer them.
@@ -72,9 +72,9 @@ struct StepMemory {
 /// A run that is over, without a transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedRun<E, W> {
-    /// Why it was over.
+    /// The reason of the end.
     pub end: RunEnd,
-    /// When.
+    /// The time of the entry.
     pub at: Time,
     /// The engine in its last state.
     pub engine: E,
@@ -276,7 +276,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         }
     }
 
-    /// What the plan names and did not come about.
+    /// The choices of the plan that did not come about.
     fn not_as_planned(&self) -> Vec<Arc<str>> {
         let plan = &self.setup.scenario.plan;
         let interrupts = plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.event));

@@ -71,7 +71,7 @@ pub struct World {
     happening: Vec<usize>,
     /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
     served: u32,
-    /// What the engine did in the last effect that the contract does not allow.
+    /// The breach of the contract in the engine's last effect.
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, RefusedRequest)>,
@@ -84,9 +84,9 @@ pub struct World {
 /// A request that is not valid (M-2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRequest {
-    /// Which rule it breaks, in a word.
+    /// The name of the broken rule.
     pub rule: &'static str,
-    /// What the API says.
+    /// The text of the API.
     pub text: Arc<str>,
     /// Whether it was answered all the same, because the recording has an answer.
     pub overruled: bool,
@@ -98,7 +98,7 @@ pub struct Arrival(ArrivalKind);
 
 #[derive(Clone, Debug, PartialEq)]
 enum ArrivalKind {
-    /// Which delivery.
+    /// A part of an answer: the number of the delivery, and the part.
     Answer(u32, DeliveryPart),
     Tool(Agent, ToolRun, ToolAct),
     /// Which of the timers that were set.
@@ -123,7 +123,7 @@ impl Arrival {
     }
 }
 
-/// What a transcript should know of the world's part.
+/// A fact of the world's part for the transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorldNote {
     /// A request got an answer.
@@ -143,7 +143,7 @@ pub enum WorldNote {
     Fault {
         /// The request.
         id: RequestId,
-        /// What.
+        /// The text of the note.
         text: Arc<str>,
     },
     /// The API refused a request: the error replaces the answer.
@@ -300,14 +300,14 @@ impl World {
         }
     }
 
-    /// What the user does before the engine sees this input, in order. When there is anything, the input comes after it, and is shown
+    /// The user's inputs before the engine gets this one, in order. If there are any, this input comes after them, and is shown
     /// here once more.
     pub fn before(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<Input> {
         let happening = self.watch.before(setup, agent, input);
         happening.into_iter().map(|index| self.user.interrupt(setup, index)).collect()
     }
 
-    /// What the user does at once because of an input and of the effects that were carried out since, in order.
+    /// The user's inputs that an input and the effects carried out since cause at once, in order.
     pub fn after(&mut self, setup: &RunSetup, now: Time, agent: &Agent, input: &Input, schedule: &mut ArrivalSink) -> Vec<Input> {
         let mut happening = self.watch.after(setup, agent, input);
         happening.append(&mut self.happening);
@@ -334,7 +334,7 @@ impl World {
         self.noted.as_deref().map(|noted| &noted.plan)
     }
 
-    /// What the engine did in the last effect that the contract does not allow.
+    /// The breach of the contract in the engine's last effect.
     pub fn take_misuse(&mut self) -> Option<String> {
         self.misuse.take()
     }
@@ -369,7 +369,7 @@ impl World {
         self.model.unused(setup, server::AnswerOwner::Own)
     }
 
-    /// What came to pass of what the scenario says (F-10).
+    /// The statements of the scenario that came to pass (F-10).
     pub fn passed(&self, setup: &RunSetup) -> PassedStatements {
         let mut passed = self.model.passed(setup);
         passed.extend(self.passed.iter().cloned());

@@ -293,6 +293,40 @@ fn an_import_goes_into_a_folder_and_says_when_there_is_nothing_to_replay() {
 }
 
 #[test]
+fn k_2_a_folder_is_searched_to_its_last_file() {
+    let key = "ANTHROPIC_API_KEY=sk-ant-api03-q7Vd2mXk9TfLw4ZrB8yN\n";
+    let folder = folder(&[
+        ("good/a.txt", "nothing here\n"),
+        ("good/empty.txt", ""),
+        ("bad/x/y/b.txt", key),
+        ("bad/a.txt", "nothing\n"),
+        ("none/empty", ""),
+    ]);
+    let at = folder.path();
+    let scanned = |name: &str| {
+        let output = reenact(at, &["scan", name]);
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    assert_eq!(scanned("good"), (Some(0), String::from("no secrets found in 1 file, 13 bytes\n"), String::new()));
+    let (exit, found, _) = scanned("bad");
+    assert!(exit == Some(1) && found.starts_with("bad/x/y/b.txt:1:"), "{exit:?} {found}");
+    refused(at, &["scan", "none"], &["none: no file in it holds anything, so nothing was searched"]);
+    // A file that cannot be searched takes the verdict away, also where all others are clean.
+    fs::write(at.join("good/picture.bin"), b"\0\0\0").unwrap();
+    refused(
+        at,
+        &["scan", "good"],
+        &["good/picture.bin: it is not text", "searched 1 file, 13 bytes, without a finding; 1 file not searched"],
+    );
+    fs::remove_file(at.join("good/picture.bin")).unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(at.join("bad"), at.join("good/link")).unwrap();
+        refused(at, &["scan", "good"], &["good/link: it is a link and was not followed: name its target"]);
+    }
+}
+
+#[test]
 fn k_2_an_import_holds_no_secret_unless_it_is_asked_for() {
     let stream =
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"sk-ant-api03-aaaaaaaaaa TICKET-4711\"}}\n\n";

@@ -27,7 +27,7 @@ fn count() -> u64 {
     std::env::var("REENACT_RANDOM").ok().and_then(|count| count.parse().ok()).unwrap_or(300)
 }
 
-/// What is wrong with a scenario's run; empty when nothing is.
+/// The failures of a scenario's run; empty when all is well.
 fn problems(text: &str) -> Vec<String> {
     let parsed = match scenario("random.toml", text, &[]) {
         Ok(parsed) => parsed,

@@ -24,7 +24,7 @@ fn names(runs: &[LoadedScenario]) -> Vec<&str> {
     runs.iter().map(|run| run.name.as_str()).collect()
 }
 
-/// What is said about a file, with the folder's own name left out.
+/// The error of a file, with the folder's own name left out.
 fn complaint(folder: &Path, path: &str) -> String {
     let said = load_all(&folder.join(path), &[]).expect_err("something is wrong").to_string();
     said.replace(&format!("{}/", folder.display()), "")

@@ -209,7 +209,7 @@ fn f_8_values_of_the_wrong_kind_are_refused() {
     assert!(!hello(json!({ "tool": [{ "name": "Look", "hangs": false }] })));
 }
 
-/// What the keys say is written down for each of them, by the table that it stands in.
+/// Each key has its meaning written down, by its table.
 #[test]
 fn f_10_each_key_is_a_statement_a_name_an_expectation_or_a_setting() {
     let mut rows: std::collections::BTreeMap<&str, BTreeSet<&str>> = std::collections::BTreeMap::new();

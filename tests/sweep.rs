@@ -30,7 +30,7 @@ fn swept<E: Engine>(scenarios: &[LoadedScenario], kinds: &[SweepKind], new_engin
     sweep_all(scenarios, NonZeroUsize::new(2).unwrap(), kinds, new_engine)
 }
 
-/// What was found, in words that name the command to look at it.
+/// The finding, in words that name the command to look at it.
 fn told(scenario: &LoadedScenario, finding: &SweepFinding) -> String {
     let at = finding
         .interrupt

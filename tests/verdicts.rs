@@ -64,7 +64,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command says on both its outputs, and its exit code.
+/// The text on both outputs of a command, and its exit code.
 fn said(at: &Path, arguments: &[&str]) -> (String, Option<i32>) {
     let output = reenact(at, arguments);
     (text(&output.stdout) + &text(&output.stderr), output.status.code())

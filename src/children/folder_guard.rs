@@ -11,13 +11,13 @@ use super::{PrivateFolder, WatcherProgram};
 
 pub(super) const ROLE: &str = "guard-folder";
 
-/// What the guard is told when the folder was removed.
+/// The message to the guard after the folder was removed.
 const IS_REMOVED: &[u8] = b"removed\n";
 
 /// How often a folder is removed again, because a process that is being ended may still write there.
 const REMOVALS: u32 = 30;
 
-/// What lies between two removals.
+/// The pause between two removals.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A folder that is removed with this, and when this process ends in any way.

@@ -1,4 +1,4 @@
-//! What the program and a watcher say to one another: a line each.
+//! The messages between the program and a watcher: a line each.
 
 use core::fmt;
 
@@ -24,7 +24,7 @@ pub enum ChildSignal {
     Kill,
 }
 
-/// Who gets a signal.
+/// The target of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalTarget {
     /// The process that was started.
@@ -33,7 +33,7 @@ pub enum SignalTarget {
     Group,
 }
 
-/// What the program asks of a watcher.
+/// A request of the program to a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WatcherRequest {
     Signal(ChildSignal, SignalTarget),
@@ -41,7 +41,7 @@ pub(super) enum WatcherRequest {
     End,
 }
 
-/// What a watcher tells.
+/// A report of a watcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WatcherReport {
     /// The command runs; its id.

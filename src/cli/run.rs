@@ -225,7 +225,7 @@ fn is_log(path: &Path) -> bool {
     open::beginning(path, MARK.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == MARK)
 }
 
-/// What is wrong with one run, a paragraph each.
+/// The failures of one run, a paragraph each.
 fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: &RunOutcome<E>) -> Vec<String> {
     let report = match outcome {
         Ok(report) => report,

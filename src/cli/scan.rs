@@ -1,11 +1,13 @@
-//! `reenact scan TAPE…`.
+//! `reenact scan FILE…`.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::record::{RedactionArguments, rules};
+use crate::files::redact::RedactionRules;
 use crate::files::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
 use crate::files::{compression, open};
 use crate::prelude::*;
@@ -13,11 +15,21 @@ use crate::scenario::tape::line::{LineKind, TapeDecoder, TapeError, TapeLine};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ScanArguments {
-    /// Tapes; other files are searched as text
-    #[arg(required = true, value_name = "TAPE")]
-    tapes: Vec<PathBuf>,
+    /// Tapes, any other files, and folders of them; what is not a tape is searched as text
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     redaction: RedactionArguments,
+}
+
+/// The outcome of searching files.
+struct ScanTotals {
+    exit: CommandExit,
+    secrets: usize,
+    bytes: usize,
+    files: usize,
+    /// How many files were not searched, or not to their end.
+    left_out: usize,
 }
 
 pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
@@ -28,50 +40,99 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
             return CommandExit::WrongInput;
         }
     };
-    let (mut exit, mut secrets, mut bytes) = (CommandExit::Fine, 0, 0);
-    for path in &arguments.tapes {
-        match read(path) {
-            Ok((contents, compression)) => {
-                if let Some(problem) = cannot_be_searched(&contents) {
-                    complain(&format!("{}: {problem}", path.display()));
-                    exit = CommandExit::WrongInput;
+    let mut totals = ScanTotals { exit: CommandExit::Fine, secrets: 0, bytes: 0, files: 0, left_out: 0 };
+    for path in &arguments.files {
+        totals.search(path, &rules);
+    }
+    totals.conclude()
+}
+
+impl ScanTotals {
+    /// Searches a file, or all files of a folder in the order of their names.
+    fn search(&mut self, path: &Path, rules: &Arc<RedactionRules>) {
+        if !path.is_dir() {
+            return self.search_file(path, rules, true);
+        }
+        let (mut folders, files) = (vec![path.to_path_buf()], self.files + self.left_out);
+        while let Some(folder) = folders.pop() {
+            let entries = fs::read_dir(&folder)
+                .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>());
+            let mut entries = match entries {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.leave_out(&folder, &format!("cannot be read ({error})"));
                     continue;
                 }
-                bytes += contents.len();
-                let name = path.display();
-                if let Some(compression) = compression {
-                    complain(&format!("note: {name} was unpacked ({compression}); lines and columns are those of its contents"));
-                }
-                if !is_tape(&contents) {
-                    complain(&format!("note: {name} is not a tape; it was searched as text"));
-                }
-                let scanned = scan(&contents, &rules);
-                secrets += scanned.findings.len();
-                if !scanned.is_complete {
-                    complain(&format!(
-                        "{name}: not all of it was searched: text lies in text more than {DEPTH_MAX} levels deep; unpack that and search it"
-                    ));
-                    exit = CommandExit::WrongInput;
-                }
-                for SecretFinding { line, column, rule } in scanned.findings {
-                    print_line(&format!("{}:{line}:{column}: {rule}", path.display()));
-                    exit = exit.max(CommandExit::Failed);
+            };
+            entries.sort();
+            for entry in &entries {
+                match () {
+                    () if entry.is_symlink() => self.leave_out(entry, "it is a link and was not followed: name its target"),
+                    () if entry.is_dir() => (),
+                    () if entry.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) => (),
+                    () => self.search_file(entry, rules, false),
                 }
             }
-            Err(error) => {
-                let advice = if path.is_dir() { ": name the tapes in it" } else { "" };
-                complain(&format!("{}: cannot be read ({error}){advice}", path.display()));
-                exit = CommandExit::WrongInput;
-            }
+            folders.extend(entries.into_iter().rev().filter(|entry| entry.is_dir() && !entry.is_symlink()));
+        }
+        if self.files + self.left_out == files {
+            self.leave_out(path, "no file in it holds anything, so nothing was searched");
         }
     }
-    if secrets > 0 {
-        complain(&format!("secrets found: {secrets}; record or import again, or replace them by hand with strings of the same length"));
-    } else if exit == CommandExit::Fine {
-        let files = plural(arguments.tapes.len() as u64, "file");
-        print_line(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
+
+    /// Searches one file; `is_named` when it is not a file of a folder.
+    fn search_file(&mut self, path: &Path, rules: &Arc<RedactionRules>, is_named: bool) {
+        let name = path.display();
+        let (contents, compression) = match read(path) {
+            Ok(read) => read,
+            Err(error) => return self.leave_out(path, &format!("cannot be read ({error})")),
+        };
+        if let Some(problem) = cannot_be_searched(&contents) {
+            return self.leave_out(path, &problem);
+        }
+        self.files += 1;
+        self.bytes += contents.len();
+        if let Some(compression) = compression {
+            complain(&format!("note: {name} was unpacked ({compression}); lines and columns are those of its contents"));
+        }
+        // Beside tapes in a folder all kinds of files lie.
+        if !is_tape(&contents) && (is_named || path.to_string_lossy().ends_with(".tape.jsonl")) {
+            complain(&format!("note: {name} is not a tape; it was searched as text"));
+        }
+        let scanned = scan(&contents, rules);
+        self.secrets += scanned.findings.len();
+        for SecretFinding { line, column, rule } in scanned.findings {
+            print_line(&format!("{name}:{line}:{column}: {rule}"));
+            self.exit = self.exit.max(CommandExit::Failed);
+        }
+        if !scanned.is_complete {
+            let problem =
+                format!("not all of it was searched: text lies in text more than {DEPTH_MAX} levels deep; unpack that and search it");
+            self.leave_out(path, &problem);
+        }
     }
-    exit
+
+    /// Says why a file was not searched. Then the verdict is not "none" (K-2).
+    fn leave_out(&mut self, path: &Path, problem: &str) {
+        complain(&format!("{}: {problem}", path.display()));
+        self.left_out += 1;
+        self.exit = CommandExit::WrongInput;
+    }
+
+    fn conclude(self) -> CommandExit {
+        let searched = format!("{}, {}", plural(self.files as u64, "file"), plural(self.bytes as u64, "byte"));
+        if self.secrets > 0 {
+            complain(&format!(
+                "secrets found: {}; record or import again, or replace them by hand with strings of the same length",
+                self.secrets
+            ));
+        } else if self.left_out == 0 {
+            print_line(&format!("no secrets found in {searched}"));
+        } else if self.files > 0 {
+            complain(&format!("searched {searched}, without a finding; {} not searched, see above", plural(self.left_out as u64, "file")));
+        }
+        self.exit
+    }
 }
 
 /// A file that is no tape is searched up to this size (K-12).

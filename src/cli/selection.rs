@@ -44,10 +44,10 @@ impl ReachArguments {
     }
 }
 
-/// What a command takes.
+/// The scenarios of a command.
 #[derive(Debug)]
 pub(super) struct SelectedScenarios {
-    /// What can be run.
+    /// The scenarios that can be run.
     pub(super) scenarios: Vec<LoadedScenario>,
     /// How many files cannot be run, because something is wrong with them.
     pub(super) unread: usize,
@@ -75,7 +75,7 @@ impl Selection {
         SelectedScenarios { exit: exit.max(read.exit), ..read }
     }
 
-    /// What the paths lead to; what they do not is complained about.
+    /// The files that the paths lead to; a path that leads to none is reported.
     fn search(&self) -> (Vec<PathBuf>, CommandExit) {
         let FoundFiles { scenarios, others, errors } = search(&self.paths);
         if !others.is_empty() {
@@ -110,7 +110,7 @@ impl Selection {
         all
     }
 
-    /// What was named.
+    /// The given paths.
     pub(super) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
@@ -125,7 +125,7 @@ impl Selection {
         self.seed.is_some() || !self.set.is_empty()
     }
 
-    /// What is set in the scenarios.
+    /// The values that options set in the scenarios.
     pub(super) fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = self.set.clone();
         if let Some(seed) = self.seed {

@@ -57,7 +57,7 @@ pub(super) struct ServeArgumentsOfScenario {
     /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`
     #[arg(long, value_name = "PACE", default_value = "recorded", value_parser = pace)]
     timing: AnswerPace,
-    /// What is written at once: `apart` (each piece by itself) or `together` (pieces of the same time)
+    /// The pieces of one write: `apart` (each piece by itself) or `together` (pieces of the same time)
     #[arg(long, value_name = "HOW", default_value = "apart", value_parser = packets)]
     packets: PacketGrouping,
     /// Set a key of the scenario, e.g. `limits.time=2h`
@@ -298,7 +298,7 @@ async fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> R
     })
 }
 
-/// What came of the command that was started, if it ended.
+/// The exit of the command that was started, if it ended.
 async fn command_exit(arguments: &ServeArguments, child: Option<WatchedChild>, status: Option<std::io::Result<ChildExit>>) -> CommandExit {
     if let (Some(mut child), Some(Ok(_))) = (child, &status)
         && let Ok(left) = child.left().await

@@ -164,7 +164,7 @@ fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepRep
     }
 }
 
-/// What was not looked at, and what is as the scenario says.
+/// The boundaries that were left out, and the violations that the scenario announces.
 fn remarks(report: &SweepReport) -> Vec<String> {
     let mut remarks = Vec::new();
     if report.boundaries == 0 {

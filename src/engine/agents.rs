@@ -83,12 +83,12 @@ struct ChildAgent {
     session: Session,
     /// How many tools it has asked for.
     tool_uses: u64,
-    /// What its result message says.
+    /// The text of its result message.
     said: Option<AgentResult>,
     is_over: bool,
 }
 
-/// What the parent has to be told.
+/// The agent's end, as an input for the parent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParentNotice(pub(crate) Input);
 
@@ -197,7 +197,7 @@ impl Agents {
         }
     }
 
-    /// What this agent has learnt about permissions.
+    /// The permissions that this agent has learnt.
     pub(crate) fn permissions(&self, agent: &Agent) -> Option<&PermissionContext> {
         let mut children = self.groups.iter().flat_map(|group| &group.children);
         children.find(|child| child.agent == *agent).map(|child| child.session.permissions())
@@ -208,7 +208,7 @@ impl Agents {
         self.children_mut().for_each(|child| child.session.learn(permissions));
     }
 
-    /// What runs in all agents but this one, and what it has cost. One that has told its result is counted where that is.
+    /// The running tools and the spending of all agents but this one. A finished agent's spending counts in its parent.
     pub(crate) fn executing_beside(&self, agent: &Agent) -> TreeLoad {
         let children = self.groups.iter().flat_map(|group| &group.children);
         let others = children.filter(|child| child.agent != *agent && child.said.is_none());

@@ -35,7 +35,7 @@ pub(crate) struct AnswerCharge<'a> {
 }
 
 impl PriceTable {
-    /// What one answer costs. Prices can depend on the size of its prompt, so answers are charged one by one and not by their sum.
+    /// The cost of one answer. Prices can depend on the size of its prompt, so answers are charged one by one and not by their sum.
     pub(crate) fn cost(&self, usage: &Usage, charge: AnswerCharge<'_>) -> NanoUsd {
         if charge.is_refused_at_once {
             return NanoUsd(0);

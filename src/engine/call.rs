@@ -60,16 +60,16 @@ pub(crate) struct ApiCall {
     client: u32,
     history: CallHistory,
     standing: CallStanding,
-    /// What rings when an answer takes too long.
-    alarm: Option<Watchdog>,
+    /// The watchdog of the running attempt.
+    watchdog: Option<Watchdog>,
     /// When the first attempt was made.
     since: Time,
     started: Time,
     first_byte: Option<Time>,
     usage: Usage,
-    /// What a refusal is about, where the API says it.
+    /// The category of a refusal, if the API names it.
     refusal_category: Option<Arc<str>>,
-    /// What the API says that it left out of the request (C-2).
+    /// The tokens that the API says it left out of the request (C-2).
     cleared_input_tokens: Option<u64>,
     state: CallState,
 }
@@ -103,7 +103,7 @@ enum CallState {
     Ended,
 }
 
-/// What only the owner can decide.
+/// The decisions that belong to the owner of the call.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum CallVerdict {
@@ -121,14 +121,14 @@ pub(crate) enum CallVerdict {
     Fallback {
         /// The model that takes over.
         to: Arc<str>,
-        /// What the last attempt failed with.
+        /// The failure of the last attempt.
         failure: AttemptFailure,
     },
     /// A stream broke after blocks of it were handed up: the owner forgets them, then lets the call [continue](ApiCall::go_on).
     Abandoned(AttemptFailure),
 }
 
-/// What one call leaves to the next ones of the session.
+/// The part of a call's state that later calls of the session continue from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallStanding {
     /// Consecutive answers that the API is overloaded, carried into this call.
@@ -148,7 +148,7 @@ pub(crate) struct CompletedAnswer {
     pub(crate) model: Arc<str>,
     /// Its tokens.
     pub(crate) usage: Usage,
-    /// What a refusal is about, where the API says it.
+    /// The category of a refusal, if the API names it.
     pub(crate) refusal_category: Option<Arc<str>>,
     /// How many input tokens the API says that it left out of old tool results (C-2).
     pub(crate) cleared_input_tokens: Option<u64>,
@@ -177,7 +177,7 @@ impl ApiCall {
             client: 1,
             history: CallHistory { overloads: standing.overloads, ..CallHistory::default() },
             standing,
-            alarm: None,
+            watchdog: None,
             since: now,
             started: now,
             first_byte: None,
@@ -259,7 +259,7 @@ impl ApiCall {
         self.since
     }
 
-    /// What later calls continue from.
+    /// The state that later calls continue from.
     pub(crate) fn standing(&self) -> CallStanding {
         CallStanding { overloads: self.history.overloads, speed: self.standing.speed }
     }
@@ -306,8 +306,8 @@ impl ApiCall {
         let CallState::Streaming { assembler, seen_event, handed_up, progress } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
         progress.has_delta |= matches!(event.payload(), EventPayload::BlockDelta { .. });
-        if let Some(alarm) = &mut self.alarm {
-            alarm.on_event(now);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.on_event(now);
         }
         let mut notes = Vec::new();
         let step = assembler.on_event(event, &mut notes);
@@ -391,7 +391,7 @@ impl ApiCall {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
-        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.on_timer(now));
+        let rung = self.watchdog.as_mut().filter(|watchdog| watchdog.timer() == timer).map(|watchdog| watchdog.on_timer(now));
         match rung {
             None | Some(watchdog::WatchdogSignal::StaleTimer) => CallVerdict::Pending,
             Some(watchdog::WatchdogSignal::Rearmed { at, warning }) => {
@@ -402,7 +402,7 @@ impl ApiCall {
                 CallVerdict::Pending
             }
             Some(watchdog::WatchdogSignal::Expired(failure)) => {
-                self.alarm = None;
+                self.watchdog = None;
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
             }
@@ -424,7 +424,7 @@ impl ApiCall {
         CallVerdict::Pending
     }
 
-    /// What the model was saying when the call was aborted (Q-10a): its open text and thinking. Half of a tool's input is no input.
+    /// The open text and thinking of an aborted call (Q-10a). Half of a tool's input is no input.
     pub(crate) fn unfinished(&self) -> Vec<Arc<AssistantMessage>> {
         let CallState::Streaming { assembler, .. } = &self.state else { return Vec::new() };
         let is_said = |block: &Block| match block.kind() {

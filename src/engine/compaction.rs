@@ -44,7 +44,7 @@ use super::settings::Environment;
 use crate::prelude::*;
 use crate::wire::usage::Usage;
 
-/// What a session remembers of compactions, from request to request and from prompt to prompt.
+/// A session's memory of compactions, from request to request and from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CompactionTracking {
     /// Compactions that failed in a row and that the user had not asked for (C-4).
@@ -70,7 +70,7 @@ struct LastCompaction {
     turns: u32,
 }
 
-/// What follows the cascade.
+/// The decision of the cascade.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum CascadeDecision {

@@ -83,7 +83,7 @@ pub trait Engine: Clone + fmt::Debug + PartialEq {
 pub struct Effects {
     agent: Agent,
     items: Vec<(Agent, Effect)>,
-    /// What runs in the other agents of the tree while this one takes a step (T-4).
+    /// The running tools of the other agents of the tree while this one takes a step (T-4).
     elsewhere: TreeLoad,
 }
 
@@ -122,7 +122,7 @@ impl Effects {
         core::mem::replace(&mut self.elsewhere, elsewhere)
     }
 
-    /// What runs in the other agents.
+    /// The running tools of the other agents.
     pub(crate) fn elsewhere(&self) -> TreeLoad {
         self.elsewhere
     }

@@ -35,11 +35,11 @@ use crate::wire::usage::Usage;
 use core::ops::Range;
 use count::CountedPrefix;
 
-/// What was said so far, in order.
+/// The conversation of an agent: its items, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Conversation {
     items: Vec<Arc<ConversationItem>>,
-    /// What the API counted last.
+    /// The last count of the API.
     counted: Option<CountedPrefix>,
     /// Summaries that may take the place of spans (C-3).
     staged: Vec<Arc<StagedSummary>>,
@@ -68,7 +68,7 @@ pub(crate) struct ConversationItem {
     pub(crate) lacks_thinking: bool,
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemKind {
@@ -76,7 +76,7 @@ pub(crate) enum ItemKind {
     Earlier,
     /// The user's message.
     Prompt,
-    /// What the engine says in the user's name.
+    /// A message of the engine in the user's name.
     Hidden,
     /// One whole answer.
     Answer,
@@ -96,9 +96,9 @@ struct CollapsedSpan {
 /// One piece of what requests see, and the items of the store that it stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct VisiblePiece {
-    /// Which items.
+    /// The positions of the items.
     pub(crate) span: Range<usize>,
-    /// What is seen.
+    /// The item that requests contain.
     pub(crate) item: Arc<ConversationItem>,
 }
 
@@ -213,7 +213,7 @@ impl Conversation {
         }
     }
 
-    /// What requests see: the items but for the dead ones, with a summary in the place of each collapsed span.
+    /// The items as requests contain them: without the dead ones, with a summary in the place of each collapsed span.
     pub(crate) fn view(&self) -> Vec<VisiblePiece> {
         let mut view = Vec::with_capacity(self.items.len());
         let mut at = 0;
@@ -369,7 +369,7 @@ pub(crate) fn answer_name(id: RequestId) -> Arc<str> {
     format!("p{}.r{}.a{}", id.prompt, id.turn, id.attempt).into()
 }
 
-/// What stands last in names of items that are made of other names, without its number.
+/// The last words in names of items that are made of other names, without their numbers.
 pub(crate) const NAME_WORDS: [&str; 10] =
     ["attachments", "go-on", "hooks", "interrupted", "nudge", "results", "stop-hook", "stop-hook-context", "structure", "summary"];
 

@@ -11,7 +11,7 @@ use crate::prelude::*;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct DataFileError {
-    /// Where, counted from 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// The problem.
     pub message: String,

@@ -9,7 +9,7 @@ pub(crate) type DiagramEdge = (&'static str, &'static str, &'static str);
 
 /// One machine's states and how they follow each other.
 pub(crate) struct Diagram {
-    /// What the machine is called.
+    /// The name of the machine.
     pub(crate) machine: &'static str,
     pub(crate) edges: &'static [DiagramEdge],
 }

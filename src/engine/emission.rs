@@ -26,7 +26,7 @@ use crate::wire::usage::Usage;
 pub enum Emission {
     /// `system/init`: the surroundings of the session (S-4).
     Init {
-        /// Which prompt.
+        /// The number of the prompt.
         prompt: u32,
         /// The model.
         model: Arc<str>,
@@ -54,7 +54,7 @@ pub enum Emission {
     /// Why the model stopped, and the answer's tokens: what its assistant messages did not know yet. Said as soon as the stream says it, and
     /// again if the stream says something else later.
     Answered {
-        /// Which request it answers.
+        /// The id of its request.
         id: RequestId,
         /// The last of its assistant messages, whose stop reason and tokens these are; `None` when the answer was empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub enum Emission {
     User(Arc<UserMessage>),
     /// Progress of a tool (T-6).
     Progress {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// The tool use.
         tool_use_id: Arc<str>,
@@ -90,7 +90,7 @@ pub enum Emission {
     Interruptible(bool),
     /// The user interrupted: a user message that says so.
     Interrupted {
-        /// Which prompt.
+        /// The number of the prompt.
         prompt: u32,
         /// The message's text.
         text: Arc<str>,
@@ -106,11 +106,11 @@ pub enum Emission {
     ApiRetry {
         /// The attempt that failed.
         id: RequestId,
-        /// Which retry this is, from 1.
+        /// The number of the retry, from 1.
         retry: u32,
         /// How many there may be; 0 for any number.
         of: u32,
-        /// How long the wait is.
+        /// The length of the wait.
         delay: Micros,
         /// HTTP status, where there was one.
         status: Option<u16>,
@@ -136,7 +136,7 @@ pub enum Emission {
         from: Arc<str>,
         /// The model that takes over.
         to: Arc<str>,
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// A message that was emitted does not count: consumers remove it.
@@ -160,7 +160,7 @@ pub enum Emission {
     },
     /// All before this is summarised (C-4, C-5, C-9).
     CompactBoundary {
-        /// Why it was done.
+        /// The reason.
         trigger: CompactTrigger,
         /// About how many tokens the context had before.
         tokens_before: u64,
@@ -172,7 +172,7 @@ pub enum Emission {
     },
     /// The turn limit is reached (S-10).
     MaxTurnsReached {
-        /// How many turns there were.
+        /// The number of turns.
         turns: u32,
     },
     /// The model called the structured-output tool (S-9).
@@ -182,21 +182,21 @@ pub enum Emission {
     },
     /// Something that a hook wants the model to know (T-23, T-26).
     HookContext {
-        /// Which hook.
+        /// The run of the hook.
         hook: HookRun,
         /// Its content.
         text: Arc<str>,
     },
     /// A slash command answers without the model (S-5).
     LocalOutput {
-        /// Which prompt.
+        /// The number of the prompt.
         prompt: u32,
         /// Its content.
         text: Arc<str>,
     },
     /// The user's message, repeated for consumers that want the whole conversation (S-11).
     UserPrompt {
-        /// Which prompt.
+        /// The number of the prompt.
         prompt: u32,
         /// Its content.
         content: Arc<[Block]>,
@@ -205,9 +205,9 @@ pub enum Emission {
     Heartbeat {
         /// The attempt that failed.
         id: RequestId,
-        /// How long was waited so far.
+        /// The time since the beginning of the wait.
         waited: Micros,
-        /// How long is still to wait.
+        /// The rest of the wait.
         remaining: Micros,
     },
     /// The speed of requests changed.
@@ -216,7 +216,7 @@ pub enum Emission {
         fast: bool,
         /// Until when they are not; `None` for good.
         until: Option<Time>,
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// The current activity of the session, for consumers (S-11: status reports).
@@ -226,7 +226,7 @@ pub enum Emission {
     },
     /// Something that the user should know and that stops nothing.
     Warning {
-        /// What.
+        /// The text of the message.
         text: Arc<str>,
     },
     /// The state of the files is kept under this message's name (S-6).
@@ -245,14 +245,14 @@ pub enum Emission {
     },
     /// A hook runs (S-11: verbose).
     HookStarted {
-        /// Which, run for what.
+        /// The run of the hook.
         hook: HookRun,
         /// Its name.
         name: Arc<str>,
     },
     /// A hook runs no more (S-11: verbose).
     HookEnded {
-        /// Which, run for what.
+        /// The run of the hook.
         hook: HookRun,
         /// Its name.
         name: Arc<str>,
@@ -261,11 +261,11 @@ pub enum Emission {
     },
     /// The effect of a level of compaction, or why it did nothing (S-11: verbose).
     CompactionReport {
-        /// Which level.
+        /// The level.
         level: CompactionLevel,
         /// Whether it changed the conversation.
         ran: bool,
-        /// Why, or why not.
+        /// The reason, for or against it.
         why: Arc<str>,
         /// About how many tokens the context had before.
         before: u64,
@@ -363,7 +363,7 @@ pub struct UserMessage {
     pub answers: Arc<str>,
     /// The result block.
     pub block: Block,
-    /// What the tool gave in a form of its own, which the model does not see (T-32).
+    /// The result in the tool's own form, which the model does not see (T-32).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Json>,
     /// How long the call took, where consumers want details (T-32); `None` for what was not called, too.
@@ -374,13 +374,13 @@ pub struct UserMessage {
 /// How a prompt went, in one message (S-8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultMessage {
-    /// Which prompt.
+    /// The number of the prompt.
     pub prompt: u32,
-    /// How it went.
+    /// The kind of end.
     pub subtype: ResultSubtype,
     /// Whether the consumer should take it for a failure.
     pub is_error: bool,
-    /// Why it ended.
+    /// The reason.
     pub terminal: Terminal,
     /// Virtual time since the prompt.
     pub duration: Micros,
@@ -422,7 +422,7 @@ pub struct PermissionDenial {
     pub tool: Arc<str>,
     /// The tool use.
     pub tool_use_id: Arc<str>,
-    /// What it would have done.
+    /// The input of the denied tool use.
     pub input: Json,
 }
 

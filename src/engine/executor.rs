@@ -66,7 +66,7 @@ struct DiscardedTool {
     until: Time,
 }
 
-/// What an input means to the owner.
+/// The meaning of an input for the owner.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]
 pub(crate) struct ToolEvent {
@@ -207,7 +207,7 @@ impl Executor {
         pipelines.min()
     }
 
-    /// What hooks want the model to know, to be sent behind the results, in the order of the tool uses (T-23, T-26).
+    /// The texts of hooks for the model, sent behind the results, in the order of the tool uses (T-23, T-26).
     pub(crate) fn attachments(&self) -> Vec<Block> {
         self.entries.iter().flat_map(|entry| &entry.heard.contexts).map(|text| Block::text(text)).collect()
     }

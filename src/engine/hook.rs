@@ -18,7 +18,7 @@ use crate::wire::json::Json;
 /// A hook as the environment defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookDefinition {
-    /// What transcripts call it.
+    /// The name of the hook in transcripts.
     pub name: Arc<str>,
     /// When it runs.
     pub event: HookEvent,

@@ -111,7 +111,7 @@ pub enum ReplayError {
     /// A line is not a step.
     #[error("line {line}: {problem}")]
     Line {
-        /// Which, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The error of the parser.
         problem: String,
@@ -123,17 +123,17 @@ pub enum ReplayError {
         line: usize,
         /// Which effect of the step, from 1.
         position: usize,
-        /// What the log has; `nothing` after its last effect.
+        /// The logged effect; `nothing` after the log's last one.
         logged: String,
-        /// What the engine did.
+        /// The effect of the replayed engine.
         replayed: String,
     },
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// How many steps.
+    /// The number of steps.
     pub steps: usize,
     /// How many effects, all equal.
     pub effects: usize,

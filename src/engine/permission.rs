@@ -14,13 +14,13 @@ use crate::wire::json::Json;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCheck {
-    /// What is wrong with the values (the file was not read before, old and new text are the same …): the use is answered with it.
+    /// A mistake in the values (the file was not read before, old and new text are the same …): the use is answered with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Arc<str>>,
-    /// What it says of the permission; `None` when it leaves that to others.
+    /// The decision of the check about the permission; `None` when it leaves that to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission: Option<PermissionWord>,
-    /// Why.
+    /// The reason of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
     /// Rules that would make a question needless, in place of the usual ones.
@@ -57,12 +57,12 @@ pub enum PermissionAnswer {
     },
     /// It may not; the turn continues.
     Refuse {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// It may not, and the query is aborted (T-14).
     RefuseAndAbort {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
 }
@@ -100,7 +100,7 @@ words! {
 pub struct PermissionRule {
     /// Its content.
     pub word: PermissionWord,
-    /// What it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
+    /// The tool uses that it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
     pub about: Arc<str>,
     /// Its source.
     pub source: RuleSource,

@@ -60,7 +60,7 @@ use crate::wire::usage::Usage;
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<RequestFrame>,
-    /// What continues from prompt to prompt: the conversation that the next request carries, among others.
+    /// The memory from prompt to prompt: the conversation that the next request contains, among others.
     carried: SessionMemory,
     chain: RecoveryChain,
     /// Summarising requests of this prompt that were too long themselves: the same is not asked again.
@@ -71,18 +71,18 @@ pub(crate) struct Query {
     structure_asked: u32,
     /// Whether the turn continues because a stop hook objected.
     stop_hook_active: bool,
-    /// What was done to use up the turn's token budget.
+    /// The continuations that use up the turn's token budget.
     nudges: token_budget::NudgeHistory,
     totals: ResultTotals,
     /// Messages that were submitted while tools ran that do not stop for one; they join the conversation at Q-18.
     queued: Vec<(u32, Arc<[Block]>)>,
-    /// What the last turn's tools did, as long as it is asked for (S-7).
+    /// The work of the last turn's tools, as long as a summary of it is asked for (S-7).
     tool_summary: Option<Box<ToolSummary>>,
     timers: QueryTimers,
     state: QueryState,
 }
 
-/// What holds from one `next_turn` to the next.
+/// The recoveries from one `next_turn` to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RecoveryChain {
     /// How many paused answers came in a row.
@@ -174,7 +174,7 @@ impl QueryState {
     }
 }
 
-/// What was going on when the model was asked to summarise.
+/// The work that a compaction interrupted.
 #[derive(Clone, Debug, PartialEq)]
 enum AfterCompaction {
     /// This request was about to be made (C-4).
@@ -185,11 +185,11 @@ enum AfterCompaction {
     End(RequestId),
 }
 
-/// What one answer has brought so far.
+/// The parts of one answer so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct QueryTurn {
     blocks: Vec<Arc<AssistantMessage>>,
-    /// What consumers were told of the answer's end, once they were.
+    /// The end of the answer as consumers saw it, if they saw it.
     told: Option<Box<Emission>>,
     /// The tokens of the answer, once it is complete.
     usage: Option<Usage>,
@@ -198,7 +198,7 @@ struct QueryTurn {
     executor: Executor,
 }
 
-/// What a prompt is about.
+/// The beginning of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum QueryBeginning {
     /// The model is asked.
@@ -207,7 +207,7 @@ pub(crate) enum QueryBeginning {
     Compacting(Option<Arc<str>>),
 }
 
-/// What the session must know.
+/// The events of a query that the session must know.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum QueryVerdict {
@@ -284,7 +284,7 @@ impl Query {
         }
     }
 
-    /// What holds at the end of each step is brought about, and looked at. After the terminal there is nothing of either.
+    /// Brings about the facts that hold at the end of each step, and checks them. After the terminal they do not hold.
     fn after_step(
         &mut self,
         env: &Environment,
@@ -311,7 +311,7 @@ impl Query {
         self.timers.grace()
     }
 
-    /// What concerns tools; hooks that run for something else have the same timer (T-23, Q-16).
+    /// Passes inputs on to the executor. Hooks that run for something else have the same timer (T-23, Q-16).
     fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         let Some(executor) = self.state.executor_mut() else { return QueryVerdict::Running };
         let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
@@ -325,7 +325,7 @@ impl Query {
         }
     }
 
-    /// What concerns what the state waits for.
+    /// Passes inputs on to the machine of the state.
     fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         match &self.state {
             QueryState::Calling { .. } => self.step_call(env, now, input, effects),
@@ -410,13 +410,13 @@ impl Query {
         }
     }
 
-    /// What runs here and what it has cost, as the other agents of the tree see it (T-4, S-10).
+    /// The running tools and the spending, as the other agents of the tree see them (T-4, S-10).
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
         let executing = self.state.executor().map_or_else(TreeLoad::default, |executor| executor.executing(env));
         TreeLoad { spent: self.spent(env), ..executing }
     }
 
-    /// What was learnt about permissions.
+    /// The permissions that were learnt.
     pub(crate) fn permissions(&self) -> &PermissionContext {
         &self.carried.permissions
     }

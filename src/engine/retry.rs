@@ -37,15 +37,15 @@ pub struct AttemptFailure {
     pub status: Option<u16>,
     /// `error.type` of the API, or a short name of our own for what never reached it (`connection_reset`, `incomplete_stream`, …).
     pub kind: Arc<str>,
-    /// What the API or the connection said.
+    /// The message of the API or of the connection.
     pub message: Arc<str>,
-    /// What the server asks the client to wait.
+    /// The wait that the server asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Micros>,
     /// Whether the API says that the prompt is too long.
     #[serde(default)]
     pub too_long: bool,
-    /// What the server says about repeating.
+    /// The server's own statement about repeating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub should_retry: Option<bool>,
     /// How long until the rate limit that was hit is whole again, by the answer's headers.
@@ -70,13 +70,13 @@ impl AttemptFailure {
         Self { broke: Some(broke), ..self }
     }
 
-    /// What an error event inside a stream says.
+    /// The failure in an error event of a stream.
     pub(crate) fn in_stream(kind: Arc<str>, message: Arc<str>) -> Self {
         let figures = ContextFigures::read(&message);
         Self { kind, message, figures, ..Self::default() }
     }
 
-    /// What an answer with an error status says.
+    /// The failure in an answer with an error status.
     pub(crate) fn from_answer(status: u16, headers: &[HttpHeader], body: &str) -> Self {
         let error = ApiError::read(status, headers, body.as_bytes());
         Self { reset: reset_us(headers).map(Micros), ..Self::from(&error) }
@@ -120,15 +120,15 @@ impl From<&ApiError> for AttemptFailure {
 /// One failed attempt with all that a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailedAttempt<'a> {
-    /// What it failed with.
+    /// The failure of the attempt.
     pub(crate) failure: &'a AttemptFailure,
     /// Which attempt it is.
     pub(crate) id: RequestId,
     /// When it failed.
     pub(crate) now: Time,
-    /// What kind of call it is.
+    /// The kind of call.
     pub(crate) call: CallKind,
-    /// What happened to the call before.
+    /// The attempts and overloads of the call so far.
     pub(crate) history: CallHistory,
     /// The settings.
     pub(crate) settings: &'a RetrySettings,
@@ -138,7 +138,7 @@ pub(crate) struct FailedAttempt<'a> {
     pub(crate) given: Option<Micros>,
 }
 
-/// What kind of call it is.
+/// The facts about a call that decide about its retries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallKind {
     /// Whether the answer was asked for as a stream.
@@ -178,7 +178,7 @@ impl CallUrgency {
     }
 }
 
-/// What happened to this call before.
+/// The attempts and overloads of a call so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallHistory {
     /// How many retries were made that count.
@@ -201,7 +201,7 @@ pub(crate) struct CallHistory {
     pub(crate) lowered: bool,
 }
 
-/// What to do.
+/// The decision after a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RetryDecision {
     /// The call is lost; the reason, where it is not plain from the failure.
@@ -214,7 +214,7 @@ pub(crate) enum RetryDecision {
     Fallback,
     /// Try again after a wait.
     After {
-        /// How long.
+        /// The length of the wait.
         delay: Micros,
         /// Whether the connection is not to be used again.
         new_client: bool,
@@ -225,7 +225,7 @@ pub(crate) enum RetryDecision {
     RefreshAuth {
         /// Whether the old ones are known to be revoked.
         forced: bool,
-        /// Whose credentials they are; `None` for the API's own.
+        /// The owner of the credentials; `None` for the API's own.
         provider: Option<CloudProvider>,
     },
     /// Try again at once with a lower `max_tokens`.
@@ -241,7 +241,7 @@ pub(crate) enum RetryDecision {
     AtOnce,
     /// Try the same again after this wait, of which consumers hear nothing.
     Silent(Micros),
-    /// What came of the answer stands as it is.
+    /// The partial answer stands as it is.
     KeepPart,
 }
 

@@ -12,13 +12,13 @@ use crate::wire::json::Json;
 pub struct SchemaProblem {
     /// Where, as a path through the input (`edits[1].old_string`); empty for the whole.
     pub path: String,
-    /// What was expected there and what is there instead, in words.
+    /// The expected and the actual value, in words.
     pub expected: String,
 }
 
 /// Holds inputs against the schemas of tools. The same question always has the same answer.
 pub trait Validate: fmt::Debug + Send + Sync {
-    /// What is wrong with an input of this tool; nothing for a tool without a schema.
+    /// The mistakes in an input of this tool; none for a tool without a schema.
     fn problems(&self, tool: &str, input: &Json) -> Vec<SchemaProblem>;
 }
 

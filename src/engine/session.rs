@@ -35,7 +35,7 @@ pub(crate) struct Session {
     state: SessionState,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
-    /// What all requests have in common, once there was one: putting it together takes longer than a step.
+    /// The common part of all requests, once there was one: putting it together takes longer than a step.
     frame: Option<Arc<RequestFrame>>,
     verbose: VerboseHooks,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Session {
 enum SessionState {
     /// Nothing to do; what the next prompt continues from.
     Idle { carried: Box<SessionMemory> },
-    /// What there is is looked up for a prompt (S-4).
+    /// Skills and plugins are looked up for a prompt (S-4).
     Starting(Box<PendingPrompt>),
     /// A prompt is worked on.
     Running { query: Box<Query>, prompt: u32, since: Time },
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    /// What runs here and what it has cost, as the other agents of the tree see it (T-4, S-10).
+    /// The running tools and the spending, as the other agents of the tree see them (T-4, S-10).
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
         let only = |carried: &SessionMemory| TreeLoad { spent: carried.spent, ..TreeLoad::default() };
         match &self.state {
@@ -169,7 +169,7 @@ impl Session {
         self.verbose.emit_reports(env, before, effects);
     }
 
-    /// What was learnt about permissions (T-11, T-24).
+    /// The permissions that were learnt (T-11, T-24).
     pub(crate) fn permissions(&self) -> &PermissionContext {
         match &self.state {
             SessionState::Idle { carried } => &carried.permissions,

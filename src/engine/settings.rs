@@ -71,7 +71,7 @@ pub struct Environment {
     /// Whether single tool uses may run beside others, by the API's id, where that is not for their tools to say (T-3).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub safe_uses: BTreeMap<Arc<str>, bool>,
-    /// What holds inputs of tools against their schemas (T-21).
+    /// The validator of tool inputs against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
     /// Counts the tokens of content that the API has not counted (C-4). Default: the estimate.
@@ -146,11 +146,11 @@ settings! {
         tool_grace: Micros = Micros::from_secs(5);
         /// When a queued tool use that is aborted gets its result (T-15a).
         abort_results: AbortResultOrder = AbortResultOrder::AtOnce;
-        /// What happens to a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
+        /// Whether a queued *block* tool is answered or run when a submitted message stops the *cancel* tools (T-15a).
         queued_block: QueuedBlockPolicy = QueuedBlockPolicy::Answered;
-        /// What happens to running tools when their answer is discarded (T-19).
+        /// Whether running tools stop or go on when their answer is discarded (T-19).
         discarded_tools: DiscardPolicy = DiscardPolicy::Stop;
-        /// What happens around the call of a tool (T-27 to T-29).
+        /// Limits and steps around the call of a tool (T-27 to T-29).
         pipeline: PipelineSettings as Section<PipelineSettings> = PipelineSettings::default();
         /// How failed attempts are repeated.
         retry: RetrySettings as Section<RetrySettings> = RetrySettings::default();
@@ -162,7 +162,7 @@ settings! {
         session: SessionSettings as Flat<SessionSettings> = SessionSettings::default();
         /// How often a paused answer is resumed in a row.
         max_pause_resumes: u32 = 10;
-        /// What follows a paused answer.
+        /// The next step after a paused answer.
         on_pause: PausePolicy = PausePolicy::Resume;
         /// Whether a refused turn is tried once more.
         retry_refusal: bool = false;
@@ -189,7 +189,7 @@ settings! {
 impl Settings {
     /// The default cap on output tokens.
     pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
-    /// What takes its place when it was reached.
+    /// The limit of output after a recovery raised it.
     pub const RAISED_MAX_TOKENS: u64 = 64_000;
 }
 
@@ -258,7 +258,7 @@ words! {
 pub struct ToolDefinition {
     /// Its name.
     pub name: Arc<str>,
-    /// What it says of running beside others (T-3).
+    /// The tool's class: may it run beside others (T-3)?
     #[serde(default)]
     pub safe: ToolSafety,
     /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
@@ -341,6 +341,6 @@ pub struct ObservableField {
     pub name: Arc<str>,
     /// The field that it is derived from.
     pub from: Arc<str>,
-    /// What a relative path is relative to.
+    /// The folder of relative paths.
     pub base: Arc<str>,
 }

@@ -1,4 +1,4 @@
-//! What our own loop says by itself: to the model, in texts that a scenario can replace (T-31), and to the user.
+//! The texts of our own loop: for the model, where a scenario can replace them (T-31), and for the user.
 //!
 //! ```text
 //!   TextName + parts ──> replaced text, else that of the set, else ours ──> text with the parts in it

@@ -125,7 +125,7 @@ pub struct Saboteur<E> {
     last_request: Option<(RequestId, Arc<Request>)>,
     /// Whether what is done once was done, or the user has cancelled.
     is_done: bool,
-    /// What no engine may have: memory that its copies share.
+    /// Memory that its copies share: no engine may have it.
     shared: Arc<AtomicU32>,
 }
 

@@ -80,7 +80,7 @@ fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, gua
     }
 }
 
-/// What the engine wanted, and when.
+/// The effects of the engine, with their times.
 fn engine_events(transcript: &Transcript) -> impl Iterator<Item = &Event> {
     transcript.events.iter().filter(|event| matches!(event.what, EventKind::Effect(_) | EventKind::Request { .. }))
 }

@@ -145,9 +145,9 @@ pub fn interrupt_at<E: Engine, W: TranscriptWatch>(
 /// A boundary with what a person wants to know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundaryPlace {
-    /// Where.
+    /// The boundary.
     pub boundary: RunBoundary,
-    /// When.
+    /// The time.
     pub at: Time,
     /// The event, in a few words.
     pub event: String,

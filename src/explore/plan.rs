@@ -52,8 +52,8 @@ fn planned_interrupt(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt
     PlannedInterrupt { event: boundary.event, side, kind }
 }
 
-/// What was expected of the uninterrupted run is not asked for; how this one ended, that a scenario is about refusals, and which rules it
-/// shows broken, stays said.
+/// The expectations of an interrupted run. Those of the uninterrupted run do not count. Three facts are expected: the end of this run, the
+/// refusals that the scenario is about, and the rules that it shows broken.
 fn interrupted_expectations(setup: &RunSetup, end: Option<&RunEnd>, transcript: &Transcript) -> Expectations {
     let expect = &setup.scenario.expect;
     let is_refusal = |what: &EventKind| matches!(what, EventKind::Refused { rule, overruled: false, .. } if is_defect(rule));

@@ -11,15 +11,15 @@ use crate::transcript::event::{EventKind, RunEnd, Transcript};
 use crate::transcript::record::TranscriptRecorder;
 use crate::world::setup::RunSetup;
 
-/// What a run breaks that ends otherwise than with a terminal for every prompt.
+/// The oracle of a run that ends otherwise than with a terminal for every prompt.
 const ENDS: &str = "O-18";
-/// What a run breaks whose engine panics.
+/// The oracle of a run whose engine panics.
 const NO_PANIC: &str = "O-19";
 
 /// A run that was made again to be looked at.
 #[derive(Clone, Debug)]
 pub struct InspectedRun {
-    /// What happened, up to a panic if there was one.
+    /// The events, up to a panic if there was one.
     pub transcript: Transcript,
     /// The failures.
     pub violations: Vec<Violation>,
@@ -62,7 +62,7 @@ pub fn look<E: Engine>(
     }
 }
 
-/// What is wrong with the run of a transcript. `accepted` is an end that counts as good beside a terminal for every prompt.
+/// The violations in the run of a transcript. `accepted` is an end that counts as good beside a terminal for every prompt.
 pub fn violations_of(setup: &RunSetup, transcript: &Transcript, accepted: Option<&str>) -> Vec<Violation> {
     let violations = rules::violations_in(setup, transcript, accepted, Micros::ZERO);
     match transcript.events.last().map(|event| (event.at, &event.what)) {
@@ -71,7 +71,7 @@ pub fn violations_of(setup: &RunSetup, transcript: &Transcript, accepted: Option
     }
 }
 
-/// What is wrong with a finished run, beside the `known` violations that it began with.
+/// The violations of a finished run, beside the `known` ones that it began with.
 pub(super) fn judge(setup: &RunSetup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     let mut violations = rules::violations(oracles, end, accepted);
     violations.drain(..known);

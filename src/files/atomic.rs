@@ -8,16 +8,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Who may read a new file.
+/// The permitted readers of a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAccess {
-    /// Whom the process lets, as the umask has it.
+    /// Everyone whom the process lets, as the umask has it.
     Everyone,
     /// Its owner alone: it may hold secrets.
     Owner,
 }
 
-/// What happens to a file that is there already.
+/// The treatment of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExistingFile {
     /// Nothing is written.

@@ -20,7 +20,7 @@ pub fn name(contents: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What a file holds: with its compression taken off, or as it is.
+/// The contents of a file: with its compression taken off, or as it is.
 ///
 /// # Errors
 /// When it is damaged, larger than `bytes_max` or compressed too often.

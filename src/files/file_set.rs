@@ -1,8 +1,8 @@
 //! Several files that belong together: all of them get their names, or none does (K-12).
 //!
-//! What they replace is first set aside under another name, then they get theirs, then what was set aside is removed. An error in between puts
-//! everything back. A process that is killed in between leaves some of the old files or some of the new ones, never both, and what it had set aside;
-//! the next set of these files removes that.
+//! The files that are replaced are first set aside under another name. Then the new files get their names, and the old ones are removed. An error
+//! in between puts everything back. A killed process leaves some of the old files or some of the new ones, never both, and the files that it had
+//! set aside. The next set of these files removes those.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(crate) fn publish(files: Vec<UnnamedFile>, replaced: &[PathBuf], is_of_set: 
     }
 }
 
-/// What was done so far.
+/// The steps so far.
 #[derive(Debug, Default)]
 struct FileSetChange {
     /// Files that were there: their name, and the one that they have meanwhile.

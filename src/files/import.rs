@@ -54,11 +54,11 @@ use crate::scenario::thread::OTHER;
 const IMPORTED: &str = "a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a claude-trace log, a HAR file, an httprr trace, \
      requests with their responses as JSON, an event stream, one JSON event a line, or the message of an answer";
 
-/// What the program replays, for those whose recording holds something else.
+/// The exchanges that the program replays, for users whose recording holds others.
 const REPLAYED: &str = "only exchanges with Anthropic's Messages API can be replayed, also on Vertex AI, on Bedrock or behind a gateway: \
      record such a session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
 
-/// How to import.
+/// The options of an import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// Where the recording comes from: a file does not say whether it was made by hand (F-12).
@@ -79,7 +79,7 @@ impl ImportOptions {
 /// A recording that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedRecording {
-    /// What it was.
+    /// The format of the recording.
     pub format: RecordingFormat,
     /// Where it comes from, as the tape will say it.
     pub header: TapeHeader,
@@ -87,9 +87,9 @@ pub struct ImportedRecording {
     pub exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
     pub redacted: BTreeMap<String, u64>,
-    /// What was replaced, and why.
+    /// The replaced secrets, with the reason.
     pub explained: BTreeMap<ReplacedSecret, u64>,
-    /// What the file holds and the tape does not, a line each: exchanges with other APIs, and those that cannot be read.
+    /// The parts of the file that the tape does not hold, a line each: exchanges with other APIs, and those that cannot be read.
     pub left_out: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ pub struct ImportedFiles {
     pub scenarios: Vec<PathBuf>,
     /// Scenarios of an earlier import of this name that had more threads.
     pub removed: Vec<PathBuf>,
-    /// What a replay will not do, a sentence each, with the number of the scenario that it is about.
+    /// The departures of a replay, a sentence each, with the number of their scenario.
     pub problems: Vec<(usize, String)>,
 }
 
@@ -222,7 +222,7 @@ pub enum ImportError {
         path: PathBuf,
         /// Its kind.
         what: &'static str,
-        /// What to do.
+        /// The next step for the user.
         next: &'static str,
     },
     /// It holds no exchange with the Messages API.
@@ -232,7 +232,7 @@ pub enum ImportError {
         path: PathBuf,
         /// The format.
         format: &'static str,
-        /// What it holds, a line each, with the line end before it.
+        /// The parts that were found, a line each, with the line end before it.
         found: String,
     },
     /// It is no recording that is known.
@@ -386,7 +386,7 @@ pub fn write(imported: &ImportedRecording, stem: &Path, existing: ExistingFile) 
     Ok(ImportedFiles { tape, scenarios, removed, problems })
 }
 
-/// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.
+/// The name of this recording's format for users, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.
 pub fn format_name(reader: impl io::Read) -> Option<&'static str> {
     match RecordingSource::open(reader) {
         Ok(source) => FormatProbe::name(source),

@@ -63,14 +63,14 @@ pub struct Redactor {
     is_too_deep: bool,
 }
 
-/// What was replaced, and why; never what it was.
+/// A replaced secret and the reason; never the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReplacedSecret {
     /// The rule.
     pub rule: String,
     /// The name that told, where one did.
     pub name: String,
-    /// What stands in its place.
+    /// The placeholder in its place.
     pub placeholder: String,
 }
 
@@ -106,7 +106,7 @@ impl Redactor {
         self.numbers.count()
     }
 
-    /// What was replaced and why, and how often.
+    /// The replaced secrets with the reason, and how often.
     pub fn explained(&self) -> &BTreeMap<ReplacedSecret, u64> {
         &self.explained
     }
@@ -145,7 +145,7 @@ impl Redactor {
         *self.explained.entry(replaced).or_default() += 1;
     }
 
-    /// What is written in the places of a secret, so many bytes.
+    /// The bytes in the place of a secret, so many.
     fn replacement(&mut self, found: &FoundSecret, length: usize) -> Vec<u8> {
         let rule = self.rule_name(found.rule).to_owned();
         if let Some(packed) = &found.packed {
@@ -159,7 +159,7 @@ impl Redactor {
         self.stand_in(&rule, &found.name, &found.secret, length)
     }
 
-    /// What is written in the place of what follows a match that is too long.
+    /// The bytes in the place of everything that follows a match that is too long.
     fn continued(&mut self, length: usize) -> Vec<u8> {
         self.work += length as u64;
         vec![b'x'; length]

@@ -63,7 +63,7 @@ pub enum LoadError {
     /// The folder holds no scenario.
     #[error("{}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){}; `reenact import RECORDING --out {}/NAME` makes one", folder.display(), if others.is_empty() { String::new() } else { format!("; {}", others_text(others)) }, folder.display())]
     NoScenarios {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
         /// TOML files that it holds.
         others: Vec<PathBuf>,
@@ -71,7 +71,7 @@ pub enum LoadError {
     /// The file cannot be read.
     #[error("{}: {problem}", path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// The error of the system.
         problem: String,
@@ -79,7 +79,7 @@ pub enum LoadError {
     /// It is a recording.
     #[error("{}: this is {format}, not a scenario: `reenact import {}` converts it", path.display(), path.display())]
     Recording {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// Its kind.
         format: &'static str,
@@ -96,12 +96,12 @@ pub enum LoadError {
     /// The file is a matrix, and one run is wanted.
     #[error("{}: this is a matrix of {} runs; name one of them: {}", path.display(), runs.len(), one_a_line(path, runs))]
     Several {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// The combinations.
         runs: Vec<String>,
     },
-    /// What stands behind the `@` selects nothing.
+    /// The name behind the `@` selects nothing.
     #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
     NoSuchRun {
         /// As it was named.
@@ -186,7 +186,7 @@ pub fn others_text(others: &[PathBuf]) -> String {
     format!("{} {are}: {}{more}", plural(others.len() as u64, "TOML file"), names.join(", "))
 }
 
-/// What was found, and what was visited: links may lead in circles, and two paths to the same file.
+/// The found files, and the visited ones: links may lead in circles, and two paths to the same file.
 #[derive(Default)]
 struct FileSearch {
     found: Vec<PathBuf>,

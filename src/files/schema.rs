@@ -125,7 +125,7 @@ fn with_article(kind: JsonType) -> &'static str {
     }
 }
 
-/// What is there: small values themselves, of others their kind.
+/// The value that is there: small values themselves, of others their kind.
 fn value_words(value: &Value) -> String {
     const SHOWN_CHARACTERS_MAX: usize = 40;
     match value {

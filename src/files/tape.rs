@@ -47,7 +47,7 @@ pub enum ReadTapeError {
     NoTape {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: TapeError,
     },
 }
@@ -110,7 +110,7 @@ pub(super) fn fill(
     Ok(file)
 }
 
-/// What was left out of a tape, for people.
+/// The entries that were left out of a tape, for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeWarning {
     /// One line.
@@ -128,7 +128,7 @@ pub fn warnings(path: &Path, tape: &Tape) -> Vec<TapeWarning> {
     tape.left_out.iter().map(warning).collect()
 }
 
-/// What a recorder writes of one request or one piece of an answer is shorter.
+/// The limit of a line. A recorder's line for one request or one piece of an answer is shorter.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// A tape file line by line. Memory does not grow with the file, only with its longest line (F-2).
@@ -145,7 +145,7 @@ pub struct TapeLines {
 pub struct NumberedLine {
     /// Its number, from 1.
     pub number: usize,
-    /// What it says; or why it cannot be read, which ends nothing.
+    /// The content of the line; or why it cannot be read, which ends nothing.
     pub line: Result<TapeLine, LineError>,
 }
 

@@ -1,4 +1,4 @@
-//! Who may ask a server on this machine: requests that a browser sends for a web page, and host names that may be anybody's (K-6).
+//! The decision whether a server on this machine takes a request: from web pages, and under host names that may be anybody's (K-6).
 //!
 //! A page of any site can make a browser send requests to loopback. The browser names the site in `Origin`. So a request with an origin is turned
 //! away, unless this origin is allowed by name. With its own domain name bound to 127.0.0.1 a site gets round that check, because then it is the same
@@ -20,7 +20,7 @@ use hyper::{Method, Uri};
 
 use crate::prelude::*;
 
-/// What browsers say of a request that a page of another site causes, with an origin or without one.
+/// The header in which browsers mark a request that a page of another site causes, with an origin or without one.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// A browser asks for this before it lets a public page reach a private address.
@@ -35,7 +35,7 @@ const SHOWN_MAX: usize = 100;
 const DISCARD_BYTES_MAX: usize = 32 << 20;
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Who may ask beside the programs of this machine.
+/// The allowed callers beside the programs of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRules {
     /// Web pages of these origins.
@@ -92,7 +92,7 @@ pub fn local_url(address: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
-/// What it means that a port is open to other machines; `None` for loopback. `consequence` says what each of them can do.
+/// A warning about a port that is open to other machines; `None` for loopback. `consequence` says what each of them can do.
 pub fn exposure_note(address: SocketAddr, consequence: &str) -> Option<String> {
     let is_open = !address.ip().to_canonical().is_loopback();
     is_open.then(|| {
@@ -111,7 +111,7 @@ pub(super) struct AccessGuard {
     listen: IpAddr,
 }
 
-/// What becomes of a request.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AccessDecision {
     /// It is a client's. The answer to a web page names its origin.
@@ -191,7 +191,7 @@ impl AccessGuard {
     }
 }
 
-/// What an answer to a page of this origin carries beside its own headers.
+/// Adds the headers that an answer to a page of this origin needs.
 pub(super) fn mark_for_origin(origin: &HeaderValue, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));

@@ -26,7 +26,7 @@ pub enum BaseUrlError {
     /// It is another kind of URL, or none.
     #[error("`{url}` is not a base URL: write it as https://HOST or http://HOST:PORT, for example http://127.0.0.1:8080")]
     Unusable {
-        /// What was given.
+        /// The given URL.
         url: String,
     },
 }
@@ -72,7 +72,7 @@ impl BaseUrl {
         self.0.authority().map_or("", |authority| authority.as_str())
     }
 
-    /// What stands before each request's path; without a slash at its end.
+    /// The path before each request's path; without a slash at its end.
     pub fn prefix(&self) -> &str {
         self.0.path().trim_end_matches('/')
     }

@@ -24,7 +24,7 @@ const KEY_NAMES: [&str; 2] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrlVariable {
     name: String,
-    /// What stands behind the address; empty or from a slash on.
+    /// The path behind the address; empty or from a slash on.
     path: String,
 }
 

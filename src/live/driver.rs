@@ -32,7 +32,7 @@ use crate::transcript::event::{EventKind, RunEnd};
 /// How many parts of answers may wait for the run: more would be memory that grows with a slow engine.
 const WAITING_MAX: usize = 1_024;
 
-/// What the answering server reports about it, for the transcript.
+/// A report of the answering server about it, for the transcript.
 pub type AnswerNote = (Agent, EventKind);
 
 /// How a session is driven.

@@ -68,11 +68,11 @@ pub struct RecordOptions {
     pub upstream: BaseUrl,
     /// Where clients connect.
     pub listen: SocketAddr,
-    /// Who may connect beside programs that call this machine by loopback or by that address.
+    /// The allowed callers beside programs that call this machine by loopback or by that address.
     pub access: AccessRules,
     /// The tape to write.
     pub out: PathBuf,
-    /// What happens to a tape that is there.
+    /// The treatment of an existing tape.
     pub existing: ExistingFile,
     /// Certificates to trust in place of the system's.
     pub ca: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub struct RecordOptions {
 pub struct ClientCommand {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// What watches it.
+    /// The program that watches it.
     pub watcher: WatcherProgram,
     /// Its session: shared when people use it at their terminal.
     pub session: ChildSession,
@@ -116,7 +116,7 @@ pub enum RecordError {
         "cannot listen on {address} ({source}): choose another port with --port, or 0 for any that is free, or another address with --listen"
     )]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The error of the operating system.
         source: io::Error,
@@ -127,7 +127,7 @@ pub enum RecordError {
     /// The client cannot be started.
     #[error("{program}: cannot be started ({source}): check the command after `--`")]
     Client {
-        /// What was to be started.
+        /// The program of the command.
         program: String,
         /// The error of the operating system.
         source: io::Error,
@@ -236,7 +236,7 @@ fn with_threads(
     })
 }
 
-/// What came of passing traffic on.
+/// The result of passing traffic on.
 #[derive(Debug, Default)]
 struct ProxyOutcome {
     /// How the client ended that was started, if it did.
@@ -263,7 +263,7 @@ impl Drop for RoomRelease {
     }
 }
 
-/// What the threads share.
+/// The shared state of the threads.
 #[derive(Debug)]
 struct RecorderState {
     /// Room for bytes on their way to the tape writer.
@@ -302,7 +302,7 @@ struct TapeWriterLink {
     notice: fn(&str),
 }
 
-/// What happens to an exchange.
+/// An event of an exchange.
 #[derive(Debug)]
 enum TapeWriterEvent {
     Request {

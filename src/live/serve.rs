@@ -16,6 +16,7 @@ mod in_flight;
 pub(super) mod judge;
 mod owner;
 mod play;
+pub mod questions;
 mod request_body;
 pub mod scenario_choice;
 mod schedule;
@@ -72,7 +73,7 @@ struct ScenarioOfServer {
 /// How a scenario is served.
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
-    /// How fast.
+    /// The pace of the answers.
     pub pace: AnswerPace,
     /// The grouping of packets.
     pub packets: PacketGrouping,
@@ -90,9 +91,11 @@ pub struct ServeOptions {
     pub ways: TransportAssumptions,
     /// Where the world's notes are told as they come, beside the verdict's transcript; `None` for nowhere.
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
-    /// Who may ask beside programs that call this machine by loopback or by the address of the port.
+    /// The client whose requests come.
+    pub client: ServedClient,
+    /// The allowed callers beside programs that call this machine by loopback or by the address of the port.
     pub access: AccessRules,
-    /// What clients may take of the server.
+    /// The bounds of what clients may take of the server.
     pub bounds: ServerBounds,
 }
 
@@ -112,10 +115,20 @@ impl Default for ServerBounds {
     }
 }
 
+/// The client of a server, as far as the server knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServedClient {
+    /// A client's of which nothing else is seen: what cannot be asked of it fails the verdict, unless it may be left out (F-10).
+    #[default]
+    Foreign,
+    /// Those of the scenario's engine, which is asked for the rest elsewhere.
+    OwnEngine,
+}
+
 /// The server's assumptions about the ways to its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransportAssumptions {
-    /// What was sent arrives: an answer that was given is used up.
+    /// Everything that was sent arrives: an answer that was given is used up.
     #[default]
     Sure,
     /// Anything may be lost: a repeated request gets the same answer again.
@@ -167,7 +180,7 @@ pub enum ServeLimit {
     Quiet(Duration),
 }
 
-/// What counts as a client of its own, which gets the scenario from its beginning.
+/// The mark of a client of its own, which gets the scenario from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionIdentity {
     /// All are one.
@@ -189,7 +202,7 @@ pub enum TokenReporting {
     Always,
 }
 
-/// Whose a request is, as a client of ours says it.
+/// The agent and the request that a client of ours names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallerName {
     #[serde(default, skip_serializing_if = "Agent::is_root")]
@@ -275,7 +288,7 @@ impl ServerMemory {
         owner::serve_with::<N>(&mut self.0, listener, stop).await;
     }
 
-    /// What is left when serving is over.
+    /// The verdict at the end.
     pub(super) fn into_verdict(self, at: Time) -> ServeVerdict {
         let mut verdicts = self.0.into_verdicts(at);
         verdicts.swap_remove(0).1 // of one session there is one

@@ -81,6 +81,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         packets: PacketGrouping::Together,
         scale,
         ways,
+        client: serve::ServedClient::OwnEngine,
         notes: Some(notes),
         access: AccessRules { hosts: HostName::read("api").into_iter().collect(), ..AccessRules::default() },
         ..serve::ServeOptions::default()
@@ -224,7 +225,7 @@ fn make(sim: &mut turmoil::Sim<'_>, wires: &SimulatedNetwork, change: NetworkCha
     }
 }
 
-/// What ended the simulation, in words: a panic of the driver's or server's own task, or what it said.
+/// The cause of the simulation's end, in words: a panic of the driver's or server's own task, or its error.
 fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
     match error.downcast_ref::<JoinError>() {
         Some(error) => SimulationError::Panic(error.to_string()),

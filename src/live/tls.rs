@@ -30,7 +30,7 @@ pub enum TlsError {
     Ca {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake in it.
         problem: String,
     },
     /// This machine has no certificates, and none were given.

@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-11";
 
-/// What the session is at.
+/// The state of the session.
 #[derive(Clone, Debug, Default)]
 pub(super) enum AbortOracle {
     /// Nothing.

@@ -13,7 +13,7 @@ use crate::wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-13";
 
-/// What was spent.
+/// The spending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BudgetOracle {
     spent: NanoUsd,
@@ -85,7 +85,7 @@ impl BudgetOracle {
         }
     }
 
-    /// What this agent has spent.
+    /// The spending of this agent.
     pub(super) fn spent(&self) -> NanoUsd {
         self.spent
     }

@@ -29,7 +29,7 @@ pub(super) fn silent_max(settings: &CompactionSettings) -> u32 {
     settings.summary_drops.saturating_add(1).saturating_mul(4).saturating_add(3)
 }
 
-/// What the context holds, as far as can be seen, in tokens.
+/// The context as far as an observer can see it, in tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CompactionOracle {
     /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
@@ -46,10 +46,10 @@ pub(super) struct CompactionOracle {
     said: u64,
     /// Prompts that are not in the conversation yet.
     waiting: Vec<(u32, u64)>,
-    /// What the context held before the compaction that was announced last, and what people said since, until something comes of a request.
+    /// The context before the compaction that was announced last, with the user's messages since, until something comes of a request.
     before: Option<ContextBefore>,
-    /// What is wrong with a request that holds no less than that, if it is an ordinary one: what asks for the next summary holds the words for it,
-    /// too.
+    /// The suspicion about a request that holds no less than that. It stands for an ordinary request; a request for the next summary also holds
+    /// its instructions.
     suspect: Option<String>,
     /// The last request, attempts aside.
     last: Option<(u32, u32)>,
@@ -59,7 +59,7 @@ pub(super) struct CompactionOracle {
     silent: u32,
 }
 
-/// What a context held before a compaction, both ways, in tokens.
+/// A context before a compaction, counted both ways, in tokens.
 #[derive(Clone, Copy, Debug)]
 struct ContextBefore {
     /// Estimated, of the messages alone: a summarising request has no tools, and what comes with the messages is none of the compaction's.
@@ -168,7 +168,7 @@ impl CompactionOracle {
         self.suspect.take().into_iter().for_each(|text| found.add(ORACLE, text));
     }
 
-    /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
+    /// The context before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
     fn context_before(&self, told: u64) -> ContextBefore {
         let messages = self.answered.unwrap_or(self.asked) + self.answers + self.said;
         ContextBefore { messages, counted: told.min(self.counted + self.said) }

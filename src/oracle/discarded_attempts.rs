@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-5";
 
-/// What was emitted of the prompts that are not over.
+/// The emissions of the prompts that are not over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiscardOracle {
     /// Assistant messages that were not taken back.

@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-30";
 
-/// What ends the prompt of one agent, as far as it was seen.
+/// The reason to end the prompt of one agent, as far as it was seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interruption {
     is_cancelled: bool,

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-27";
 
-/// What one agent has begun and not ended.
+/// The work that one agent has begun and not ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftoverOracle {
     open: Vec<UnfinishedWork>,

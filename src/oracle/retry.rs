@@ -21,7 +21,7 @@ pub(super) enum RetryOracle {
     Ended { prompt: u32 },
 }
 
-/// What was seen of an attempt.
+/// The observations of an attempt.
 #[derive(Clone, Debug)]
 pub(super) struct ObservedAttempt {
     id: RequestId,

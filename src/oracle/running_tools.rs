@@ -20,7 +20,7 @@ pub(super) enum ToolClass {
     Exclusive,
 }
 
-/// What the oracles know of the tools.
+/// The facts about the tools.
 #[derive(Debug)]
 pub(super) struct ToolFacts {
     tools: Vec<(Arc<str>, ToolSafety, InterruptBehaviour)>,
@@ -48,11 +48,11 @@ struct WaitingUse {
     behaviour: InterruptBehaviour,
 }
 
-/// What it waits for.
+/// The reason of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitCause {
     Check,
-    /// Which of the environment's.
+    /// The position among those of the environment, from 0.
     Hook(u32),
     Person,
     Store,

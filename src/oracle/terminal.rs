@@ -31,7 +31,7 @@ impl TerminalOracle {
         self.expect_open(id.prompt, || format!("request {id} was sent"), found);
     }
 
-    /// What a child is to do comes from its parent, inside the engine: it is seen when the child begins.
+    /// The prompt of a child comes from its parent, inside the engine: it is seen when the child begins.
     fn given_to(&mut self, agent: &Agent, prompt: u32) {
         if !agent.is_root() && self.standing(prompt).is_none() {
             self.0.push((prompt, PromptStanding::Open));

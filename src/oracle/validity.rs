@@ -8,7 +8,7 @@ use crate::wire::validate::{self, RequestValidator};
 
 pub(super) const ORACLE: &str = "O-10";
 
-/// What was looked at before.
+/// The validator, with the requests before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ValidityOracle(RequestValidator);
 

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-7";
 
-/// What is known of the prompt that is worked on.
+/// The state of the current prompt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WithheldOracle {
     /// How many errors were emitted.

@@ -10,10 +10,10 @@ use crate::sim::report::RunReport;
 use crate::sim::statements::{self, Failure, PlayedRun, RunView, SkippedJudgement};
 use crate::transcript::event::{RunEnd, Transcript};
 
-/// What came of asking.
+/// The verdict on the statements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatementsVerdict {
-    /// What a file says and none of its runs showed, by the position of the file's first run, and what is wrong with single runs, by theirs.
+    /// The statements of a file that none of its runs showed, by the position of the file's first run, and the mistakes of single runs, by theirs.
     pub failures: Vec<(usize, Vec<String>)>,
     /// The files that were not asked, with the reason in a few words.
     pub not_asked: Vec<(String, &'static str)>,
@@ -25,14 +25,14 @@ const IN_PART: &str = "only some of its runs were made";
 /// Why a file is not asked for what it takes from another scenario.
 const IN_BASE: &str = "those of its base are checked where the base is run";
 
-/// What is known of a run that is over.
+/// The facts about a finished run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunEvidence<'a> {
-    /// What came to pass.
+    /// The statements that came to pass.
     pub passed: &'a PassedStatements,
     /// The record of the run.
     pub transcript: &'a Transcript,
-    /// Why it was over.
+    /// The reason of the end.
     pub end: &'a RunEnd,
 }
 

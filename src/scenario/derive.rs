@@ -171,7 +171,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
     DerivedScenario { thread, scenario, notes }
 }
 
-/// What a request says as the one before it did is held once: a long conversation would otherwise be held as often as it has requests.
+/// Shares the parts of a request that are equal in the request before: else a long conversation would be held once for each request.
 fn share(request: &mut Request, before: &Request) {
     fn share<T: Clone + PartialEq>(own: &mut T, before: &T) {
         if own == before {
@@ -222,7 +222,7 @@ fn title(prompts: &[ScriptedPrompt]) -> Option<String> {
 }
 
 impl DerivedScenario {
-    /// What follows the name of the first scenario's file in this one's: nothing for `main`, `.thread-2` for another thread.
+    /// The suffix of this scenario's file name, after the name of the first scenario's file: empty for `main`, `.thread-2` for another thread.
     pub fn suffix(&self) -> String {
         suffix(&self.thread)
     }

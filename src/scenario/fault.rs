@@ -123,9 +123,9 @@ words! {
 pub enum AnswerChange {
     /// The connection ends early.
     Cut {
-        /// Where.
+        /// The place of the cut.
         after: CutAfter,
-        /// How.
+        /// The manner of the cut.
         how: CutManner,
     },
     /// Nothing comes for a time.

@@ -12,7 +12,7 @@ use crate::wire::block::Block;
 pub struct ScriptedInterrupt {
     /// The event.
     pub kind: InterruptKind,
-    /// When.
+    /// The moment at which it comes.
     pub moment: InterruptMoment,
     /// Scripted answers, should it become a prompt of its own; without any, the scenario's default answer (M-3).
     pub turns: Vec<ScriptedTurn>,
@@ -49,14 +49,14 @@ impl InterruptKind {
     }
 }
 
-/// When it happens.
+/// The moment of an interrupt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InterruptMoment {
     /// At a virtual time.
     At(Micros),
     /// When something is seen for the first time.
     When {
-        /// What.
+        /// The event that it is tied to.
         anchor: InterruptTrigger,
         /// Of which agent.
         agent: Agent,
@@ -78,7 +78,7 @@ words! {
     }
 }
 
-/// What the user waits for. Each `nth` counts from 1 over the whole run.
+/// An event that the user waits for. Each `nth` counts from 1 over the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InterruptTrigger {
     /// A tool use of this tool reaches a state.
@@ -101,9 +101,9 @@ pub enum InterruptTrigger {
     Request {
         /// Of which prompt; `None` for any.
         prompt: Option<u32>,
-        /// Which request of the prompt.
+        /// The number of the request in the prompt.
         request: u32,
-        /// Which attempt at it.
+        /// The number of the attempt at it.
         attempt: u32,
     },
     /// A retry begins to wait.

@@ -19,7 +19,7 @@ use crate::wire::json::{Json, push_string};
 pub struct KnownTool {
     /// Its name.
     pub name: &'static str,
-    /// What it says of running beside others (T-3).
+    /// The tool's class: may it run beside others (T-3)?
     pub safe: ToolSafety,
     /// Whether it runs shell commands (T-13).
     pub shell: bool,
@@ -27,14 +27,14 @@ pub struct KnownTool {
     pub stops_for_messages: bool,
     /// How long it usually takes.
     pub latency: Latency,
-    /// What it does, in a line.
+    /// A line about the tool.
     pub description: &'static str,
     /// The JSON Schema of its input, as one line of JSON.
     pub schema: &'static str,
 }
 
 words! {
-    /// What a submitted message does to known tools while they run (T-17).
+    /// The effect of a submitted message on running known tools (T-17).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum KnownInterrupts default Block {
         /// All of them continue, and the message waits for them.
@@ -161,7 +161,7 @@ impl KnownTool {
         matches!(self.name, "Edit" | "MultiEdit" | "Write")
     }
 
-    /// What a submitted message does to it while it runs.
+    /// The effect of a submitted message on the tool while it runs.
     pub fn interrupt(&self, interrupts: KnownInterrupts) -> InterruptBehaviour {
         match interrupts {
             KnownInterrupts::ReadersCancel if self.stops_for_messages => InterruptBehaviour::Cancel,

@@ -21,11 +21,11 @@ keys! {
         loss: f64 as Probability = 0.0;
         /// The length of one step of time, from 1ms to 1s. Shorter times are 0.
         tick: Micros = Micros::from_millis(10), example("\"1ms\"");
-        /// What happens to the network.
+        /// The events of the network.
         events: Vec<NetworkEvent> as Sections<NetworkEvent> = Vec::new(), key("event"), example("[{ at = \"1s\", kind = \"reset\" }]");
         /// Why the scenario is not run on a network.
         skip: Option<String> = None, not_blank("`skip` says why this is not run on a network: give the reason");
-        /// What must hold at the end on the network. By default the same as without one.
+        /// The conditions at the end on the network. By default the same as without one.
         expect: Option<Expectations> as Option<Section<Expectations>> = None;
     }
 }
@@ -33,9 +33,9 @@ keys! {
 /// Something that happens to the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkEvent {
-    /// When.
+    /// The time of the event.
     pub at: Latency,
-    /// What.
+    /// The kind of event.
     pub kind: NetworkFault,
     /// How long; `None` for to the end. What happens in an instant has no length.
     pub lasts: Option<Latency>,
@@ -44,7 +44,7 @@ pub struct NetworkEvent {
 }
 
 words! {
-    /// What can happen to a network.
+    /// A failure of a network, or its end.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum NetworkFault {
         /// Packets wait; afterwards they arrive.
@@ -61,9 +61,9 @@ words! {
 /// One change of the network at its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkChange {
-    /// When.
+    /// The time of the event.
     pub at: Micros,
-    /// What begins or ends.
+    /// The failure that begins or ends.
     pub kind: NetworkFault,
     /// Whether it begins or ends.
     pub side: NetworkPhase,

@@ -30,6 +30,8 @@ use self::preset::PresetTrees;
 use self::reader::read_table;
 use self::report::DiagnosticReport;
 use self::tree::{TextPlace, TreeMember, TreeTable};
+use super::client_profile::ClientProfile;
+use super::language::keys::KeyTable;
 use super::presets::PresetKeys;
 use super::types::Scenario;
 use crate::prelude::*;
@@ -42,7 +44,7 @@ pub use self::places::TablePlaces;
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedScenario {
-    /// What is simulated and what must hold.
+    /// The scenario.
     pub scenario: Scenario,
     /// Which combination of the file's `[matrix]` this is: `engine.model=x,seed=1`; none where there is no matrix.
     pub combination: Option<String>,
@@ -122,8 +124,18 @@ pub fn scenarios(
 
 /// Reads the file of a preset, which is no scenario.
 pub(super) fn read_preset(name: &str, text: &str) -> Result<PresetKeys, Diagnostics> {
+    read_data_file(SourceText { name: format!("preset {name}"), text: text.into() })
+}
+
+/// Reads the file of a profile of a client.
+pub(super) fn read_client_profile(name: &str, text: &str) -> Result<ClientProfile, Diagnostics> {
+    read_data_file(SourceText { name: name.into(), text: text.into() })
+}
+
+/// Reads a file that is a table of the language, and no scenario.
+fn read_data_file<T: KeyTable + Default>(file: SourceText) -> Result<T, Diagnostics> {
     let mut report = DiagnosticReport::new();
-    let tree = extends::read_one(&SourceText { name: format!("preset {name}"), text: text.into() }, &mut report);
+    let tree = extends::read_one(&file, &mut report);
     let keys = read_table(&mut report, &tree, TextPlace { source: 0, start: 0, end: 0 }, "");
     report.verdict().map(|()| keys.unwrap_or_default())
 }

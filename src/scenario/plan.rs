@@ -75,7 +75,7 @@ keys! {
     }
 }
 
-/// What a run waits for beside answers.
+/// The things that a run waits for beside answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitKind {
     /// An error of the model server, by request.
@@ -90,7 +90,7 @@ pub enum WaitKind {
     Check,
     /// The store of results, by the result's name.
     Store,
-    /// What looks up skills and plugins, by what and prompt: `skills 1`.
+    /// A lookup of skills or plugins, by kind and prompt: `skills 1`.
     LookUp,
     /// New credentials, by request.
     Auth,
@@ -148,7 +148,7 @@ impl Plan {
         self.interrupts.insert(at, interrupt);
     }
 
-    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn unnoticed.
+    /// The names of this plan that a run did not choose, in words: a misspelt name would else be drawn unnoticed.
     pub fn not_chosen_in(&self, run: &Self) -> Vec<String> {
         let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = self;
         let mut names = beside("faults", faults, &run.faults);

@@ -40,18 +40,18 @@ pub struct Preset {
     pub about: String,
     /// All settings, those included that have their default.
     pub settings: Settings,
-    /// What the client did, by number.
+    /// The observations of the client, by number.
     pub observations: Vec<Observation>,
 }
 
-/// What the client did in one case.
+/// The client's behaviour in one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Its number.
     pub row: u32,
     /// The case.
     pub case: String,
-    /// What the client did.
+    /// The client's behaviour.
     pub client: String,
     /// The scenarios below `scenarios/presets/NAME/` that show what the engine does.
     pub scenarios: Vec<String>,
@@ -109,7 +109,7 @@ keys! {
         engine: EngineKeys as Section<EngineKeys> = EngineKeys::default();
         /// The texts that the client sends.
         texts: ModelTexts as Section<ModelTexts> = ModelTexts::default();
-        /// What the client did.
+        /// The observations of the client.
         observation: Vec<ObservationKeys> as Sections<ObservationKeys> = Vec::new();
     }
 }
@@ -121,7 +121,7 @@ keys! {
         row: u32 = 0, above_zero("rows are counted from 1");
         /// The case.
         case: Option<String> = None, required;
-        /// What the client did.
+        /// The client's behaviour.
         client: Option<String> = None, required;
         /// The scenarios that show what the engine does.
         scenarios: Vec<String> = Vec::new();

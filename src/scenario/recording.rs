@@ -13,7 +13,7 @@ pub trait Recording {
     /// How many there are.
     fn count(&self) -> usize;
 
-    /// What is known of the exchange at this place, from 0, without looking at its bodies: they may be empty here.
+    /// The facts about the exchange at this place, from 0, that need no bodies: they may be empty here.
     fn outline(&self, index: usize) -> &Exchange;
 
     /// The exchange at this place with its bodies.

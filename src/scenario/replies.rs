@@ -12,11 +12,11 @@ use crate::scenario::latency::Latency;
 /// A hook: as the engine knows it, and what it says here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedHook {
-    /// What the engine knows of it.
+    /// The definition of the hook for the engine.
     pub definition: HookDefinition,
     /// How long an answer takes that does not say so itself.
     pub latency: Latency,
-    /// What it says, run by run; the last one counts for all further runs. None at all: it is silent.
+    /// The answers, run by run; the last one counts for all further runs. None at all: it is silent.
     pub replies: Vec<ScriptedReply<HookOutcome>>,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
@@ -29,13 +29,13 @@ pub struct ScriptedPermission {
     pub about: Option<Arc<str>>,
     /// How long an answer takes that does not say so itself.
     pub latency: Latency,
-    /// What is answered, question by question; the last one counts for all further questions.
+    /// The answers, question by question; the last one counts for all further questions.
     pub replies: Vec<ScriptedReply<PermissionAnswer>>,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
 }
 
-/// What a tool's server asks the user while the tool runs (S-11), and what comes of it. The tool waits for the answer, however long that takes,
+/// A question of a tool's server to the user while the tool runs (S-11), with its results. The tool waits for the answer for any time,
 /// and needs the rest of its latency from then on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedElicitation {
@@ -43,9 +43,9 @@ pub struct ScriptedElicitation {
     pub message: Arc<str>,
     /// When after the tool's start, its end at the latest.
     pub after: Micros,
-    /// What the user answers, `None` to decline; and how long that takes, at once by default.
+    /// The user's answer, `None` to decline, with its latency, at once by default.
     pub reply: ScriptedReply<Option<Arc<str>>>,
-    /// What the tool gives when the question is declined; `None` for an error that says so.
+    /// The tool's result when the question is declined; `None` for an error that says so.
     pub if_declined: Option<Arc<str>>,
 }
 
@@ -81,7 +81,7 @@ keys! {
 }
 
 keys! {
-    /// What is found when an engine looks up what there is (S-4).
+    /// The results of an engine's lookups (S-4).
     pub struct ScriptedLookups {
         /// The names of the skills.
         skills: Vec<Arc<str>> = Vec::new();

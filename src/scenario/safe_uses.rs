@@ -1,4 +1,4 @@
-//! What a scenario says of single tool uses: whether they may run beside others (T-3).
+//! The classes that a scenario gives to single tool uses: may they run beside others (T-3)?
 
 use alloc::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::types::{Scenario, TurnBlock};
 use crate::prelude::*;
 
 impl Scenario {
-    /// What is said of each tool use by its id. Of uses that share an id and are not said to be alike, each runs alone.
+    /// The class of each tool use by its id. If tool uses share an id and their classes differ, each runs alone.
     pub fn safe_uses(&self) -> BTreeMap<Arc<str>, bool> {
         let mut uses = BTreeMap::new();
         for (id, safe) in self.said_safe() {

@@ -14,7 +14,7 @@ use crate::wire::block::ToolInput;
 use crate::wire::error::ErrorKind;
 use crate::wire::json::{Json, push_string};
 
-/// What a scripted answer belongs to, each counted from 1.
+/// The owner of a scripted answer, each counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnswerOrigin {
     /// The n-th `[[prompt]]`.
@@ -65,7 +65,7 @@ impl fmt::Display for AnswerOrigin {
 /// The ids of a scripted turn: derived from where it stands, so that one more turn elsewhere renames nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TurnPlace {
-    /// What it belongs to.
+    /// The owner of the answer.
     pub origin: AnswerOrigin,
     /// Which turn of that, from 1.
     pub turn: u32,
@@ -98,16 +98,16 @@ pub fn tool_uses<'a>(turn: &'a ScriptedTurn, place: TurnPlace) -> Vec<(Arc<str>,
 pub struct ScriptedBody {
     /// The request.
     pub bytes: Vec<u8>,
-    /// What was chosen for its stream; `None` where nothing was.
+    /// The choices for its stream; `None` where nothing was chosen.
     pub shape: Option<StreamShape>,
 }
 
-/// What decides how streams look: a plan, and where it says nothing, draws.
+/// The choices for the form of streams: from a plan, or drawn where the plan has none.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamStyle<'a> {
     /// The root of the draws.
     pub seed: Seed,
-    /// What is not drawn.
+    /// The choices that are not drawn.
     pub plan: &'a Plan,
 }
 
@@ -123,7 +123,7 @@ pub fn body(turn: &ScriptedTurn, place: TurnPlace, model: &str, look: StreamStyl
     if stream { sse(turn, place, model, look) } else { without_choice(message_body(turn, place, model).into_bytes()) }
 }
 
-/// What the API says with a status when the script does not.
+/// The API's body for a status, when the script has none.
 fn error_body(status: u16) -> String {
     let kind = Json::from_value(ErrorKind::from_status(status).as_str());
     format!(r#"{{"type":"error","error":{{"type":{kind},"message":"(status {status})"}}}}"#)
@@ -159,9 +159,9 @@ fn message_head(turn: &ScriptedTurn, place: TurnPlace, model: &str) -> String {
 struct StreamWriter<'a> {
     out: String,
     draws: KeyedDraws,
-    /// What the plan says.
+    /// The choices of the plan.
     given: Option<&'a StreamShape>,
-    /// What was chosen so far.
+    /// The choices so far.
     chosen: StreamShape,
     events: u32,
 }
@@ -278,7 +278,7 @@ fn message_body(turn: &ScriptedTurn, place: TurnPlace, model: &str) -> String {
     format!(r#"{{{head}{output_tokens}}},"content":[{content}],"stop_reason":{reason},"stop_sequence":null{more}}}"#)
 }
 
-/// What the API says of the edits that a request asked for (C-2).
+/// The API's report on the edits that a request asked for (C-2).
 fn context_management(turn: &ScriptedTurn) -> String {
     let edit = |tokens: u64| {
         let edit = format!(r#"{{"type":"clear_tool_uses_20250919","cleared_tool_uses":1,"cleared_input_tokens":{tokens}}}"#);

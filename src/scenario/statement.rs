@@ -102,13 +102,13 @@ impl PassedStatements {
 /// A statement with what the scenario says about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatementEntry {
-    /// What.
+    /// The statement.
     pub statement: Statement,
-    /// Where.
+    /// The place in the file.
     pub path: StatementPath,
     /// Whether it need not come to pass.
     pub may: bool,
-    /// What must come to pass first: as long as that does not, this is not asked.
+    /// The statement that must come to pass first: before that, this one is not asked.
     pub after: Option<Statement>,
 }
 
@@ -198,7 +198,7 @@ pub fn statements(scenario: &Scenario) -> Vec<StatementEntry> {
     said
 }
 
-/// What the host does at this request of the root at the latest, and `passed` does not hold yet.
+/// The changes and messages of the host that are due at this request of the root and that `passed` does not hold yet.
 pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, passed: &PassedStatements) -> Vec<Statement> {
     let host = &scenario.settings.session;
     let is_reached = |named: RequestPlace| named.prompt == place.prompt && named.request <= place.request;

@@ -23,9 +23,9 @@ pub struct Tape {
     pub header: TapeHeader,
     /// The exchanges that ended, in the order of their requests.
     pub exchanges: Vec<Exchange>,
-    /// What was left out, and where.
+    /// The entries that were left out, with their places.
     pub left_out: Vec<UnusableEntry>,
-    /// What this version does not know and writes back (F-5).
+    /// The members that this version does not know and writes back (F-5).
     pub unknown: Vec<UnknownEntry>,
 }
 
@@ -53,7 +53,7 @@ pub enum TapePlace {
     End(u32),
 }
 
-/// What is kept of what is not known (F-5).
+/// The kept form of an unknown member (F-5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnknownPart {
     /// Members of a known line, values byte for byte.
@@ -66,7 +66,7 @@ pub enum UnknownPart {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TapeHeader {
-    /// What wrote it, e.g. `reenact 0.1.0 import`.
+    /// The program that wrote it, e.g. `reenact 0.1.0 import`.
     pub recorder: String,
     /// When the recording was made, as the source says it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct TapeHeader {
     /// The format that it was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported_from: Option<String>,
-    /// What the source did not hold (`chunk times`, `packet boundaries`, `requests`, …).
+    /// The facts that the source did not hold (`chunk times`, `packet boundaries`, `requests`, …).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
     /// Redactions applied.
@@ -88,7 +88,7 @@ pub struct TapeHeader {
     pub folders: Vec<(ClientFolder, String)>,
 }
 
-/// What a folder is to a client.
+/// The purpose of a folder for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientFolder {
@@ -147,7 +147,7 @@ pub struct RecordedResponse {
     pub head_at: Option<Micros>,
     /// The body in pieces as received, decompressed.
     pub chunks: Arc<[BodyChunk]>,
-    /// How it ended.
+    /// The end of the response.
     pub end: ResponseEnd,
     /// When it ended, from the request; `None` when the source does not say.
     pub end_at: Option<Micros>,
@@ -198,7 +198,7 @@ pub struct UnusableEntry {
     pub line: usize,
     /// The column, from 1; the end of an unfinished line.
     pub column: usize,
-    /// What it is, and what became of it.
+    /// The fact and its consequence.
     pub problem: String,
     /// How that came about.
     pub cause: UnusableCause,

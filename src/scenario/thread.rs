@@ -115,7 +115,7 @@ pub struct ConversationDigest {
     setting: DigestBits,
     /// `None` when none are offered.
     tools: Option<DigestBits>,
-    /// What is no part of the conversation: whether it is asked again under the same terms is for [`AnswerFate`] to say.
+    /// The parts of a request that are not conversation: [`AnswerFate`] says whether it is made again under the same terms.
     terms: RequestTerms,
 }
 
@@ -129,7 +129,7 @@ impl PartialEq for ConversationDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BlockDigest {
     digest: DigestBits,
-    /// What an answer is known by that comes back with changes; `None` for what is not an answer.
+    /// The gist of an answer, by which it is found again when it comes back with changes; `None` for anything else.
     gist: Option<BlockGist>,
 }
 
@@ -274,11 +274,11 @@ pub struct ThreadPlacement {
     pub thread: Arc<str>,
     /// The request whose conversation it extends or repeats.
     pub parent: Option<u32>,
-    /// What it is to its parent.
+    /// Its relation to its parent.
     pub step: LineageStep,
 }
 
-/// What a request is to the thread that it belongs to.
+/// The relation of a request to its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineageStep {
     /// The first of its thread.

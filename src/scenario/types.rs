@@ -32,7 +32,7 @@ use crate::wire::models::SignaturePolicy;
 /// One simulated session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
-    /// What it shows, in a sentence.
+    /// The outcome that it shows, in a sentence.
     pub title: Option<String>,
     /// The rules that it holds, e.g. `T-5`.
     pub rules: Vec<String>,
@@ -48,17 +48,17 @@ pub struct Scenario {
     pub permissions: Vec<ScriptedPermission>,
     /// Where large results are stored.
     pub store: ResultStore,
-    /// What is found when the engine looks up what there is.
+    /// The skills and plugins that the engine finds.
     pub lookups: ScriptedLookups,
     /// The messages before the first prompt.
     pub history: Vec<Arc<Message>>,
-    /// What the user says, in order.
+    /// The user's prompts, in order.
     pub prompts: Vec<ScriptedPrompt>,
-    /// What goes wrong between engine and model server (M-4). Of those that fit a request the first counts.
+    /// Failures between engine and model server (M-4). Of those that fit a request the first counts.
     pub faults: Vec<FaultRule>,
-    /// What the user does beside that (M-8), then what comes from the background.
+    /// Cancels and messages of the user (M-8), then messages from the background.
     pub interrupts: Vec<ScriptedInterrupt>,
-    /// What a request is answered with that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
+    /// The answer to a request that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
     pub default_answer: Option<Arc<str>>,
     /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.
     pub tape: Option<TapeSource>,
@@ -72,7 +72,7 @@ pub struct Scenario {
     pub sides: Vec<SideRule>,
     /// How new credentials are got (M-7).
     pub auth: ScriptedAuth,
-    /// What the simulated API counts and refuses (M-2).
+    /// The limits and refusals of the simulated API (M-2).
     pub api: SimulatedApi,
     /// How long answers take.
     pub timing: AnswerTiming,
@@ -86,9 +86,9 @@ pub struct Scenario {
     pub expect: Expectations,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
-    /// What is known of a real client that is driven (K-7).
+    /// Facts about a real client that is driven (K-7).
     pub drive: DriveScript,
-    /// What lies between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
+    /// The network between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
     pub network: Option<NetworkScript>,
 }
 
@@ -114,7 +114,7 @@ pub struct TapeSource {
 /// A tool and its behaviour in the run (M-7).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedTool {
-    /// What the engine knows of it.
+    /// The definition of the tool for the engine.
     pub definition: ToolDefinition,
     /// How long it takes; `None` for its kind's usual range.
     pub latency: Option<Latency>,
@@ -122,18 +122,18 @@ pub struct ScriptedTool {
     pub outcome: Option<ScriptedOutcome>,
 }
 
-/// What one tool run does.
+/// The outcome of one tool run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedOutcome {
     /// The result's content: a JSON string or a JSON array of blocks. `None` for a stated default text.
     pub content: Option<Json>,
     /// Whether it is an error.
     pub is_error: bool,
-    /// What kind of failure it is (T-28).
+    /// The kind of failure (T-28).
     pub cause: Option<FailureCause>,
     /// How long it takes; `None` for the tool's.
     pub latency: Option<Latency>,
-    /// What the tool gives in a form of its own, for consumers alone (T-32).
+    /// The result in the tool's own form, for consumers alone (T-32).
     pub structured: Option<Json>,
     /// Progress on the way.
     pub progress: Vec<ScriptedProgress>,
@@ -145,11 +145,11 @@ pub struct ScriptedOutcome {
     pub ending: ToolEnding,
     /// How it reacts to a stop.
     pub stopping: ToolStopping,
-    /// What the agents are answered that it makes, where it is a tool that makes agents.
+    /// The answers to the agents that the tool makes, if it makes agents.
     pub agents: AgentScript,
-    /// What the tool finds that looks at this input first (T-22); `None` for nothing.
+    /// The finding of the tool's check of this input (T-22); `None` for nothing.
     pub check: Option<ScriptedReply<ToolCheck>>,
-    /// What its server asks the user on the way (S-11); `None` for nothing.
+    /// The question of its server to the user on the way (S-11); `None` for nothing.
     pub asks: Option<ScriptedElicitation>,
     /// Of a `[[result]]`: whether the tool use may run beside others; `None` for what its tool says (T-3).
     pub safe: Option<bool>,
@@ -160,7 +160,7 @@ pub struct ScriptedOutcome {
 /// Progress that a tool run reports (T-6, T-32).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedProgress {
-    /// When, after the start.
+    /// The time after the start.
     pub at: Micros,
     /// Its content.
     pub text: Arc<str>,
@@ -168,7 +168,7 @@ pub struct ScriptedProgress {
     pub kind: Option<ProgressKind>,
 }
 
-/// What the agents are answered that a tool use makes (B-8).
+/// The answers to the agents that a tool use makes (B-8).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentScript {
     /// The answers that each agent gets, in order.
@@ -238,7 +238,7 @@ words! {
 }
 
 keys! {
-    /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
+    /// The limits and refusals of the simulated API beside the general ones (M-2, N-6).
     #[derive(Eq)]
     pub struct SimulatedApi check sections::run::check_api {
         /// The context window. The API refuses a longer prompt. By default every prompt fits.
@@ -251,7 +251,7 @@ keys! {
         models: Vec<Arc<str>> = Vec::new(), example("[\"local-7b\"]");
         /// Whether the API takes what it would refuse. Refusals become remarks.
         lenient: bool = false;
-        /// What happens to thinking that is not in its place. By default as the model has it.
+        /// The treatment of thinking that is not in its place. By default as the model has it.
         signatures: Option<SignaturePolicy> = None;
     }
 }
@@ -263,10 +263,10 @@ impl SimulatedApi {
     }
 }
 
-/// What the user says, and, without a tape, what is answered.
+/// A prompt of the user with its answers. The answers may come from a tape instead.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedPrompt {
-    /// What the user says.
+    /// The content of the prompt.
     pub content: Vec<Block>,
     /// When; `None` for as soon as the session is free.
     pub at: Option<Micros>,
@@ -277,7 +277,7 @@ pub struct ScriptedPrompt {
 /// One scripted answer in its short form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedTurn {
-    /// What it is made of, in order.
+    /// The content of the answer, in order.
     pub content: Vec<TurnBlock>,
     /// The stop reason; `None` for `tool_use` if there are tools and `end_turn` otherwise.
     pub stop_reason: Option<Arc<str>>,

@@ -34,7 +34,7 @@ impl DelayTolerance {
         self.late
     }
 
-    /// What passes for something between the two.
+    /// The span that counts as equal to one between the two.
     pub(super) fn around(self, (least, most): (Micros, Micros)) -> (Micros, Micros) {
         (Micros(least.0.saturating_sub(self.early.0)), most + most.scaled(self.late_percent, 100) + self.late)
     }
@@ -51,7 +51,7 @@ struct RepeatedAttempt {
     waited: Option<Micros>,
 }
 
-/// What is wrong with the waits: `wanted` has a span for each further attempt of the run, in order.
+/// The waits that are wrong: `wanted` has a span for each further attempt of the run, in order.
 pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tolerance: DelayTolerance) -> Vec<String> {
     let made = further_attempts(transcript);
     let mut failures: Vec<String> = made.iter().zip(wanted).filter_map(|(attempt, wanted)| failure(attempt, *wanted, tolerance)).collect();

@@ -20,7 +20,7 @@ use crate::transcript::event::{EventKind, RunEnd};
 use crate::transcript::watch::TranscriptWatch;
 use crate::wire::request::Request;
 
-/// What is wanted of the outside.
+/// An order for the outside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutsideCall {
     /// Send a request, and offer `Head`, then `Stream` or `Body`, then `End`.
@@ -149,7 +149,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         RunEnd::Stopped
     }
 
-    /// What is wanted of the outside since the last time, in order.
+    /// The orders for the outside since the last time, in sequence.
     pub fn take_calls(&mut self) -> Vec<OutsideCall> {
         self.outside.as_mut().map_or_else(Vec::new, |outside| core::mem::take(&mut outside.calls))
     }

@@ -15,7 +15,7 @@ use crate::wire::json::Json;
 use crate::wire::sse::SseFramer;
 use crate::world::setup::RunSetup;
 
-/// What such a prompt is answered.
+/// The answer to such a prompt.
 const TEXT: &str = "Understood.";
 
 /// The injected prompts of one run.
@@ -32,13 +32,13 @@ pub(super) struct InjectedPrompts {
 /// One answer in both of its forms.
 #[derive(Debug)]
 struct InjectedAnswer {
-    /// Whose answer it is, unless another model is asked.
+    /// The model that answers, unless another one is asked.
     model: Arc<str>,
     stream_headers: Arc<[HttpHeader]>,
     events: Vec<Arc<StreamEvent>>,
     body_headers: Arc<[HttpHeader]>,
     body: Arc<str>,
-    /// What was chosen for its stream, by its message id.
+    /// The choices for its stream, by its message id.
     shape: Option<(Arc<str>, StreamShape)>,
 }
 
@@ -130,7 +130,7 @@ impl InjectedAnswer {
         due.splice(0..0, inputs.into_iter().map(|input| (Agent::ROOT, input)));
     }
 
-    /// What names the model, where another one is asked: it answers in its own name, and is charged at its own price (S-10).
+    /// The answer's text with the name of another model, if a request asks that one: it answers in its own name, and at its own price (S-10).
     fn named_for_another(&self, text: &str, request: &Request) -> Option<String> {
         let name = |model: &str| format!("\"model\":{}", Json::from_value(model));
         let own = name(&self.model);

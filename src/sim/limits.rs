@@ -13,7 +13,7 @@ pub(super) const EVENTS: &str = "events";
 /// On requests, attempts counted.
 pub(super) const REQUESTS: &str = "requests";
 
-/// What a run's end means, in a few words; of a limit its height too, and what raises it.
+/// The end of a run, in a few words; of a limit its height too, and the key that raises it.
 pub(crate) fn end_text(setup: &RunSetup, end: &RunEnd) -> String {
     let short = text::end_text(end);
     let RunEnd::LimitReached { limit } = end else { return short };

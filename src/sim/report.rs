@@ -24,13 +24,13 @@ use crate::world::setup::RunSetup;
 pub struct RunReport<E> {
     /// The record of the run.
     pub transcript: Transcript,
-    /// Why it was over.
+    /// The reason of the end.
     pub end: RunEnd,
     /// The terminal of each prompt that ended, in order.
     pub terminals: Vec<Terminal>,
     /// The failed expectations, one sentence each; empty when all is well.
     pub failures: Vec<String>,
-    /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
+    /// The violations of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not announce
     /// itself are failures too.
     pub violations: Option<Vec<Violation>>,
     /// The statements of the scenario that came to pass (F-10). One run alone does not show whether the others fail: see [`super::statements`].

@@ -84,7 +84,7 @@ pub(super) fn check_asked(transcript: &Transcript, expect: &Expectations, tolera
     check_sent(transcript, expect, failures);
 }
 
-/// What the requests held, as JSON text.
+/// Checks the content of the requests, as JSON text.
 fn check_sent(transcript: &Transcript, expect: &Expectations, failures: &mut Vec<String>) {
     if expect.sent.is_empty() && expect.not_sent.is_empty() {
         return;
@@ -111,7 +111,7 @@ fn models_asked(transcript: &Transcript) -> Vec<String> {
     whats(transcript).filter_map(model).collect()
 }
 
-/// What a request adds to the one before it, as JSON text.
+/// The difference of a request from the one before it, as JSON text.
 fn sent_text(what: &EventKind) -> Option<String> {
     let EventKind::Request { request, .. } = what else { return None };
     let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();

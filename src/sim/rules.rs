@@ -13,7 +13,7 @@ use crate::scenario::types::Expectations;
 use crate::transcript::event::{Event, EventKind, RunEnd, Transcript};
 use crate::world::setup::RunSetup;
 
-/// What a run is judged by.
+/// The rules by which a run is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JudgedBy {
     /// By its scenario's expectations and by all oracles.
@@ -52,7 +52,7 @@ pub(super) fn shown_by(expect: &Expectations) -> Vec<Arc<str>> {
     expect.breaks.iter().map(|rule| Arc::from(rule.as_str())).chain(refused).collect()
 }
 
-/// What the oracles saw of a run that ended so. `accepted` is an end that is wanted beside a terminal for every prompt.
+/// The violations of a run that ended so. `accepted` is an end that is wanted beside a terminal for every prompt.
 pub fn violations(mut oracles: Oracles, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     // A run that is meant to get stuck, or was stopped from outside, had no chance to give what it owes.
     if *end == RunEnd::Idle || (*end == RunEnd::Stalled && accepted != Some(end.as_str())) {

@@ -30,19 +30,19 @@ use crate::world::setup::RunSetup;
 /// One finished run of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayedRun<'a> {
-    /// What was run.
+    /// The setup of the run.
     pub setup: &'a RunSetup,
     /// Where its parts stand.
     pub places: &'a TablePlaces,
-    /// What came to pass.
+    /// The statements that came to pass.
     pub passed: &'a PassedStatements,
     /// The record of the run.
     pub transcript: &'a Transcript,
-    /// Why it was over.
+    /// The reason of the end.
     pub end: &'a RunEnd,
 }
 
-/// What of a scenario a run can show.
+/// The part of a scenario that a run can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunView {
     /// All but a network.
@@ -51,7 +51,7 @@ pub enum RunView {
     Network,
     /// Not what the server does, which is elsewhere.
     Engine,
-    /// What the server does, and nothing else.
+    /// The deeds of the server, and nothing else.
     Server,
 }
 
@@ -86,7 +86,7 @@ impl PlayedRun<'_> {
     }
 }
 
-/// What is wrong with a file, and the run by which it is seen.
+/// The mistake in a file, and the run that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which of the runs: the first, for what none of them showed.
@@ -95,8 +95,8 @@ pub struct Failure {
     pub text: String,
 }
 
-/// What a file says and none of its runs showed, and what is wrong with single runs, in the order of the file. `runs` are all runs of the file, and
-/// each can say it.
+/// The statements of a file that none of its runs showed, and the mistakes of single runs, in the order of the file. `runs` are all runs of
+/// the file.
 pub fn failures(runs: &[PlayedRun<'_>], view: RunView) -> Vec<Failure> {
     let mut found = unpassed(runs, view);
     if view != RunView::Server {
@@ -206,8 +206,8 @@ fn unpassed(runs: &[PlayedRun<'_>], view: RunView) -> Vec<StatementProblem> {
     open.map(problem).collect()
 }
 
-/// What it follows came to pass in this run. Of a `[[result]]` that is an answer that asks for its tool use: if none was given, that is what there is
-/// to say. `asked_for` holds the ids of those that were, once they are wanted.
+/// Whether the event that must come first happened in this run. For a `[[result]]` that is an answer with its tool use: without such an
+/// answer, that is the failure to report. `asked_for` holds the ids of the tool uses that were asked for, once they are needed.
 fn is_due(run: &PlayedRun<'_>, said: &StatementEntry, asked_for: &mut Option<BTreeSet<Arc<str>>>) -> bool {
     match &said.statement {
         Statement::Result(id) => asked_for.get_or_insert_with(|| run.setup.asked_for_in(run.passed)).contains(id),

@@ -232,7 +232,7 @@ fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
     assert!(told("request 1 was made while another request with this id is open"), "{:?}", report.failures);
 }
 
-/// What T-4, T-5, T-7 and T-8 say about three tool uses that arrive at once, by a model that knows no engine: who ends when, and in
+/// The demands of T-4, T-5, T-7 and T-8 on three tool uses that arrive at once, by a model that knows no engine: who ends when, and in
 /// which order results come out.
 fn expected_emissions(exclusive: [bool; 3], takes: [u64; 3], order: crate::engine::settings::EmissionOrder) -> Vec<usize> {
     let (mut started, mut ended) = ([None; 3], [None::<u64>; 3]);

@@ -172,7 +172,7 @@ fn asked_parts() -> BoxedStrategy<QuestionParts> {
         .boxed()
 }
 
-/// What a `[[result]]` says.
+/// The outcome of a `[[result]]`.
 fn outcome_of_a_result() -> BoxedStrategy<ScriptedOutcome> {
     (outcome(), option::weighted(0.2, any::<bool>())).prop_map(|(outcome, safe)| ScriptedOutcome { safe, ..outcome }).boxed()
 }
@@ -367,7 +367,7 @@ fn plain_words() -> Vec<Block> {
     vec![Block::text("look at it")]
 }
 
-/// What of these answers the features allow. One of which nothing is left goes.
+/// The part of these answers that the features allow. An answer without any content left goes.
 fn fitting_turns(features: &CaseFeatures, turns: Vec<ScriptedTurn>) -> Vec<ScriptedTurn> {
     turns.into_iter().filter_map(|turn| fitting_turn(features, turn)).collect()
 }

@@ -45,7 +45,7 @@ fn numbers() -> impl Strategy<Value = NumberSpan> {
     ]
 }
 
-/// What goes wrong.
+/// The kind of a fault.
 pub fn kind() -> BoxedStrategy<FaultKind> {
     prop_oneof![
         3 => answer().prop_map(|answer| FaultKind::Instead(AnswerSubstitute::Answer(answer))),

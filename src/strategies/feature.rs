@@ -70,7 +70,7 @@ features! {
     Literal "literal",
     /// Messages from before.
     History "history",
-    /// What the session's host changes and says.
+    /// Changes and messages of the session's host.
     Host "host",
     /// Slash commands.
     Commands "commands",
@@ -92,7 +92,7 @@ features! {
     Retry "retry",
     /// The settings of compaction.
     Compaction "compaction",
-    /// What the session is given beside.
+    /// Further facts that the session begins with.
     Session "session",
     /// A budget of money.
     Budget "budget",
@@ -116,7 +116,7 @@ features! {
     Connections "connections",
     /// Streams that break or come otherwise than they should.
     Streams "streams",
-    /// What never comes: answers, results, words of people. The user cancels it after some hours.
+    /// Answers, results and words of people that never come. The user cancels them after some hours.
     Endless "endless",
     /// The user cancels or submits a message.
     Interrupts "interrupts",

@@ -55,7 +55,7 @@ fn in_order(prompts: &mut [ScriptedPrompt]) {
     }
 }
 
-/// What the host asks for is what all of the models take, and tools that there are.
+/// Limits the host's changes to members that all of the models take, and to declared tools.
 fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
     let offered: Vec<Arc<str>> = scenario.tools.iter().map(|tool| tool.definition.name.clone()).collect();
     let is_thought = |block: &TurnBlock| matches!(block, TurnBlock::Thinking(_));
@@ -162,7 +162,7 @@ pub(super) fn is_endless(kind: &FaultKind) -> bool {
     matches!(kind, FaultKind::Change(AnswerChange::Stall { time: None, .. }))
 }
 
-/// What would wait for ever is cancelled after some hours, prompt by prompt; what is tried again without limit meets its fault so often and no more.
+/// Gives everything an end: the user cancels endless waits after some hours, prompt by prompt; faults of retries without limit come only some times.
 pub(super) fn to_an_end(features: &CaseFeatures, scenario: &mut Scenario) {
     if !features.contains(&Feature::Endless) {
         scenario.store.never_answers = false;

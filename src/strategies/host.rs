@@ -13,10 +13,10 @@ use crate::prelude::*;
 use crate::wire::block::{Block, Message, Role};
 use crate::wire::json::Json;
 
-/// What a host does, each list in the order of its requests.
+/// The changes and messages of a host, each list in the order of its requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
-    /// What requests say otherwise.
+    /// The changes of requests.
     pub changes: Vec<RequestChange>,
     /// Its content.
     pub messages: Vec<HostMessage>,

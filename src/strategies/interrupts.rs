@@ -46,7 +46,7 @@ pub fn collapse() -> BoxedStrategy<ScriptedInterrupt> {
         .boxed()
 }
 
-/// When it happens.
+/// The moment of an interrupt.
 pub fn moment() -> BoxedStrategy<InterruptMoment> {
     let agent = prop_oneof![9 => Just(Agent::ROOT), 1 => tool_use_id().prop_map(|id| Agent::child(&id))];
     let offset = prop_oneof![2 => Just(Micros::ZERO), 1 => span()];
@@ -59,7 +59,7 @@ pub fn moment() -> BoxedStrategy<InterruptMoment> {
     prop_oneof![1 => span().prop_map(InterruptMoment::At), 4 => when].boxed()
 }
 
-/// What is waited for.
+/// The event that an interrupt waits for.
 pub fn anchor() -> BoxedStrategy<InterruptTrigger> {
     let nth = || 1_u32..4;
     let state = select(ReachedState::ALL.to_vec());

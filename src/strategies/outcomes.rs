@@ -14,7 +14,7 @@ use crate::scenario::replies::{ScriptedElicitation, ScriptedReply};
 use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::json::Json;
 
-/// What a run does, with all that it may do at once; see [`fitting`].
+/// The outcome of a run, with all its parts at once; see [`fitting`].
 pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {
     vary!(ScriptedOutcome::default(), 0.2;
         content: content().prop_map(Some),
@@ -32,12 +32,12 @@ pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {
     )
 }
 
-/// What a run reports on its way.
+/// The progress of a run.
 fn progress() -> impl Strategy<Value = ScriptedProgress> {
     (span(), words(), option::of(select(ProgressKind::ALL.to_vec()))).prop_map(|(at, text, kind)| ScriptedProgress { at, text, kind })
 }
 
-/// What a result holds: text, nothing, very much, blocks.
+/// The content of a result: text, nothing, very much, blocks.
 pub fn content() -> BoxedStrategy<Json> {
     let blocks = vec(text().prop_map(|text| format!(r#"{{"type":"text","text":{}}}"#, Json::from_value(&*text))), 0..3);
     let image = r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]"#;
@@ -52,7 +52,7 @@ pub fn content() -> BoxedStrategy<Json> {
     .boxed()
 }
 
-/// How a run ends.
+/// The end of a run.
 pub fn ending() -> BoxedStrategy<ToolEnding> {
     prop_oneof![
         Just(ToolEnding::ReturnsTwice),
@@ -69,7 +69,7 @@ pub fn stopping() -> BoxedStrategy<ToolStopping> {
     (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes }).boxed()
 }
 
-/// What a tool finds that looks at its input.
+/// The finding of a tool's check of its input.
 pub fn check() -> BoxedStrategy<ScriptedReply<ToolCheck>> {
     let word = select(PermissionWord::ALL.to_vec());
     let found = vary!(ToolCheck::default(), 0.3;
@@ -81,7 +81,7 @@ pub fn check() -> BoxedStrategy<ScriptedReply<ToolCheck>> {
     reply(found).boxed()
 }
 
-/// What a server asks.
+/// The question of a server.
 pub fn elicitation() -> BoxedStrategy<ScriptedElicitation> {
     let answer = reply(option::of(words()));
     (words(), span(), answer, option::of(words()))
@@ -99,8 +99,8 @@ pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = 
     (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| ScriptedReply { latency, says, may: true }).boxed()
 }
 
-/// What of an outcome these features allow, and what goes together: what hangs has no result, and only errors have causes. `None` when nothing is
-/// said.
+/// The part of an outcome that these features allow and that goes together: a hanging run has no result, and only errors have causes. `None`
+/// when nothing is left.
 pub fn fitting(features: &CaseFeatures, mut outcome: ScriptedOutcome) -> Option<ScriptedOutcome> {
     let usual = ScriptedOutcome::default();
     let has = |feature| features.contains(&feature);

@@ -31,7 +31,7 @@ fn usually_at_once() -> impl Strategy<Value = crate::scenario::latency::Latency>
     prop_oneof![2 => Just(AT_ONCE), 1 => latency()]
 }
 
-/// What a hook says.
+/// The answer of a hook.
 pub fn hook_outcome() -> BoxedStrategy<HookOutcome> {
     vary!(HookOutcome::default(), 0.25;
         decision: select(PermissionWord::ALL.to_vec()).prop_map(Some),
@@ -65,7 +65,7 @@ pub fn permission() -> BoxedStrategy<ScriptedPermission> {
         .boxed()
 }
 
-/// What such a person answers.
+/// The answer of such a person.
 pub fn permission_answer() -> BoxedStrategy<PermissionAnswer> {
     let allow = (option::weighted(0.2, new_input()), vec(rule(), 0..2));
     prop_oneof![
@@ -85,7 +85,7 @@ pub fn store() -> BoxedStrategy<ResultStore> {
     )
 }
 
-/// What is found when the engine looks.
+/// The results of an engine's lookups.
 pub fn lookups() -> BoxedStrategy<ScriptedLookups> {
     let names = || vec(select(vec!["pdf", "review", "deploy"]).prop_map(Arc::from), 0..3);
     vary!(ScriptedLookups { may: true, ..ScriptedLookups::default() }, 0.5;

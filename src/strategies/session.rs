@@ -13,7 +13,7 @@ use crate::wire::json::Json;
 /// How often a field is not as usual.
 const SHARE: f64 = 0.3;
 
-/// What decides nothing about the loop: reports, surroundings, side calls.
+/// Settings that decide nothing about the loop: reports, surroundings, side calls.
 pub fn surroundings() -> BoxedStrategy<SessionSettings> {
     vary!(SessionSettings::default(), SHARE;
         replay_user_messages: Just(true),
@@ -34,7 +34,7 @@ pub fn surroundings() -> BoxedStrategy<SessionSettings> {
     )
 }
 
-/// What thinking is asked for.
+/// The thinking that requests ask for.
 pub fn thinking() -> impl Strategy<Value = ThinkingSetting> {
     prop_oneof![Just(ThinkingSetting::Off), Just(ThinkingSetting::Adaptive), (1_024_u32..4_000).prop_map(ThinkingSetting::Budget)]
 }

@@ -21,7 +21,7 @@ use crate::wire::json::Json;
 /// How often a field is not as usual.
 const SHARE: f64 = 0.3;
 
-/// What requests say beside the conversation.
+/// The members of requests beside the conversation.
 pub fn requests() -> BoxedStrategy<Settings> {
     let system = prop_oneof![
         2 => words().prop_map(|words| Json::from_value(&*words)),

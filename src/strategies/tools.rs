@@ -109,7 +109,7 @@ fn with_slip(
     TurnBlock::Tool { name: name.into(), input, safe: safe.filter(|_| id.is_none()), id, outcome, slip }
 }
 
-/// What agents are answered: nothing that needs further agents.
+/// The answers to agents: none that needs further agents.
 fn agents() -> BoxedStrategy<AgentScript> {
     let tool = prop_oneof![tool_use_of("Read"), tool_use_of("Bash"), tool_use_of("Edit")];
     let working = vec(tool, 1..3).prop_map(|content| ScriptedTurn { content, may: true, ..ScriptedTurn::default() });

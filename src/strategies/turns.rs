@@ -24,7 +24,7 @@ pub fn prompt() -> BoxedStrategy<ScriptedPrompt> {
         .boxed()
 }
 
-/// What the user says: mostly plain words.
+/// The content of the user's messages: mostly plain words.
 pub fn content() -> BoxedStrategy<Vec<Block>> {
     let plain = || words().prop_map(|words| Block::text(&words));
     let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}"#;

@@ -14,16 +14,16 @@ use crate::wire::compare;
 use crate::wire::json::Json;
 use crate::wire::request::Request;
 
-/// What one run did.
+/// The record of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
-    /// What was run.
+    /// The header.
     pub header: TranscriptHeader,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Arc<[Event]>,
 }
 
-/// What was run: shown first, so that a transcript says how to get it again.
+/// The facts by which the run can be repeated; a transcript shows them first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptHeader {
     /// The scenario's title.
@@ -38,15 +38,15 @@ pub struct Event {
     /// When, in microseconds of virtual time.
     #[serde(rename = "t")]
     pub at: Time,
-    /// Whose it is; left out for the root agent.
+    /// The agent; left out for the root agent.
     #[serde(default, skip_serializing_if = "Agent::is_root")]
     pub agent: Agent,
-    /// What.
+    /// The event itself.
     #[serde(flatten)]
     pub what: EventKind,
 }
 
-/// What happened.
+/// The kind of an event, with its details.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -73,16 +73,16 @@ pub enum EventKind {
     },
     /// Something goes wrong with a request or its answer because the scenario says so (M-4).
     Fault {
-        /// Which request.
+        /// The id of the request.
         id: RequestId,
-        /// What, in a few words.
+        /// A few words about it.
         text: Arc<str>,
     },
     /// The request differs from the recorded one (M-3).
     Difference {
-        /// Which request.
+        /// The id of the request.
         id: RequestId,
-        /// Where and how.
+        /// The place and both values.
         difference: RequestDifference,
     },
     /// An unused answer (M-3), or an interrupt whose moment never came (M-8).
@@ -92,21 +92,21 @@ pub enum EventKind {
     },
     /// The engine did something that the contract does not allow.
     Misuse {
-        /// What.
+        /// The text of the note.
         text: String,
     },
     /// The run is over.
     Ended {
-        /// Why.
+        /// The reason of the end.
         end: RunEnd,
     },
     /// The API does not take the request: a defect of the engine, unless the prompt is only too long (M-2).
     Refused {
-        /// Which request.
+        /// The id of the request.
         id: RequestId,
-        /// Which rule it breaks, in a word.
+        /// The name of the broken rule.
         rule: Arc<str>,
-        /// What the API says.
+        /// The text of the API.
         text: Arc<str>,
         /// Whether it was answered all the same, because the recording has an answer.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -152,7 +152,7 @@ impl RequestRecord {
     }
 }
 
-/// What of a request stays the same over a session.
+/// The part of a request that stays the same over a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrameRecord {
     /// The system prompt.
@@ -166,11 +166,11 @@ pub struct FrameRecord {
 /// One place where a request differs from the recorded one; values are cut JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestDifference {
-    /// Where.
+    /// The place in the request.
     pub path: String,
-    /// What the recording has; `None` for nothing.
+    /// The recorded value; `None` for nothing.
     pub recorded: Option<String>,
-    /// What was sent; `None` for nothing.
+    /// The sent value; `None` for nothing.
     pub sent: Option<String>,
 }
 
@@ -214,15 +214,15 @@ pub enum RunEnd {
     Stalled,
     /// A request came for which there is not an answer (M-3).
     TapeExhausted {
-        /// Whose; left out for the root agent.
+        /// The agent; left out for the root agent.
         #[serde(default, skip_serializing_if = "Agent::is_root")]
         agent: Agent,
-        /// Which.
+        /// The id of the request.
         id: RequestId,
     },
     /// A limit of the scenario was reached (M-9).
     LimitReached {
-        /// Which.
+        /// The limit that was reached.
         limit: Arc<str>,
     },
     /// It was stopped from outside.

@@ -31,7 +31,7 @@ pub enum ReadError {
     /// A line is not an event.
     #[error("line {line}: {problem}")]
     Line {
-        /// Which, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The error of the parser.
         problem: serde_json::Error,

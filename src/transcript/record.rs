@@ -17,11 +17,11 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::request::Request;
 
-/// What has happened so far.
+/// The recorder of a run, with the events so far.
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptRecorder {
     before: Option<Arc<SharedSegment>>,
-    /// What came after all segments. A copy shares it too, until one of the two records on.
+    /// The events after all segments. A copy shares it too, until one of the two records on.
     tail: Arc<Vec<Event>>,
     last_requests: ByAgent<Option<Arc<Request>>>,
 }
@@ -100,7 +100,7 @@ impl Drop for SharedSegment {
     }
 }
 
-/// What a request adds to the one before.
+/// The difference of a request from the one before.
 fn record(before: Option<&Request>, request: &Request) -> RequestRecord {
     let same_frame =
         before.is_some_and(|before| before.system == request.system && before.tools == request.tools && before.extra == request.extra);

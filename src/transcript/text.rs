@@ -72,15 +72,15 @@ fn with_times(transcript: &Transcript, detail: DetailLevel, times: TimeDisplay) 
     out
 }
 
-/// What a line needs to know of the events before it.
+/// The facts about earlier events that a line needs.
 #[derive(Default)]
 pub(super) struct LineContext {
     agents: ByAgent<AgentNames>,
-    /// Whose event it is.
+    /// The agent of the event.
     agent: Agent,
 }
 
-/// What one agent's names stand for.
+/// The meaning of one agent's names.
 #[derive(Default)]
 struct AgentNames {
     requested: BTreeMap<RequestId, Time>,
@@ -205,7 +205,7 @@ fn milliseconds(sign: &str, time: Time) -> String {
     format!("{sign}{}.{:03}s", time.0 / 1_000_000, time.0 / 1_000 % 1_000)
 }
 
-/// What a run's end means, in a few words.
+/// The end of a run, in a few words.
 pub fn end_text(end: &RunEnd) -> String {
     match end {
         RunEnd::Idle => String::from("every prompt was answered"),

@@ -34,7 +34,7 @@ pub(crate) struct CompleteAnswer {
     pub(crate) id: Arc<str>,
     /// Its content; blocks that never stopped are left out.
     pub(crate) blocks: Vec<Block>,
-    /// Why the model stopped.
+    /// The stop reason.
     pub(crate) stop_reason: Option<Arc<str>>,
     /// Its tokens.
     pub(crate) usage: Usage,

@@ -64,7 +64,7 @@ enum BlockSlot {
     Stopped,
 }
 
-/// What an event brought about.
+/// The result of an event.
 #[must_use]
 #[derive(Clone, Debug, PartialEq)]
 pub enum AssemblerStep {
@@ -361,7 +361,7 @@ impl AnswerBlocks {
     }
 }
 
-/// What data is called that cannot be read. `names_count` says whether an event of the answer would have a name.
+/// The name of unreadable data. `names_count` says whether an event of the answer would have a name.
 fn malformed(event: &StreamEvent, names_count: bool) -> OrderViolation {
     if names_count && event.name() == NAMELESS { OrderViolation::NamelessData } else { OrderViolation::MalformedEvent }
 }

@@ -16,7 +16,7 @@ pub struct Block {
     json: Json,
 }
 
-/// What a block is, as far as an agent loop cares.
+/// The kinds of blocks that matter to an agent loop.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BlockKind {
@@ -33,9 +33,9 @@ pub enum BlockKind {
     RedactedThinking,
     /// The model asks for a tool.
     ToolUse(ToolUse),
-    /// What a tool answered.
+    /// The result of a tool.
     ToolResult {
-        /// Whose answer.
+        /// The id of its tool use.
         tool_use_id: Arc<str>,
         /// Whether it is an error.
         is_error: bool,
@@ -63,7 +63,7 @@ pub enum ToolInput {
     Valid(Json),
     /// Not JSON: the text and the parser's complaint.
     Invalid {
-        /// What the model wrote.
+        /// The text of the model.
         text: Arc<str>,
         /// Why it is not JSON.
         error: Arc<str>,
@@ -190,7 +190,7 @@ impl From<Json> for Block {
     }
 }
 
-/// What the members say; `None` when the kind is not known or a member is of another type than it should be.
+/// The kind by its members; `None` when the kind is not known or a member is of another type than it should be.
 fn known_kind(kind: &str, block: &RawObject<'_>) -> Option<BlockKind> {
     let text = |key| match block.present(key) {
         None => Some(Arc::from("")),
@@ -234,17 +234,17 @@ words! {
 pub struct Message {
     /// The role of a message.
     pub role: Role,
-    /// What is said, in order.
+    /// The blocks, in order.
     pub content: Vec<Block>,
 }
 
 impl Message {
-    /// What the user says.
+    /// A message of the user.
     pub fn user(content: Vec<Block>) -> Self {
         Self { role: Role::User, content }
     }
 
-    /// What the model said.
+    /// A message of the model.
     pub fn assistant(content: Vec<Block>) -> Self {
         Self { role: Role::Assistant, content }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::prelude::*;
 
-/// What may differ between a request and the recorded one, each by its name in scenario files.
+/// The members that may differ between a request and the recorded one, each by its name in scenario files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolatileMember {
     rules: Vec<VolatileRule>,

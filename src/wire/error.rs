@@ -16,7 +16,7 @@ use crate::prelude::*;
 pub struct ApiError {
     /// The HTTP status; `None` for an `error` event inside a stream.
     pub status: Option<u16>,
-    /// What kind of error it is.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// The API's words, or the beginning of the body when it is something else. Never empty.
     pub message: Arc<str>,
@@ -34,7 +34,7 @@ pub struct ApiError {
     pub rate_limits: Vec<HttpHeader>,
 }
 
-/// What kind of error it is: `error.type` in the body, or by the status where the body says nothing.
+/// The kind of error: `error.type` in the body, or by the status where the body names none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Arc<str>", into = "Arc<str>")]
 #[non_exhaustive]
@@ -218,7 +218,7 @@ impl From<ErrorKind> for Arc<str> {
 }
 
 impl RetryAfter {
-    /// What the headers say. `retry-after-ms` comes first, being finer, unless it asks for nothing.
+    /// The wait in the headers. `retry-after-ms` comes first, being finer, unless it is zero.
     fn read(headers: &[HttpHeader]) -> Option<Self> {
         let number = |name| find(headers, name).and_then(|value| value.trim().parse::<f64>().ok()).filter(|value| value.is_finite());
         // The conversion rounds to the nearest and stays within the type.
@@ -281,7 +281,7 @@ fn tells_of_rate_limits(name: &str) -> bool {
     ["anthropic-ratelimit-", "anthropic-priority-", "anthropic-fast-"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// What a body says; empty where it says nothing.
+/// The members of an error's body; empty where the body has no such member.
 #[derive(Default)]
 struct ErrorBody {
     kind: String,

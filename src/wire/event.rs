@@ -38,13 +38,13 @@ impl StreamEvent {
         &self.data
     }
 
-    /// What the data means.
+    /// The meaning of the data.
     pub fn payload(&self) -> &EventPayload<'static> {
         &self.payload
     }
 }
 
-/// What a stream event says. Unknown kinds are values of their own, never errors (N-2).
+/// The meaning of a stream event. Unknown kinds are values of their own, never errors (N-2).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EventPayload<'a> {
@@ -96,7 +96,7 @@ pub enum EventPayload<'a> {
     },
 }
 
-/// What `message_start` says about the answer.
+/// The members of `message_start` about the answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageStart<'a> {
     /// The API's message id.
@@ -113,7 +113,7 @@ pub struct MessageStart<'a> {
     pub stop_sequence: Option<Cow<'a, str>>,
 }
 
-/// What `message_delta` says.
+/// The members of `message_delta`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageDelta<'a> {
     /// `delta.stop_reason`; `None` when null or absent.

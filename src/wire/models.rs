@@ -35,7 +35,7 @@ pub enum ModelGeneration {
 }
 
 words! {
-    /// What the API does with thinking that it did not give for just this place of the conversation.
+    /// The API's treatment of thinking that it did not give for just this place of the conversation.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SignaturePolicy {
         /// Nothing: it is not read.
@@ -88,7 +88,7 @@ impl ModelFacts {
         MODELS.iter().filter(fits).max_by_key(|row| row.prefix.len())
     }
 
-    /// What the API does with foreign thinking when nothing else is asked for.
+    /// The API's treatment of foreign thinking by default.
     pub fn signatures(&self) -> SignaturePolicy {
         if self.generation >= ModelGeneration::Five1 { SignaturePolicy::Drop } else { SignaturePolicy::Ignore }
     }

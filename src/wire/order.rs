@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::prelude::*;
 
-/// What a stream did that the API's order does not foresee.
+/// A departure of a stream from the API's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -67,7 +67,7 @@ pub enum OrderViolation {
     EndWithoutMessageStop,
 }
 
-/// What is done about a violation.
+/// The treatment of a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ViolationVerdict {
@@ -248,12 +248,12 @@ impl OrderViolation {
         }
     }
 
-    /// What is done about it, by [`TABLE`].
+    /// The treatment of the violation, by [`TABLE`].
     pub fn verdict(self) -> ViolationVerdict {
         self.row().1
     }
 
-    /// What is done about it where more is let pass than the table says.
+    /// The treatment of the violation under a policy that may let more pass than the table.
     pub fn verdict_by(self, policy: StreamOrderPolicy) -> ViolationVerdict {
         match (policy, self) {
             (StreamOrderPolicy::Lenient, Self::SecondMessageStart | Self::EventAfterMessageStop | Self::BlockNeverStopped) => {

@@ -102,8 +102,8 @@ impl PartialBlock {
         Block::from(Json::trusted(start.with(&edits)))
     }
 
-    /// What replaces the start's `input`: the text that the model wrote. When it wrote nothing the start's stays, and `{}` when that
-    /// has none.
+    /// The replacement of the start's `input`: the text that the model wrote. If it wrote nothing, the start's input stays; without one, it is
+    /// `{}`.
     fn outgoing_input(&self, start: &RawObject<'_>) -> Option<String> {
         match &*self.input {
             "" => (self.is_tool_use() && start.present("input").is_none()).then(|| "{}".into()),

@@ -158,7 +158,7 @@ fn unescape(inner: &str) -> Option<String> {
     Some(out)
 }
 
-/// What a backslash and this byte stand for, `\u` aside.
+/// The character for a backslash and this byte, `\u` aside.
 pub(crate) fn simple_escape(byte: u8) -> Option<char> {
     Some(match byte {
         b'"' | b'\\' | b'/' => char::from(byte),

@@ -18,7 +18,7 @@ use super::json::push_string;
 use super::raw_json::{RawObject, elements};
 use crate::prelude::*;
 
-/// What a conversation is made with, and its requests must not say again.
+/// The members that a conversation is made with, and that its requests must not repeat.
 const CREATE_ONLY: [&str; 2] = ["system", "tools"];
 
 /// The conversations that are held, by the id of the message that each ends with.
@@ -40,7 +40,7 @@ pub(crate) struct JsonConversation {
 pub(crate) struct CompleteRequest<'a> {
     /// Its body as a client that sends everything would have sent it.
     pub(crate) body: Cow<'a, str>,
-    /// What is held when its answer is there; `None` when nothing is.
+    /// The conversation that is held when its answer is there; `None` when none is.
     pub(crate) conversation: Option<JsonConversation>,
 }
 

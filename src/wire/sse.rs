@@ -54,7 +54,7 @@ pub struct SseFramer {
     cut: Vec<u8>,
     /// The line that has not ended yet.
     line: String,
-    /// What the event's finished lines said, as far as it could not stay borrowed.
+    /// The name from the event's finished lines, as far as it could not stay borrowed.
     name: String,
     data: Option<String>,
     id: Option<String>,
@@ -75,7 +75,7 @@ enum StreamPosition {
     Failed(FramingError),
 }
 
-/// What finished lines of the present piece of text said. Either this or the framer holds an event's data, never both.
+/// The content of finished lines of the present piece of text. Either this or the framer holds an event's data, never both.
 #[derive(Default)]
 struct FinishedLines<'a> {
     name: Option<&'a str>,

@@ -55,7 +55,7 @@ pub fn request(request: &Request) -> u64 {
     frame + messages(&request.messages)
 }
 
-/// What is counted before anything is rounded.
+/// The figures before anything is rounded.
 #[derive(Clone, Copy, Default)]
 struct TokenCount {
     characters: u64,

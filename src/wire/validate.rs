@@ -5,7 +5,7 @@
 //!                 └────────────┴────────────────────────────┴──────────────────────────┴────────────┴──> Refusal
 //! ```
 //!
-//! What comes before all of this is the head of a request ([`endpoint`]).
+//! Before these checks come those of the head of a request ([`endpoint`]).
 //!
 //! Pure functions over a request: what is sent is not written out for this. The texts are the API's where they were seen in its documentation
 //! or in public reports; where only the rule is known they are as plain as the API's own, and marked `plausible` beside the code: nobody should
@@ -33,13 +33,13 @@ use crate::prelude::*;
 pub struct Refusal {
     /// HTTP status.
     pub status: u16,
-    /// What it is about: a short name of ours, the same for every request that breaks the same rule.
+    /// The subject: a short name of ours, the same for every request that breaks the same rule.
     pub name: &'static str,
-    /// What the API says.
+    /// The message of the API.
     pub message: String,
 }
 
-/// What is not in a request and decides about it all the same.
+/// The facts that are not in a request and decide about it all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationContext {
     /// The context window in tokens; `None` when tokens are not counted.
@@ -63,7 +63,7 @@ impl Default for ValidationContext {
 /// The most bytes that a request may have.
 pub const REQUEST_BYTES_MAX: usize = 32 << 20;
 
-/// What the API says to a request; `None` when it takes it. The first thing that is wrong is named, as the API does.
+/// The API's refusal of a request; `None` when it takes it. The first mistake is named, as the API does.
 pub fn refusal(request: &Request, rules: &ValidationContext) -> Option<Refusal> {
     RequestValidator::default().refusal(request, rules)
 }
@@ -75,7 +75,7 @@ pub struct RequestValidator {
 }
 
 impl RequestValidator {
-    /// What the API says to the next request.
+    /// The API's refusal of the next request.
     pub fn refusal(&mut self, request: &Request, rules: &ValidationContext) -> Option<Refusal> {
         let facts = ModelFacts::find(&request.model);
         let framed = match &self.last {
@@ -98,7 +98,7 @@ fn framed_refusal(request: &Request, facts: Option<&ModelFacts>, framed: &Checke
         .or_else(|| tokens(request, facts, rules))
 }
 
-/// What the API says of tool uses and their results alone, which [`ValidationContext::pairs`] leaves out elsewhere.
+/// The API's refusal by tool uses and their results alone, which [`ValidationContext::pairs`] leaves out elsewhere.
 pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
     turns::pairs(messages)
 }
@@ -117,7 +117,7 @@ pub fn refusal_of_body(body: &str, rules: &ValidationContext) -> Option<Refusal>
 /// A body read as a request.
 ///
 /// # Errors
-/// What the API says to a body that is none.
+/// The refusal of the API.
 pub fn request(body: &str) -> Result<Request, Refusal> {
     with_members(body, &["model", "max_tokens", "messages"])
 }
@@ -125,7 +125,7 @@ pub fn request(body: &str) -> Result<Request, Refusal> {
 /// A body read as a request that limits no answer: its tokens are to be counted, or the API is lenient.
 ///
 /// # Errors
-/// What the API says to a body that is none.
+/// The refusal of the API.
 pub fn countable(body: &str) -> Result<Request, Refusal> {
     with_members(body, &["model", "messages"])
 }
@@ -151,12 +151,12 @@ impl Refusal {
         Self { status: 400, name, message: message.into() }
     }
 
-    /// What is said to a request that is too large.
+    /// The refusal of a request that is too large.
     pub(crate) fn too_large() -> Self {
         Self { status: 413, name: "request_too_large", message: "Request exceeds the maximum size".into() }
     }
 
-    /// What the API's answer has as its body. The edge before it answers without the API's wrapper.
+    /// The body of the API's answer. The edge before it answers without the API's wrapper.
     pub fn body(&self, request_id: &str) -> String {
         let kind = ErrorKind::from_status(self.status);
         let (kind, message) = (kind.as_str(), Json::from_value(&self.message));

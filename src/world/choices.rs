@@ -142,7 +142,7 @@ fn put<T>(named: &mut NamedChoices<T>, name: &str, value: T) {
     named.insert(name.into(), value);
 }
 
-/// What the plan does not name stays as drawn: gaps, not instants, so that a longer head moves all that follows it.
+/// Times that the plan does not name stay as drawn: gaps, not instants, so that a longer head moves all that follows it.
 fn as_planned(given: &AnswerTimes, drawn: &AnswerTimesTable) -> AnswerTimesTable {
     let head = given.head.unwrap_or(drawn.head);
     let (mut at, mut drawn_before) = (head, drawn.head);

@@ -23,7 +23,7 @@ pub(crate) struct AnswerDelivery {
     framer: Box<SseFramer>,
 }
 
-/// What comes next of an answer.
+/// The next part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeliveryPart {
     /// Status and headers.
@@ -50,7 +50,7 @@ impl AnswerDelivery {
         self.id == id && self.agent == *agent
     }
 
-    /// What comes first; `None` when nothing ever does.
+    /// The first part; `None` when nothing ever comes.
     pub(crate) fn first(&self) -> Option<(Time, DeliveryPart)> {
         if self.plan.head.is_some() { Some((self.from + self.plan.times.head, DeliveryPart::Head)) } else { self.end() }
     }

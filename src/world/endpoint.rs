@@ -8,6 +8,8 @@ mod headers;
 mod route;
 mod side;
 
+use alloc::collections::BTreeSet;
+
 use super::WorldNote;
 use super::choices::ChoiceMaker;
 use super::model::{ModelRequest, ModelResponse, ModelServer};
@@ -44,7 +46,7 @@ pub(crate) struct ApiEndpoint {
     lends: bool,
     /// How many requests there were.
     asked: u32,
-    /// What side requests got.
+    /// The answers to side requests.
     sides: SideAnswers,
 }
 
@@ -56,14 +58,14 @@ pub(crate) struct IncomingRequest<'a> {
     pub(crate) path: &'a str,
     /// The URL of the server as the client knows it, without a path.
     pub(crate) base: &'a str,
-    /// What the API looks at in its head.
+    /// The parts of its head that the API looks at.
     pub(crate) head: &'a RequestHead,
-    /// Whose it is, if the client says so.
+    /// The agent and the id, if the client names them.
     pub(crate) named: Option<(Agent, RequestId)>,
     pub(crate) body: &'a [u8],
 }
 
-/// What comes back.
+/// The response to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum EndpointResponse {
     /// To a request for a message.
@@ -74,7 +76,7 @@ pub(crate) enum EndpointResponse {
     Other(OtherResponse),
 }
 
-/// What anything else gets: status and JSON body.
+/// The response to any other request: status and JSON body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OtherResponse {
     pub(crate) status: u16,
@@ -83,11 +85,11 @@ pub(crate) struct OtherResponse {
     pub(crate) request_id: String,
     /// The problem, for the verdict.
     pub(crate) problem: Option<String>,
-    /// What the API may say.
+    /// The remarks of the API.
     pub(crate) remarks: Vec<String>,
 }
 
-/// What a side request gets: all of it at once.
+/// The response to a side request, all of it at once.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SideResponse {
     /// Which rule answers, from 1.
@@ -97,7 +99,7 @@ pub(crate) struct SideResponse {
     pub(crate) plan: ResponsePlan,
 }
 
-/// What the endpoint has to say of a request: what refuses it, and what may.
+/// The verdict of the endpoint on a request: a refusal, and remarks.
 #[derive(Clone, Debug, Default)]
 struct EndpointVerdict {
     /// Of the head: it is refused whatever its body is.
@@ -106,14 +108,14 @@ struct EndpointVerdict {
     remarks: Vec<String>,
 }
 
-/// What a request for a message gets.
+/// The response to a request for a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MessageResponse {
     pub(crate) agent: Agent,
     pub(crate) id: RequestId,
     pub(crate) request: Arc<Request>,
     pub(crate) answered: ModelResponse,
-    /// What the API may say, although it takes the request.
+    /// The remarks of the API, although it takes the request.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -177,13 +179,17 @@ impl ApiEndpoint {
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
     pub(crate) fn on_closed(&mut self, agent: &Agent, id: RequestId) {
-        self.is_interfered = true;
         self.callers.on_failed(agent, id);
     }
 
     /// Something was done to the client that the scenario knows nothing of.
     pub(crate) fn on_disturbed(&mut self) {
         self.is_interfered = true;
+    }
+
+    /// The rules by which requests were made comparable with the recorded ones, as far as they replaced something (K-10).
+    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+        self.model.normalising_rules()
     }
 
     /// The names of the unused answers (M-3).
@@ -196,7 +202,7 @@ impl ApiEndpoint {
         self.sides.unused(setup)
     }
 
-    /// What came to pass of the faults and answers that the scenario says (F-10).
+    /// The faults and answers of the scenario that came to pass (F-10).
     pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         self.model.passed(setup)
     }
@@ -243,9 +249,6 @@ impl ApiEndpoint {
             of_body,
         };
         let mut answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, None));
-        if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {
-            self.is_interfered = true;
-        }
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
                 // Where there are several conversations, answers tell which of them a request continues from.
@@ -287,7 +290,7 @@ fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
-/// What the API says to the head of a request and to the members of its body.
+/// The API's verdict on the head of a request and on the members of its body.
 fn look(setup: &RunSetup, head: &RequestHead, request: Option<&Request>) -> EndpointVerdict {
     let mut verdict = EndpointVerdict::default();
     for finding in findings(&EndpointQuery { head, request, models: &models(setup) }) {

@@ -6,6 +6,8 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
+use alloc::collections::BTreeSet;
+
 use super::choices::ChoiceMaker;
 use super::faults::{self, FaultTarget};
 use super::plan::ResponsePlan;
@@ -25,12 +27,12 @@ use crate::scenario::statement::{PassedStatements, Statement};
 use crate::wire::request::Request;
 use crate::wire::validate::{Refusal, RequestValidator};
 
-/// What the server knows of the requests before.
+/// The server's knowledge of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ModelServer {
     server: AnswerQueue,
     validator: RequestValidator,
-    /// What thinking was given out.
+    /// The thinking that was given out.
     signatures: GivenThinking,
     /// Which faults hit.
     hits: PassedStatements,
@@ -43,26 +45,26 @@ pub(crate) struct ModelRequest<'a> {
     pub(crate) id: RequestId,
     pub(crate) request: &'a Request,
     pub(crate) now: Time,
-    /// Whose scripted answers it may get, the first first.
+    /// The owners of the scripted answers that it may get, the first first.
     pub(crate) origins: &'a [AnswerOrigin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
     /// Whether a repeated request gets the same answer again, also where no fault changed it.
     pub(crate) lends: bool,
-    /// What the API says to its head.
+    /// The API's verdict on its head.
     pub(crate) of_head: Option<Refusal>,
-    /// What the API says to members of its body that only clients send.
+    /// The API's verdict on members of its body that only clients send.
     pub(crate) of_body: Option<Refusal>,
 }
 
-/// What a request gets.
+/// The response to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ModelResponse {
     /// All that will come; `None` when no answer is left.
     pub(crate) plan: Option<ResponsePlan>,
-    /// What a transcript should know.
+    /// A note for the transcript.
     pub(crate) note: WorldNote,
-    /// What is wrong with the request.
+    /// The refusal of the request, with its reason.
     pub(crate) refused: Option<RefusedRequest>,
 }
 
@@ -103,12 +105,17 @@ impl ModelServer {
         self.server.original_id(id)
     }
 
+    /// See [`AnswerQueue::normalising_rules`].
+    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+        self.server.normalising_rules()
+    }
+
     /// The names of the unused answers.
     pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.server.unused(setup, whose)
     }
 
-    /// What came to pass of the faults and answers that the scenario says (F-10).
+    /// The faults and answers of the scenario that came to pass (F-10).
     pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         let mut passed = self.hits.clone();
         passed.extend(self.server.given_answers(setup));

@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::types::AnswerTiming;
 
-/// What is known of an answer's times, each from its request.
+/// The known times of an answer, each from its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownTimes {
     /// The head.

@@ -48,7 +48,7 @@ impl AgentQuestions {
         questions
     }
 
-    /// What came to pass of the answers that the scenario says (F-10).
+    /// The answers of the scenario that came to pass (F-10).
     pub(crate) fn passed(&self) -> Vec<Statement> {
         let of_hook = |(hook, count): &(u32, usize)| {
             let hook = *hook as usize;
@@ -131,7 +131,7 @@ impl AgentQuestions {
         Some(self.open(now + takes, Input::ResultStored { run, path }))
     }
 
-    /// What there is is looked up (S-4).
+    /// Looks up skills and plugins (S-4).
     pub(crate) fn look_up(
         &mut self,
         setup: &RunSetup,
@@ -168,7 +168,7 @@ impl AgentQuestions {
         Some(self.open(now + takes, Input::ElicitationAnswered { run, answer }))
     }
 
-    /// What a tool's server asked is no longer asked.
+    /// The question of a tool's server is withdrawn.
     pub(crate) fn withdraw_elicitation(&mut self, withdrawn: ToolRun) {
         self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
     }
@@ -238,7 +238,7 @@ fn next<K: PartialEq>(counts: &mut Vec<(K, usize)>, key: K) -> usize {
     0
 }
 
-/// What the draws of a hook's run belong to.
+/// The key of the draws of a hook's run.
 fn hook_key(HookRun { hook, subject }: HookRun) -> String {
     match subject {
         HookSubject::Tool(run) => format!("{hook} tool {run}"),

@@ -15,7 +15,7 @@ use crate::wire::request::Request;
 use crate::wire::tokens;
 use crate::wire::validate::{Refusal, RequestValidator, ValidationContext};
 
-/// What is wrong with a request; `None` when nothing is.
+/// The refusal of a request; `None` when the API takes it.
 pub(super) fn find(setup: &RunSetup, validator: &mut RequestValidator, given: &GivenThinking, request: &Request) -> Option<Refusal> {
     let api = &setup.scenario.api;
     let SimulatedApi { context_window, counts_max_tokens, .. } = *api;

@@ -34,17 +34,17 @@ mod clients;
 /// A scenario with everything that follows from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSetup {
-    /// What was written.
+    /// The scenario as it was written.
     pub scenario: Scenario,
-    /// What the engine gets to see.
+    /// The environment of the engine.
     pub environment: Environment,
     /// The answers, in the order in which they are given.
     pub answers: Vec<PreparedAnswer>,
-    /// What single tool uses give, by id.
+    /// The outcomes of single tool uses, by id.
     pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
-    /// What tool uses give whose id another one had before.
+    /// The outcomes of tool uses whose id another one had before.
     pub(crate) repeated: RepeatedUses,
-    /// Whose answers the agents get that tool uses make, by the agents' addresses.
+    /// The owners of the answers for the agents that tool uses make, by the agents' addresses.
     pub agents: BTreeMap<Arc<str>, AnswerOrigin>,
     /// The threads of conversation of the tape, where clients may have all of them: the scenario's own first (M-3).
     pub threads: Vec<RecordedThread>,
@@ -52,7 +52,7 @@ pub struct RunSetup {
     pub(crate) folders: Vec<(ClientFolder, String)>,
     /// Where the folders of the recording are for the client that is served.
     pub(crate) moves: FolderMoves,
-    /// What may vary between the recorded requests and those of the client that is served; `None` when nothing may.
+    /// The permitted differences between the recorded requests and those of the served client; `None` for no difference.
     pub(crate) varying: Option<Normaliser>,
     /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
     pub wants_thinking: bool,
@@ -63,7 +63,7 @@ pub struct RunSetup {
 pub struct PreparedAnswer {
     /// How a transcript names it: `exchange 2` or `turn 1.2`.
     pub name: Arc<str>,
-    /// What it was scripted for; `None` for any prompt.
+    /// The owner that it was scripted for; `None` for any prompt.
     pub origin: Option<AnswerOrigin>,
     /// The recorded request without what may differ; `None` when none was recorded.
     pub request: Option<RecordedRequest>,
@@ -75,19 +75,19 @@ pub struct PreparedAnswer {
     pub headers: Arc<[HttpHeader]>,
     /// Whether the body is an event stream.
     pub is_stream: bool,
-    /// What was chosen for its stream, by its message id; `None` where nothing was.
+    /// The choices for its stream, by its message id; `None` where nothing was chosen.
     pub shape: Option<(Arc<str>, StreamShape)>,
     /// The body in pieces that arrive at different times.
     pub pieces: Arc<[Arc<[u8]>]>,
-    /// What is recorded of its times.
+    /// The recorded times.
     pub known: KnownTimes,
-    /// How it ends.
+    /// The end of the response.
     pub end: ResponseEnd,
 }
 
 impl PreparedAnswer {
-    /// What it is among the statements of its scenario; `None` for those of other threads of a tape, which are nobody's. `turns` counts along the
-    /// answers.
+    /// Its statement among those of its scenario; `None` for answers of other threads of a tape, which belong to no statement.
+    /// `turns` counts along the answers.
     pub(crate) fn statement(&self, index: usize, turns: &mut BTreeMap<AnswerOrigin, u32>) -> Option<Statement> {
         match self.origin {
             None => Some(Statement::Exchange(index)),
@@ -100,7 +100,7 @@ impl PreparedAnswer {
         }
     }
 
-    /// What it says, as JSON: of a stream its blocks, each put together.
+    /// The content of the answer, as JSON: of a stream its blocks, each put together.
     pub(crate) fn text(&self) -> String {
         let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
         let json: Vec<&str> = blocks.iter().map(|block| block.json().as_str()).collect();
@@ -108,8 +108,8 @@ impl PreparedAnswer {
     }
 }
 
-/// What tool uses give whose id another one had before, by the name of the answer and the position among its tool uses; with the id, and `None` where
-/// the scenario does not script this use.
+/// The outcomes of tool uses whose id another one had before, by the name of the answer and the position among its tool uses. Each with the
+/// id; the outcome is `None` where the scenario does not script this use.
 pub(crate) type RepeatedUses = BTreeMap<(Arc<str>, u32), (Arc<str>, Option<ScriptedOutcome>)>;
 
 /// A thread of conversation of a tape.
@@ -153,7 +153,7 @@ impl RunSetup {
         original_id(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
     }
 
-    /// What the scenario says of a tool use, by its id; `place` is the answer's name and the position among its tool uses, where that is known.
+    /// The scripted outcome of a tool use, by its id; `place` is the answer's name and the position among its tool uses, where that is known.
     pub(crate) fn outcome_of(&self, id: &str, place: Option<(Arc<str>, u32)>) -> Option<&ScriptedOutcome> {
         let repeated = place.and_then(|place| self.repeated.get(&place));
         match repeated.filter(|(known, _)| **known == *id) {
@@ -250,7 +250,7 @@ impl RunSetup {
         })
     }
 
-    /// What a request gets that exists only because of an injection (M-3).
+    /// The answer to a request that exists only because of an injection (M-3).
     pub(crate) fn default_answer(&self, id: RequestId, request: &Request) -> PreparedAnswer {
         let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
         self.made_up(&text, request, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
@@ -301,7 +301,7 @@ fn recorded_answer(scenario: &Scenario, exchange: &Exchange, asked: &[u8], befor
     }
 }
 
-/// What scripted tool uses bring, by their ids.
+/// The outcomes of scripted tool uses, by their ids.
 #[derive(Default)]
 struct ScriptedToolUses {
     /// All ids so far.

@@ -40,7 +40,7 @@ impl GivenThinking {
         }));
     }
 
-    /// What the API says to thinking that it did not give, or not here. Where it drops such thinking, it says nothing.
+    /// The API's refusal of thinking that it did not give, or not here. Where it drops such thinking, it refuses nothing.
     pub(super) fn refusal(&self, setup: &RunSetup, request: &Request) -> Option<Refusal> {
         if mode(setup, request) != SignaturePolicy::Refuse {
             return None;

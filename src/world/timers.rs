@@ -6,7 +6,7 @@
 use crate::engine::contract::{Agent, TimerId};
 use crate::prelude::*;
 
-/// What is set.
+/// The timers that are set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimerTable {
     /// There are a few at most: a list is searched faster than a map.

@@ -16,7 +16,7 @@ pub(crate) struct ToolUseNames<'a> {
     pub(crate) scripted: &'a str,
     /// Among the choices of a run.
     pub(crate) chosen: &'a str,
-    /// What the scenario says of this use, if anything.
+    /// The outcome that the scenario has for this use, if any.
     pub(crate) outcome: Option<&'a ScriptedOutcome>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn asked_for(answer: &PreparedAnswer) -> Vec<Arc<str>> {
     blocks.iter().filter_map(|block| block.as_tool_use().map(|tool_use| tool_use.id.clone())).collect()
 }
 
-/// What a body brings.
+/// The answer in a body.
 pub(crate) fn reply(is_stream: bool, pieces: &[Arc<[u8]>]) -> AnswerReader {
     let mut reply = AnswerReader::new(is_stream);
     pieces.iter().for_each(|piece| reply.feed(piece));

@@ -56,14 +56,14 @@ enum ElicitationState {
     Declined,
 }
 
-/// What one run of a tool does, with all choices made.
+/// One run of a tool, with all choices made.
 #[derive(Clone, Debug, PartialEq)]
 struct ToolPerformance {
     /// Progress, never after the end.
     progress: Vec<ScriptedProgress>,
     /// When it ends, after the start; `None` for never.
     ends_after: Option<Micros>,
-    /// What it gives.
+    /// The outcome of the run.
     outcome: Arc<ToolOutcome>,
     /// Whether it gives that once more.
     twice: bool,
@@ -71,16 +71,16 @@ struct ToolPerformance {
     asks: Option<ScriptedQuestion>,
 }
 
-/// What its server asks the user.
+/// The question of its server to the user.
 #[derive(Clone, Debug, PartialEq)]
 struct ScriptedQuestion {
     /// When after the start; never after the end.
     after: Micros,
     message: Arc<str>,
     reply: Option<ElicitationReply>,
-    /// What the run gives when that is declined.
+    /// The outcome of the run when the question is declined.
     declined: Arc<ToolOutcome>,
-    /// Whose server it is.
+    /// The server that asks.
     asker: ElicitationSource,
     /// Whether the scenario says what the user does.
     is_answered: bool,
@@ -123,7 +123,7 @@ impl ActiveTools {
         deeds
     }
 
-    /// What the user will say to what the run's server asks; `None` for nothing ever. What no scenario says anything of is declined at once.
+    /// The user's answer to the question of the run's server; `None` for no answer ever. A question that no scenario mentions is declined at once.
     pub(crate) fn reply_of_the_user(&mut self, agent: &Agent, run: ToolRun) -> Option<ElicitationReply> {
         let running = self.running.iter().find(|running| running.is(agent, run));
         let Some(asks) = running.and_then(|running| running.performance.asks.as_ref()) else { return Some((Micros::ZERO, None)) };
@@ -189,7 +189,7 @@ impl ActiveTools {
         (ended(&outcome), None)
     }
 
-    /// Whose servers asked.
+    /// The tools whose servers asked.
     pub(crate) fn passed(&self) -> impl Iterator<Item = Statement> {
         self.elicited.iter().cloned()
     }
@@ -214,7 +214,7 @@ impl ActiveTool {
         matches!(deed, ToolAct::Progress(_) | ToolAct::Asks | ToolAct::Ends) && self.stops.is_some_and(|from| from <= now)
     }
 
-    /// What it gives when it ends by itself.
+    /// The outcome of a run that ends by itself.
     fn outcome(&self) -> &Arc<ToolOutcome> {
         match (&self.performance.asks, self.question) {
             (Some(asks), ElicitationState::Declined) => &asks.declined,
@@ -224,7 +224,7 @@ impl ActiveTool {
 }
 
 impl ToolPerformance {
-    /// What the run does after its start: up to the question if there is one, else all of it.
+    /// The acts of the run after its start: up to the question if there is one, else all of them.
     fn until_it_asks(&self, now: Time) -> Vec<(Time, ToolAct)> {
         let Some(asks) = &self.asks else { return self.deeds(now, None) };
         let mut deeds = self.deeds(now, None);
@@ -233,12 +233,12 @@ impl ToolPerformance {
         deeds
     }
 
-    /// What is left of it: no time has passed for the run while it waited.
+    /// The rest of the acts: no time has passed for the run while it waited.
     fn once_it_knows(&self, now: Time) -> Vec<(Time, ToolAct)> {
         self.deeds(now, self.asks.as_ref().map(|asks| asks.after))
     }
 
-    /// What the run does later than `from` on its own clock, which shows that now.
+    /// The acts of the run later than `from` on its own clock, which shows that now.
     fn deeds(&self, now: Time, from: Option<Micros>) -> Vec<(Time, ToolAct)> {
         let at = |after: Micros| now + Micros(after.0.saturating_sub(from.unwrap_or_default().0));
         let is_left = |after: &Micros| from.is_none_or(|from| *after > from);
@@ -278,7 +278,7 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
     }
 }
 
-/// What is asked and what comes of it, with all choices made.
+/// The question and its result, with all choices made.
 fn scripted_question(
     choices: &mut ChoiceMaker<'_>,
     name: &str,
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(played(of(ToolEnding::Panics("index out of bounds".into())), None), [half(), panicked]);
     }
 
-    /// What a run that takes 100 ms does, whose server asks after 60 ms and is answered at 1,060 ms.
+    /// The acts of a run that takes 100 ms, whose server asks after 60 ms and is answered at 1,060 ms.
     fn asked(is_given: bool, if_declined: Option<&str>, stop_ms: Option<u64>) -> Vec<(u64, String)> {
         let asks = ScriptedElicitation {
             message: "which?".into(),

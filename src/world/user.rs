@@ -11,10 +11,10 @@ use crate::scenario::interrupt::{InterruptKind, InterruptMoment};
 use crate::scenario::script::AnswerOrigin;
 use crate::scenario::statement::Statement;
 
-/// What the user has done, and what came of it.
+/// The user's prompts and messages so far, with their fates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SimulatedUser {
-    /// What each number stands for, from 1.
+    /// The meaning of each number, from 1.
     numbers: Vec<AnswerOrigin>,
     /// How many scripted prompts were submitted.
     prompts: usize,
@@ -93,7 +93,7 @@ impl SimulatedUser {
         self.absorbed.push(prompt);
     }
 
-    /// Whose scripted answers a request of this number may get: its own first, then those of the messages that were taken in.
+    /// The owners of the scripted answers for a request of this number: its own first, then those of the messages that were taken in.
     pub(crate) fn origins(&self, number: u32) -> Vec<AnswerOrigin> {
         let of = |number: u32| (number as usize).checked_sub(1).and_then(|index| self.numbers.get(index).copied());
         let own = of(number).unwrap_or(AnswerOrigin::Prompt(number));

@@ -11,7 +11,7 @@ use crate::engine::emission::ToolState;
 use crate::prelude::*;
 use crate::scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedState, TriggerSide};
 
-/// What was seen so far.
+/// The events so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TriggerWatch {
     /// How often each interrupt's anchor was seen.
@@ -23,7 +23,7 @@ pub(crate) struct TriggerWatch {
     has_looked: bool,
 }
 
-/// What was seen of a tool use.
+/// The events of a tool use so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct SeenToolUse {
     name: Arc<str>,

@@ -6,7 +6,7 @@ use reenact::files::import::{format_name, import_bytes};
 
 use super::{SAMPLES, forms, options};
 
-/// What an error tells people to do.
+/// The advice at the end of an error.
 const NEXT: [&str; 7] = ["repair", "import", "record", "name the file", "check the path", "write it again", "unpack"];
 
 /// Imports; an error is one that helps.

@@ -1,4 +1,4 @@
-//! What clients do beside asking and going on: they look whether the service is there, leave, ask another model, say something else (K-4, K-5).
+//! Clients that do more than ask and go on: they look whether the service is there, leave, ask another model, say something else (K-4, K-5).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What `import --force` leaves in a folder: the files that it names, and none of an earlier import (K-12).
+//! The files that `import --force` leaves in a folder: those that it names, and none of an earlier import (K-12).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -69,7 +69,7 @@ struct Written {
     answer: Vec<u8>,
 }
 
-/// What stands around a body.
+/// The coding around a body.
 type Coding = (&'static str, fn(&[u8]) -> (Vec<u8>, Option<(&'static str, &'static str)>));
 
 const CODINGS: [Coding; 12] = [

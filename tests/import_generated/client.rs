@@ -35,7 +35,7 @@ enum Manner {
     ApartWithResults,
 }
 
-/// What the client does with an answer before it sends it back.
+/// The change that the client makes to an answer before it sends it back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Client {
     Faithful,
@@ -81,7 +81,7 @@ impl Recording {
         json!({ "type": "text", "text": self.fresh(word) })
     }
 
-    /// What the API's own search found, and what it says of it.
+    /// The blocks of the API's own search.
     fn search(&mut self) -> Vec<Value> {
         let id = self.fresh("srvtoolu").replace(' ', "_");
         let found = json!({ "type": "web_search_result", "url": "https://x.example", "title": self.fresh("found"), "encrypted_content": "Eo8C", "page_age": null });

@@ -15,7 +15,7 @@ use reenact::transcript::text::{DetailLevel, render_untimed};
 use super::network::on_network;
 use super::{shipped, shipped_in};
 
-/// What differs, and why.
+/// The scenarios that differ, with the reason.
 const DIFFERENT: [(&str, &str); 10] = [
     ("agents/all-failed", "a time stands in a text of which the transcript shows the digest"),
     ("budget/spent-by-agents", SHORTER_THAN_A_TICK),
@@ -59,7 +59,7 @@ const FROM_EACH_FOLDER: [&str; 23] = [
     "world/replayed",
 ];
 
-/// What takes longer on the virtual clock is compared by hand: each second is a hundred ticks.
+/// The limit of a compared run on the virtual clock. Longer ones are compared by hand: each second is a hundred ticks.
 const TIME_MAX: Micros = Micros::from_secs(15);
 
 fn brief(report: &RunReport<AgentLoop>) -> String {

@@ -1,4 +1,4 @@
-//! Who may ask the recorder, and what it never prints (K-1, K-2).
+//! The permitted callers of the recorder, and the secrets that it never prints (K-1, K-2).
 
 use std::process::Command;
 use std::sync::mpsc;

@@ -1,4 +1,4 @@
-//! What a recorder is given without end, and what is done to its tape meanwhile (K-3, K-12).
+//! Endless input of a recorder, and damage to its tape meanwhile (K-3, K-12).
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

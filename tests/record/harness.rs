@@ -178,7 +178,7 @@ pub(crate) struct Talk {
     reader: BufReader<TcpStream>,
 }
 
-/// What a client got.
+/// An answer as a client got it.
 #[derive(Debug)]
 pub(crate) struct Got {
     pub(crate) status: String,

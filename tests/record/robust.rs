@@ -1,4 +1,4 @@
-//! What may go wrong around a recording: kills, full disks, certificates, wrong options (K-1, K-3).
+//! Failures around a recording: kills, full disks, certificates, wrong options (K-1, K-3).
 
 use std::io::Write as _;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! Who may ask `reenact serve`, and what is said when a port is open to others (K-6).
+//! The permitted callers of `reenact serve`, and its warning about a port that is open to others (K-6).
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -45,7 +45,7 @@ impl Server {
         answer
     }
 
-    /// What it says when it is done: its verdict, its messages, and its exit code.
+    /// The output of the finished command: its verdict, its messages, and its exit code.
     fn end(mut self) -> (String, String, Option<i32>) {
         let (mut verdict, mut messages) = (String::new(), String::new());
         self.lines.read_to_string(&mut verdict).unwrap();

@@ -78,10 +78,10 @@ pub(crate) fn in_some_try(mut shows: impl FnMut() -> bool) -> bool {
     (0..6).any(|_| shows())
 }
 
-/// What a client saw of an answer.
+/// An answer as a client saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    /// What each read gave, and when after the request.
+    /// The bytes of each read, with the time after the request.
     pub(crate) reads: Vec<(Duration, Vec<u8>)>,
     pub(crate) end: End,
     /// When the end was seen.

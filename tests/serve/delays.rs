@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is wrong with a client that waits so long, in milliseconds, before each further attempt.
+/// The failures of a client that waits so long, in milliseconds, before each further attempt.
 fn failures(waits: &[u64]) -> Vec<String> {
     let scenario = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n\n[[fault]]\nat = { attempt = \"1..=2\" }\nstatus = 529\n\n\
                     [expect]\ndelays = [\"500ms..600ms\", \"1s\"]\n";

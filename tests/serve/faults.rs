@@ -8,7 +8,7 @@ use reenact::live::serve::{AnswerPace, ServeOptions};
 
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// What a client sees of the first attempt when this goes wrong with it, and the verdict.
+/// The first attempt as a client sees it under this fault, and the verdict.
 fn hit_by(fault: &str) -> (Seen, ServeVerdict) {
     let scenario = format!(
         "tools = [\"Read\"]

@@ -1,4 +1,4 @@
-//! What a closed output changes: the text that nobody reads, and nothing else.
+//! The effect of a closed output: only its own text is lost.
 
 use std::io::Read as _;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! What README and the pages in `docs` show is run as it stands, so that it stays true.
+//! The commands of README and of the pages in `docs` are run as they stand, so that they stay true.
 
 use super::*;
 

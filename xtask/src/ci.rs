@@ -18,14 +18,14 @@ struct CiStep {
 enum StepWork {
     /// The command must succeed. Words before the program's name that contain `=` are set in its environment.
     Run(&'static str),
-    /// The same, but exit code 3 says that the machine lacks what the command needs: then the step is skipped, unless it was asked for (`--need`).
-    /// What CI runs asks for it; the test command of the README has to pass where there is nothing but Rust.
+    /// The same, but exit code 3 says that the machine lacks a tool of the command: then the step is skipped. With `--need` it fails instead. CI uses
+    /// `--need`. The test command of the README has to pass where there is nothing but Rust.
     IfAble(&'static str),
     /// The command must succeed and its output must name none of these packages.
     Without(&'static str, &'static [&'static str]),
 }
 
-/// What a pure room must not pull in: runtimes, sockets, the operating system's randomness.
+/// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
 
 /// Cheap steps first, so that a small slip is told in seconds.
@@ -117,7 +117,7 @@ const STEPS: &[CiStep] = &[
     CiStep { name: "rules", holds: "something holds each rule of the engine", work: StepWork::Run("cargo xtask rules --missing") },
 ];
 
-/// What to do after a failed step.
+/// The next step after a failed one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum OnFailure {
     Stop,

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use crate::clients::LACKING;
 
-/// What is asked of cargo-deny, in order. The first also fetches what the second needs.
+/// The questions to cargo-deny, in order. The first also fetches the index that the second needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DenyCheck {
     /// Licences, unwanted crates and sources. Needs nothing but the program.

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the memory of a reader is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// What a file is.
+/// The contents of a file.
 enum HostileContents {
     Bytes(Vec<u8>),
     /// So many bytes of nothing, which take no room on the disk.
@@ -52,7 +52,7 @@ struct HostileFile {
     right: RightExit,
 }
 
-/// What came of a reader.
+/// The end of a reader.
 struct ReaderOutcome {
     exit: Option<i32>,
     took: Duration,

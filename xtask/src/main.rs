@@ -1,5 +1,5 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`, `bench`, `clients`,
-//! `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
+//! The chores of development, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`,
+//! `bench`, `clients`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
 //! need.

@@ -44,7 +44,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     if count.is_enough() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What became of the mutants of a shard.
+/// The fates of the mutants of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct MutantCounts {
     caught: usize,

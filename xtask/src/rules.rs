@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// The rules of the engine: each must be held by something. The rest is listed and counted.
 const MUST_BE_HELD: &[char] = &['S', 'Q', 'T', 'R', 'C'];
 
-/// What to print.
+/// The part of the rules to print.
 #[derive(Clone, Copy)]
 enum RulesView<'a> {
     Everything,
@@ -113,7 +113,7 @@ impl RulesReport {
         text
     }
 
-    /// What one rule says, and everything that holds it, each with its place.
+    /// The text of one rule, and everything that holds it, each with its place.
     fn in_full(&self, id: &str) -> Option<String> {
         let rule = self.rules.iter().find(|rule| ids::canonical(&rule.id) == ids::canonical(id))?;
         let mut text = format!("{} {}\n{}\n\n{}\n\n", rule.id, rule.name, rule.place(), rule.text);

@@ -26,7 +26,7 @@ use crate::transcript::text::untimed;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LevelArguments {
-    /// What carries requests and answers: `engine` (nothing: the simulated world answers), `network` (real HTTP over a simulated network, see
+    /// The carrier of requests and answers: `engine` (none: the simulated world answers), `network` (real HTTP over a simulated network, see
     /// `[network]`), or `live` (real HTTP to --upstream, on the real clock)
     #[arg(long, value_enum, default_value = "engine")]
     level: Level,
@@ -72,7 +72,7 @@ const MADE_UP_KEY: &str = "sk-ant-test-000";
 /// How many files a note names.
 const NAMED_MAX: usize = 5;
 
-/// What does not go together.
+/// Refuses options that do not go together.
 pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
     let LevelArguments { level, upstream, scale, seeds, ca: _, api_key_var: _ } = &arguments.level;
     let only = |option: &str, of: &str| Err(format!("{option} is for --level {of}: add that, or leave out {option}"));
@@ -101,7 +101,7 @@ pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]
     }
 }
 
-/// What runs at their level can show of what a scenario says.
+/// The part of a scenario that runs at their level can show.
 pub(super) fn view(arguments: &RunArguments) -> RunView {
     match arguments.level.level {
         Level::Engine => RunView::Simulated,

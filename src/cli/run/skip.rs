@@ -50,7 +50,7 @@ fn declared(scenario: &LoadedScenario) -> Option<String> {
     scenario.setup.scenario.network.as_ref()?.skip.clone()
 }
 
-/// What takes so long without a network takes no less with one. `end` is when the simulated run was over.
+/// The reason to skip a run that takes too long: it takes no less with a network than without. `end` is when the simulated run was over.
 fn too_long(end: Time, scale: TimeScale) -> Option<String> {
     let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
     let takes = end.since(Time::ZERO);

@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::runner::RunOutcome;
 use crate::runner::statements::{StatementsVerdict, judge};
 
-/// What did not come to pass, by the position of the file's first run. Where that was not asked, a note says so.
+/// The statements that did not come to pass, by the position of the file's first run. Where that was not asked, a note says so.
 pub(super) fn unpassed<E>(
     arguments: &RunArguments,
     scenarios: &[LoadedScenario],

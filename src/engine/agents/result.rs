@@ -3,7 +3,7 @@
 use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 
-/// What one agent says at its end.
+/// The end of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AgentResult {
     /// Its last words, or what went wrong.
@@ -28,7 +28,7 @@ impl AgentResult {
     }
 }
 
-/// What agents used up, all together.
+/// The spending of all agents together.
 pub(super) fn counts(results: &[AgentResult]) -> String {
     let sum = |of: fn(&AgentResult) -> u64| results.iter().map(of).fold(0, u64::saturating_add);
     format!("{}, {}", plural(sum(|said| said.tool_uses), "tool use"), plural(sum(|said| said.tokens), "token"))
@@ -50,7 +50,7 @@ pub(super) fn list_of_several(results: &[AgentResult], texts: &ModelTexts) -> St
     }
 }
 
-/// What the model is asked that puts them together.
+/// The prompt of the agent that puts their results together.
 pub(super) fn synthesis(prompt: &str, results: &[AgentResult], texts: &ModelTexts) -> String {
     let parts = [("count", &*results.len().to_string()), ("prompt", prompt), ("results", &list(results, texts))];
     texts.say(TextName::Synthesis, &parts)

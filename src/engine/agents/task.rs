@@ -10,7 +10,7 @@ use crate::wire::block::{ToolInput, ToolUse};
 /// A valid request for agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AgentTask {
-    /// What they are to do.
+    /// The prompt of the agents.
     pub(super) prompt: Arc<str>,
     /// How many of them there are.
     pub(super) count: u32,
@@ -18,13 +18,13 @@ pub(super) struct AgentTask {
     pub(super) model: Arc<str>,
 }
 
-/// What one answer of an agent may cost at least.
+/// The least allowance of one answer of an agent, in tokens.
 const ALLOWANCE_MIN: u64 = 2_000;
 
 /// From this many words on an allowance grows with the prompt.
 const WORDS: u64 = 50;
 
-/// What the allowance may grow to, in allowances.
+/// The limit of an allowance's growth, in allowances.
 const GROWTH_MAX: u64 = 3;
 
 impl AgentTask {
@@ -64,7 +64,7 @@ impl AgentTask {
     }
 }
 
-/// What is wrong with the input of a tool use that makes agents.
+/// The mistakes in the input of a tool use that makes agents.
 pub(crate) fn problems(input: &Value) -> Vec<&'static str> {
     let mut problems = Vec::new();
     let text = |key: &str| input.get(key).and_then(Value::as_str);

@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// The table that holds when a scenario names no other.
 const SHIPPED: &str = include_str!("prices.toml");
 
-/// What models cost. Kept with its text: that is how it is written down with the boundary of a run.
+/// The prices of models. Kept with its text: that is how it is written down with the boundary of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct PriceTable {
@@ -25,9 +25,9 @@ pub struct PriceTable {
     pub compiled: Date,
     /// One for each model of each price; of one model the later behind the earlier.
     pub rows: Vec<PriceRow>,
-    /// What a model without a price is charged.
+    /// The prices of a model that the table does not have.
     pub unknown_model: TokenPrices,
-    /// What one web search costs, with any model.
+    /// The price of one web search, with any model.
     pub web_search: NanoUsd,
 }
 
@@ -46,7 +46,7 @@ pub struct PriceRow {
     pub prices: TokenPrices,
 }
 
-/// What a token of each kind costs: dollars per million tokens are thousands of nano-dollars per token.
+/// The price of a token of each kind: dollars per million tokens are thousands of nano-dollars per token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenPrices {
     /// An input token.

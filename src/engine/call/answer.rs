@@ -1,4 +1,4 @@
-//! What a call hands up: blocks with their names, and the answer with all that is known of it.
+//! The results of a call: blocks with their names, and the answer with all that is known of it.
 
 use super::{ApiCall, CallState, CallVerdict, CompletedAnswer};
 use crate::engine::contract::{Effects, RequestId};

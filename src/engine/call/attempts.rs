@@ -137,7 +137,7 @@ impl ApiCall {
         env.settings.retry.max_retries.max(self.history.retries) + self.history.polls.made
     }
 
-    /// What the policy wants to know of the call.
+    /// The facts about the call that the policy needs.
     fn kind(&self, env: &Environment) -> CallKind {
         let fallback = env.settings.session.fallback_model.as_ref();
         CallKind {

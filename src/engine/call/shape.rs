@@ -11,7 +11,7 @@ use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
 
-/// What became of fast mode; it counts only where the settings ask for fast answers.
+/// The state of fast mode. It counts only where the settings ask for fast answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FastModeState {
     /// Requests are fast.
@@ -23,7 +23,7 @@ pub(crate) enum FastModeState {
     Off,
 }
 
-/// What of a request's form is not plain from the request.
+/// The parts of a request's form that the request itself does not show.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RequestShape {
     /// The request's further members at standard speed, as long as it is fast.

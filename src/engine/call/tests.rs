@@ -271,7 +271,7 @@ fn r_11_silence_is_warned_of_and_then_breaks_the_stream_and_one_timer_does_it() 
 }
 
 #[test]
-fn r_11_the_alarm_is_taken_back_when_the_answer_is_over() {
+fn r_11_the_watchdog_is_disarmed_at_the_end_of_the_answer() {
     let cancelled = |end: fn(&mut CallHarness)| {
         let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
         call.head(200);

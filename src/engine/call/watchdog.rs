@@ -1,7 +1,7 @@
-//! The watchdog over an answer that takes too long: a stream that does not begin or falls silent, or an unstreamed answer that does not come.
+//! The watchdog of an attempt: it ends a stream that does not begin or falls silent, and an unstreamed answer that does not come.
 //!
-//! There is one timer at a time, however many events come: an event only notes when it was, and the timer, when it rings, looks how
-//! long ago that is and is set again. So a stream of a thousand events costs what a short one costs.
+//! There is one timer at a time, for any number of events. An event only notes its time. A ring of the timer compares that time with the
+//! limit and sets the timer again. So a stream of a thousand events costs no more than a short one.
 
 use super::ApiCall;
 use crate::engine::contract::{Effect, Effects, TimerId};
@@ -11,21 +11,21 @@ use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 
-/// The timer of the alarm; its generation is the attempt that it watches over.
-const ALARM_TIMER: u32 = 7;
+/// The timer of the watchdog. Its generation is the attempt that it watches.
+const WATCHDOG_TIMER: u32 = 7;
 
-/// What rings when an answer takes too long.
+/// The timer that ends an attempt whose response is silent for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Watchdog {
     timer: TimerId,
     over: WatchedSpan,
-    /// How long nothing may come.
+    /// How long the response may be silent.
     limit: Micros,
-    /// When something came last.
+    /// The time of the last event.
     heard: Time,
-    /// When the timer rings next.
+    /// The next time of the timer.
     rings: Time,
-    /// The last thing that came before a warning.
+    /// The time of the last event before the last warning.
     warned: Option<Time>,
 }
 
@@ -37,16 +37,16 @@ enum WatchedSpan {
     WholeAnswer,
 }
 
-/// What a ring means.
+/// The meaning of a ring of the timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WatchdogSignal {
     /// Nothing: it is an older setting of the timer.
     StaleTimer,
     /// The timer is set again.
     Rearmed {
-        /// For when.
+        /// The next time of the timer.
         at: Time,
-        /// What the user should know.
+        /// A text for the user.
         warning: Option<Arc<str>>,
     },
     /// The answer counts as broken.
@@ -58,7 +58,7 @@ impl Watchdog {
         self.timer
     }
 
-    /// Something came: pings are life, too.
+    /// An event came. Pings count as life, too.
     pub(super) fn on_event(&mut self, now: Time) {
         self.heard = now;
     }
@@ -100,13 +100,13 @@ impl Watchdog {
     }
 }
 
-/// Rounded up, so that half of something is never nothing.
+/// Half of a limit, rounded up, so that it is never zero.
 fn half(limit: Micros) -> Micros {
     Micros(limit.0.div_ceil(2))
 }
 
 impl ApiCall {
-    /// A stream was asked for.
+    /// A request for a stream was made.
     pub(super) fn watch_for_head(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let limit = env.settings.retry.head_timeout;
         self.arm(now, WatchedSpan::Head, limit, half(limit), effects);
@@ -118,27 +118,27 @@ impl ApiCall {
         self.arm(now, WatchedSpan::Stream, limit, half(limit), effects);
     }
 
-    /// An answer was asked for that comes whole.
+    /// A request without streaming was made.
     pub(super) fn watch_for_lateness(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let limit = env.settings.retry.nonstreaming_timeout;
         self.arm(now, WatchedSpan::WholeAnswer, limit, limit, effects);
     }
 
-    /// A limit of zero is none.
+    /// Sets the first timer. A limit of zero means: no watchdog.
     fn arm(&mut self, now: Time, over: WatchedSpan, limit: Micros, first: Micros, effects: &mut Effects) {
         if limit == Micros::ZERO {
             return;
         }
-        let timer = TimerId { id: ALARM_TIMER, generation: self.id.attempt };
+        let timer = TimerId { id: WATCHDOG_TIMER, generation: self.id.attempt };
         let rings = now + first;
-        self.alarm = Some(Watchdog { timer, over, limit, heard: now, rings, warned: None });
+        self.watchdog = Some(Watchdog { timer, over, limit, heard: now, rings, warned: None });
         effects.push(Effect::SetTimer { timer, at: rings });
     }
 
-    /// The answer is over: nothing is waited for any more.
+    /// The answer is over, and its timer is taken back.
     pub(super) fn disarm(&mut self, effects: &mut Effects) {
-        if let Some(alarm) = self.alarm.take() {
-            effects.push(Effect::CancelTimer { timer: alarm.timer });
+        if let Some(watchdog) = self.watchdog.take() {
+            effects.push(Effect::CancelTimer { timer: watchdog.timer });
         }
     }
 }

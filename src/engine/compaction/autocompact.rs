@@ -12,7 +12,7 @@ pub(super) enum SummaryAvailability {
     Unavailable(&'static str),
 }
 
-/// What follows from the estimate. `others` says whether another level could still shorten the context: staged collapses, or reactive
+/// The decision by the estimate. `others` says whether another level could still shorten the context: staged collapses, or reactive
 /// compaction once the API has refused.
 pub(super) fn decide(tokens: u64, figures: ContextThresholds, auto: SummaryAvailability, others: SummaryAvailability) -> CascadeDecision {
     match (auto, others) {

@@ -54,7 +54,7 @@ pub(crate) fn cascade(
     autocompact::decide(tokens, figures, help, others(env, conversation, tracking))
 }
 
-/// What follows when the summarising call before a request has failed: it is not tried again before the same request.
+/// The decision after a failed summarising call before a request: it is not repeated before the same request.
 pub(crate) fn after_failure(
     env: &Environment,
     frame: &RequestFrame,

@@ -9,7 +9,7 @@ use crate::prelude::*;
 pub(crate) struct CompactionCause {
     /// Its cause.
     pub(crate) trigger: CompactTrigger,
-    /// What the user wants the summary to mind (C-9).
+    /// The user's instructions for the summary (C-9).
     pub(crate) instructions: Option<Arc<str>>,
     /// How many tokens have to go, where the API said so (C-5): [`excess`](super::excess) of the error.
     pub(crate) excess: Option<TokenExcess>,

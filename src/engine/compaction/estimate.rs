@@ -52,7 +52,7 @@ pub(super) fn window(env: &Environment, model: &str) -> Option<u64> {
     }
 }
 
-/// What the longest answer can have, as far as room is kept for it.
+/// The room that is kept for the longest answer.
 pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
     settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve)
 }

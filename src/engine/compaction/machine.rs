@@ -42,14 +42,14 @@ pub(crate) struct Compaction {
     /// The summarising request without what it is about: what each try begins with.
     pub(super) base: Box<Request>,
     parts: ConversationParts,
-    /// What the model is asked about: all that is replaced, but for the oldest rounds if they were too much.
+    /// The items that the model summarises: all that is replaced, but for the oldest rounds if they were too much.
     pub(super) asked_about: Vec<Arc<ConversationItem>>,
     /// How often the oldest rounds were left out because a call was too long.
     pub(super) drops: u32,
     /// Whether the model was asked once more for a summary in tags (C-4a).
     has_asked_for_tags: bool,
     sizes: CompactionSizes,
-    /// What the summary is to mind, the user's first.
+    /// The instructions for the summary, the user's first.
     instructions: Vec<Arc<str>>,
     spent: CompactionUsage,
     pub(super) state: CompactionState,
@@ -60,7 +60,7 @@ pub(crate) struct Compaction {
 struct CompactionSizes {
     /// The whole context, as C-4 counts it.
     context: u64,
-    /// What of it goes: the summary has to be smaller than that (C-8a).
+    /// The tokens of the replaced items: the summary has to be smaller (C-8a).
     replaced: u64,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum CompactionState {
     Finished,
 }
 
-/// What only the owner can decide.
+/// The decisions that belong to the owner of the compaction.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum CompactionVerdict {

@@ -137,7 +137,7 @@ impl CacheEdit {
         (!ids.is_empty()).then_some((ids, grown))
     }
 
-    /// What of it an estimate does not see: the API counts without what it left out, and only once it has counted.
+    /// The tokens that are not in an estimate: the API counts without the parts that it left out, and only once it has counted.
     pub(crate) fn tokens_not_seen(&self, counted: bool) -> u64 {
         self.cleared.iter().filter(|cleared| !(cleared.is_confirmed && counted)).map(|cleared| cleared.tokens).sum()
     }

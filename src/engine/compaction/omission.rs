@@ -1,4 +1,4 @@
-//! What a summarising call leaves out: the oldest rounds where it is too long itself (C-4, C-7), thinking that another model cannot read.
+//! The omissions of a summarising call: the oldest rounds where it is too long itself (C-4, C-7), thinking that another model cannot read.
 
 use super::machine::Compaction;
 use super::{reactive, rounds, summary};

@@ -15,11 +15,11 @@ use crate::wire::usage::Usage;
 pub(crate) struct SuccessfulCompaction {
     /// Its name, like no other: the summary's.
     pub(crate) id: Arc<str>,
-    /// What takes the conversation's place.
+    /// The new conversation.
     pub(crate) conversation: Conversation,
     /// The context before and after, in tokens: the first is what goes from the task budget (C-6).
     pub(crate) tokens: (u64, u64),
-    /// What it cost.
+    /// Its usage.
     pub(crate) spent: CompactionUsage,
 }
 
@@ -28,13 +28,13 @@ pub(crate) struct SuccessfulCompaction {
 pub(crate) struct FailedCompaction {
     /// Its cause.
     pub(crate) trigger: CompactTrigger,
-    /// Why it failed.
+    /// The reason.
     pub(crate) failure: AttemptFailure,
-    /// What it cost all the same.
+    /// Its usage: a failed compaction costs, too.
     pub(crate) spent: CompactionUsage,
 }
 
-/// What the calls of a compaction used up.
+/// The usage of a compaction's calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CompactionUsage {
     /// The last request that was made: the next one comes after it. `None` when none was made.
@@ -43,9 +43,9 @@ pub(crate) struct CompactionUsage {
     pub(crate) api_time: Micros,
     /// Tokens by model.
     pub(crate) usage: Vec<(Arc<str>, Usage)>,
-    /// What later calls continue from.
+    /// The state that later calls continue from.
     pub(crate) standing: CallStanding,
-    /// What need not be asked again in this prompt.
+    /// The summaries that were refused, and are not asked for again in this prompt.
     pub(crate) refusals: Vec<SummaryRefusal>,
 }
 
@@ -73,7 +73,7 @@ impl CompactionUsage {
         self.count_attempt(call);
     }
 
-    /// What an attempt has brought is lost, and paid for.
+    /// Counts the usage of an attempt. Its answer is lost, and paid for.
     pub(super) fn count_attempt(&mut self, call: &ApiCall) {
         if *call.usage() != Usage::default() {
             self.usage.push((call.model().clone(), *call.usage()));

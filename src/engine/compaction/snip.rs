@@ -10,7 +10,7 @@ use crate::engine::conversation::{Conversation, ConversationItem};
 use crate::prelude::*;
 use crate::wire::block::Block;
 
-/// What becomes of the marked messages.
+/// The plan for the marked messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SnipPlan {
     /// The places of the items that go, in order.

@@ -27,9 +27,9 @@ use crate::wire::request::{Request, push_merged};
 /// A conversation, divided.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ConversationParts {
-    /// What the summary takes the place of.
+    /// The items that the summary replaces.
     pub(super) replaced: Vec<Arc<ConversationItem>>,
-    /// What stays as it is.
+    /// The items that stay as they are.
     pub(super) kept: Vec<Arc<ConversationItem>>,
 }
 

@@ -26,7 +26,7 @@ pub enum Effect {
     },
     /// The answer no longer matters; nothing more of it need come.
     CloseRequest {
-        /// Which.
+        /// The id of the request.
         id: RequestId,
     },
     /// Run a tool; answer with `ToolProgress` as it comes and one `ToolEnded`.
@@ -38,7 +38,7 @@ pub enum Effect {
     },
     /// Stop a running tool; `ToolEnded` still comes when it has ended.
     StopTool {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
     },
     /// Get new credentials; answer with `AuthRefreshed`.
@@ -65,37 +65,37 @@ pub enum Effect {
         /// Its input.
         input: Arc<HookInput>,
     },
-    /// What the hook says no longer matters.
+    /// Stop a hook: its answer no longer matters.
     StopHook {
-        /// Which.
+        /// The run of the hook.
         hook: HookRun,
     },
     /// Ask a person whether a tool may run; answer with `PermissionAnswered` (T-24).
     AskPermission {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
-        /// What it would do.
+        /// The tool use that needs the permission.
         tool_use: Arc<ToolUse>,
-        /// Why it is asked.
+        /// The reason of the question.
         reason: Arc<str>,
         /// Rules that would make the question needless, as a person could choose them.
         suggestions: Vec<Arc<str>>,
     },
     /// The question is no longer asked.
     WithdrawPermission {
-        /// Which run it was about.
+        /// The run that it is about.
         run: ToolRun,
     },
     /// Store a large result as a file; answer with `ResultStored` (T-27).
     StoreResult {
-        /// Whose result.
+        /// The run whose result this is.
         run: ToolRun,
         /// The content: a JSON string or a JSON array of blocks.
         content: Json,
     },
     /// Look up skills or plugins; answer with `LookedUp` (S-4).
     LookUp {
-        /// Which of them.
+        /// The catalogue: skills or plugins.
         what: Catalogue,
         /// For which prompt.
         #[serde(default)]
@@ -103,14 +103,14 @@ pub enum Effect {
     },
     /// Ask the user what a tool's server asks; answer with `ElicitationAnswered` (S-11).
     Elicit {
-        /// Which run the tool is in.
+        /// The run of the tool.
         run: ToolRun,
         /// The question.
         message: Arc<str>,
     },
     /// Give a tool's server the answer to what it asked (S-11).
     AnswerElicitation {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// The answer; `None` when it is declined.
         answer: Option<Arc<str>>,
@@ -119,7 +119,7 @@ pub enum Effect {
     SetTimer {
         /// Which timer and which setting of it.
         timer: TimerId,
-        /// When.
+        /// The time at which the timer rings.
         at: Time,
     },
     /// Something for consumers: messages, results, stream events.
@@ -128,9 +128,9 @@ pub enum Effect {
     Note(Note),
     /// The prompt is answered. Nothing comes after this for the prompt.
     Finished {
-        /// Which prompt.
+        /// The number of the prompt.
         prompt: u32,
-        /// Why it ended.
+        /// The reason.
         terminal: Terminal,
     },
     /// The timer need not ring any more. One that rings all the same is ignored.
@@ -140,14 +140,14 @@ pub enum Effect {
     },
     /// A tool use begins that agents of the engine's own work on (B-8): nothing is asked for by this, and what they want carries their address.
     StartAgent {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// The tool use.
         tool_use: Arc<ToolUse>,
     },
     /// Withdraw the question of a tool's server: the tool is stopping, or has ended without the answer (S-11).
     WithdrawElicitation {
-        /// Which run it was about.
+        /// The run that it is about.
         run: ToolRun,
     },
 }

@@ -18,14 +18,14 @@ use crate::wire::json::Json;
 pub enum Input {
     /// The user submits a prompt.
     Prompt {
-        /// Which one, from 1.
+        /// The number of the prompt, from 1.
         prompt: u32,
         /// Its content.
         content: Arc<[Block]>,
     },
     /// The head of an answer is in.
     Head {
-        /// Which request it answers.
+        /// The id of its request.
         id: RequestId,
         /// HTTP status.
         status: u16,
@@ -34,28 +34,28 @@ pub enum Input {
     },
     /// One event of a streamed answer.
     Stream {
-        /// Which request it answers.
+        /// The id of its request.
         id: RequestId,
         /// The event.
         event: Arc<StreamEvent>,
     },
     /// The whole body of an answer that is not an event stream (an error, or an answer that was not asked for as a stream).
     Body {
-        /// Which request it answers.
+        /// The id of its request.
         id: RequestId,
         /// The body as text; bytes that are not UTF-8 are replaced.
         body: Arc<str>,
     },
     /// An answer ended, well or not.
     End {
-        /// Which request it answered.
+        /// The id of its request.
         id: RequestId,
-        /// How.
+        /// The kind of end.
         how: AnswerEnd,
     },
     /// A running tool reports progress.
     ToolProgress {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// Its content.
         text: Arc<str>,
@@ -65,7 +65,7 @@ pub enum Input {
     },
     /// A tool run is over.
     ToolEnded {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// Its outcome.
         outcome: Arc<ToolOutcome>,
@@ -90,35 +90,35 @@ pub enum Input {
     },
     /// A tool has looked at an input, for [`Effect::CheckTool`](super::Effect::CheckTool) (T-22, T-24).
     ToolChecked {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// Its content.
         check: ToolCheck,
     },
     /// A hook is over (T-23, T-26, Q-16, C-4).
     HookEnded {
-        /// Which hook, run for what.
+        /// The run of the hook.
         hook: HookRun,
         /// Its text.
         outcome: Arc<HookOutcome>,
     },
     /// The person who was asked has answered (T-24).
     PermissionAnswered {
-        /// Which run was asked about.
+        /// The run that it is about.
         run: ToolRun,
         /// The answer.
         answer: Arc<PermissionAnswer>,
     },
     /// A large result was stored, or could not be (T-27).
     ResultStored {
-        /// Whose result.
+        /// The run whose result this is.
         run: ToolRun,
         /// Where; `None` when there is no place for it.
         path: Option<Arc<str>>,
     },
     /// Skills or plugins were looked up (S-4).
     LookedUp {
-        /// Which of them.
+        /// The catalogue: skills or plugins.
         what: Catalogue,
         /// For which prompt.
         #[serde(default)]
@@ -136,14 +136,14 @@ pub enum Input {
     /// A server that a tool talks to asks the user something (S-11: elicitation handler). What one run asks is answered in order, one
     /// question at a time, each with [`Effect::AnswerElicitation`](super::Effect::AnswerElicitation).
     ElicitationAsked {
-        /// Which run the tool is in.
+        /// The run of the tool.
         run: ToolRun,
         /// The question.
         message: Arc<str>,
     },
     /// The user has answered what such a server asked.
     ElicitationAnswered {
-        /// Which run.
+        /// The run of the tool.
         run: ToolRun,
         /// The answer; `None` when the user declined.
         answer: Option<Arc<str>>,
@@ -177,7 +177,7 @@ pub struct StagedSummary {
     pub from: Arc<str>,
     /// The last one.
     pub to: Arc<str>,
-    /// What the model sees in their place.
+    /// The text that the model sees in their place.
     pub summary: Arc<str>,
 }
 
@@ -225,7 +225,7 @@ pub struct ToolOutcome {
     /// The kind of a failure, where it is known (T-28).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
-    /// What it gave in the tool's own form: for consumers, while the model sees the content (T-32).
+    /// The result in the tool's own form: for consumers, while the model sees the content (T-32).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Json>,
 }

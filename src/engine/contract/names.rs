@@ -47,12 +47,12 @@ pub struct ByAgent<T> {
 }
 
 impl<T: Default> ByAgent<T> {
-    /// What the children have.
+    /// The values of the children.
     pub(crate) fn children_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.children.iter_mut().map(|(_, of_agent)| of_agent)
     }
 
-    /// What this agent has; `None` for a child that was never seen.
+    /// The value of this agent; `None` for a child that was never seen.
     pub fn get(&self, agent: &Agent) -> Option<&T> {
         if agent.is_root() {
             return Some(&self.root);
@@ -60,7 +60,7 @@ impl<T: Default> ByAgent<T> {
         self.children.iter().find(|(known, _)| known == agent).map(|(_, of_agent)| of_agent)
     }
 
-    /// What this agent has, made when it is new.
+    /// The value of this agent. A new agent gets a default.
     pub fn entry(&mut self, agent: &Agent) -> &mut T {
         if agent.is_root() {
             return &mut self.root;
@@ -73,7 +73,7 @@ impl<T: Default> ByAgent<T> {
         &mut self.children[at].1
     }
 
-    /// What every agent has, the root's first, then in the order in which they were seen.
+    /// The values of all agents, the root's first, then in the order in which they were seen.
     pub fn all(&self) -> impl Iterator<Item = &T> {
         core::iter::once(&self.root).chain(self.children.iter().map(|(_, of_agent)| of_agent))
     }
@@ -87,11 +87,11 @@ impl<T: Default> ByAgent<T> {
 /// One attempt at one request, named by its lineage: prompt, turn within it, attempt within that; each from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestId {
-    /// Which prompt of the session.
+    /// The number of the prompt in the session.
     pub prompt: u32,
-    /// Which request of the prompt.
+    /// The number of the request in the prompt.
     pub turn: u32,
-    /// Which attempt at it.
+    /// The number of the attempt at it.
     pub attempt: u32,
 }
 
@@ -154,8 +154,8 @@ pub(crate) fn original_id(id: &str) -> Option<&str> {
 /// A timer: which one, and which setting of it. A stale generation is ignored by the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TimerId {
-    /// Which timer.
+    /// The id of the timer.
     pub id: u32,
-    /// Which setting of it.
+    /// The number of its setting.
     pub generation: u32,
 }

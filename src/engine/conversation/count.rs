@@ -12,13 +12,13 @@ pub(super) struct CountedPrefix {
 }
 
 impl CountedPrefix {
-    /// What the answer at `index` says of itself and all before it.
+    /// The count in the usage of the answer at `index`: of itself and all before it.
     pub(super) fn by(items: &[Arc<ConversationItem>], index: usize) -> Option<Self> {
         let tokens = items[index].usage?.context_tokens()?;
         Some(Self { items: index + 1, tokens })
     }
 
-    /// What the last answer that says anything says.
+    /// The newest count.
     pub(super) fn by_the_last_of(items: &[Arc<ConversationItem>]) -> Option<Self> {
         (0..items.len()).rev().find_map(|index| Self::by(items, index))
     }
@@ -39,7 +39,7 @@ impl CountedPrefix {
         }
     }
 
-    /// What `before` tokens of a span were counted for is said in `after` tokens now.
+    /// Corrects the count after a replacement: a span of `before` tokens now has `after` tokens.
     pub(super) fn on_replaced(&mut self, span: Range<usize>, before: u64, after: u64) {
         if span.start < self.items {
             self.tokens = self.tokens.saturating_sub(before).saturating_add(after);

@@ -20,41 +20,41 @@ pub enum Note {
     Attempt(Box<AttemptReport>),
     /// A tool entry changed its state (T-1).
     Tool {
-        /// Which.
+        /// The run of the tool.
         run: ToolRun,
         /// Its state now.
         state: ToolState,
     },
     /// A context change of an exclusive tool was applied (T-11).
     ContextChanged {
-        /// Which run brought it.
+        /// The run of the tool.
         run: ToolRun,
         /// The change.
         change: Arc<str>,
     },
     /// A tool use is at this step of its pipeline (T-30).
     Pipeline {
-        /// Which.
+        /// The run of the tool.
         run: ToolRun,
         /// Where it is now.
         step: PipelineStep,
     },
     /// A step took long enough to be worth a word (T-29).
     Slow {
-        /// Which tool use.
+        /// The run of the tool.
         run: ToolRun,
-        /// Which step.
+        /// The step.
         step: PipelineStep,
         /// How long it took.
         took: Micros,
     },
     /// A level of compaction was looked at (C-1 to C-5).
     Compaction {
-        /// Which level.
+        /// The level.
         level: CompactionLevel,
         /// Whether it did something.
         ran: bool,
-        /// Why, or why not.
+        /// The reason, for or against it.
         why: Arc<str>,
         /// About how many tokens the context had before.
         before: u64,
@@ -88,21 +88,21 @@ pub enum Note {
         id: RequestId,
         /// A stable short name.
         name: Arc<str>,
-        /// What there is to say beside the name; may be empty.
+        /// Details beside the name; may be empty.
         text: Arc<str>,
     },
     /// A wait before the next attempt, of which consumers hear nothing.
     SilentWait {
         /// The attempt that failed.
         id: RequestId,
-        /// How long.
+        /// The length of the wait.
         delay: Micros,
     },
     /// A tool use failed, and it is known why (T-28).
     ToolFailed {
-        /// Which.
+        /// The run of the tool.
         run: ToolRun,
-        /// Why.
+        /// The kind of failure.
         cause: FailureCause,
     },
 }
@@ -153,7 +153,7 @@ pub enum Transition {
     TokenBudgetContinuation,
     /// The model refused and a setting asks for one more try.
     RefusalRetry,
-    /// What came of an answer stands, and the model is asked to go on.
+    /// The partial answer stands, and the model is asked to go on.
     CutOffRecovery,
     /// The answer holds nothing, or not the tool use that it announced, and a setting asks for one that does.
     AnswerNudge,
@@ -215,17 +215,17 @@ pub enum ToolState {
 /// One attempt, from its start to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttemptReport {
-    /// Which.
+    /// The request of the attempt.
     pub id: RequestId,
     /// The model that was asked.
     pub model: Arc<str>,
     /// Which HTTP client made it: grows when a failure asks for a new one.
     pub client: u32,
-    /// When the request was made.
+    /// The time of the request.
     pub started: Time,
     /// When the head of the answer was in.
     pub first_byte: Option<Time>,
-    /// When it was over.
+    /// The time of its end.
     pub ended: Time,
     /// `ok`, or what went wrong.
     pub outcome: Arc<str>,

@@ -23,7 +23,7 @@ pub(crate) enum AbortKind {
     Refusal,
 }
 
-/// What is aborted around the entries of one executor.
+/// The aborted scopes around the entries of one executor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AbortScopes {
     /// The answer was lost: nothing of it counts any more.

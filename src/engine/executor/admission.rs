@@ -64,7 +64,7 @@ pub(crate) fn batches(classes: &[Option<ConcurrencyClass>]) -> Vec<u32> {
     numbers
 }
 
-/// What runs.
+/// The running tools.
 struct ExecutingTools {
     count: u32,
     all_safe: bool,

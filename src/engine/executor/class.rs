@@ -35,7 +35,7 @@ pub(crate) fn is_safe(safety: ToolSafety, safe_uses: &BTreeMap<Arc<str>, bool>, 
     })
 }
 
-/// What is said of a use by its id. An answer that is given again has ids that are made from the first ones (M-3).
+/// The class that the scenario gives to a use, by its id. A reissued answer has ids that are made from the first ones (M-3).
 fn said_of(safe_uses: &BTreeMap<Arc<str>, bool>, id: &str) -> Option<bool> {
     let said = |id: &str| safe_uses.get(id).copied();
     said(id).or_else(|| said(original_id(id)?))
@@ -51,7 +51,7 @@ fn command(input: &str) -> Option<String> {
 /// Commands that write nothing, whatever their arguments are.
 const READERS: [&str; 14] = ["ls", "cat", "head", "tail", "wc", "grep", "stat", "du", "df", "pwd", "echo", "true", "which", "sleep"];
 
-/// What of `git` writes nothing, but for its options.
+/// The commands of `git` that write nothing, but for their options.
 const GIT_READERS: [&str; 4] = ["status", "log", "diff", "show"];
 
 /// Whether a shell command is known to read only (T-3).

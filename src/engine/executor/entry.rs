@@ -36,13 +36,13 @@ pub(super) struct ToolEntry {
     progress_count: u32,
     /// When the tool was called, once it was.
     called: Option<Time>,
-    /// What consumers get beside the result (T-32).
+    /// The details of the result for consumers (T-32).
     details: ResultDetails,
     /// Whether it was called and ended by itself.
     pub(super) has_run: bool,
     /// The decisions of hooks about it.
     pub(super) heard: TurnHookOutcome,
-    /// What a person answered in an earlier session (S-3).
+    /// The answer of a person in an earlier session (S-3).
     pub(super) answered: Option<Arc<PermissionAnswer>>,
     pub(super) state: EntryState,
 }
@@ -55,7 +55,7 @@ pub(super) struct ReportedProgress {
     details: Option<ProgressDetails>,
 }
 
-/// What consumers get of a result and the model does not see (T-32).
+/// The details of a result that consumers get and the model does not see (T-32).
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ResultDetails {
     structured: Option<Json>,

@@ -17,7 +17,7 @@ pub(super) enum InputProblem {
 }
 
 impl InputProblem {
-    /// What is wrong with the input of this tool; `None` when nothing is.
+    /// The mistake in the input of this tool; `None` without a mistake.
     pub(super) fn find(env: &Environment, tool: &str, input: &ToolInput) -> Option<Self> {
         if !env.settings.pipeline.check_inputs {
             return None;
@@ -45,7 +45,7 @@ impl InputProblem {
     }
 }
 
-/// Who wrote an input.
+/// The author of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputAuthor {
     Model,

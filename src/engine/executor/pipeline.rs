@@ -30,11 +30,11 @@ use crate::wire::block::{ToolInput, ToolUse};
 use crate::wire::json::Json;
 use elicitation::ElicitationQueue;
 
-/// What every step may look at, change and write into.
+/// The state around a pipeline, which every step may read and change.
 pub(crate) struct PipelineScope<'a> {
     pub(crate) env: &'a Environment,
     pub(crate) now: Time,
-    /// What the session has learnt about permissions.
+    /// The permissions that the session has learnt.
     pub(crate) permissions: &'a mut PermissionContext,
     pub(crate) effects: &'a mut Effects,
 }
@@ -47,7 +47,7 @@ pub(super) struct Pipeline {
     tool_use: Arc<ToolUse>,
     /// When the present step began.
     since: Time,
-    /// What a person answered in an earlier session, as long as it was not asked for (S-3).
+    /// The answer of a person in an earlier session, as long as it was not asked for (S-3).
     answered: Option<Arc<PermissionAnswer>>,
     step: PipelineState,
 }
@@ -75,7 +75,7 @@ enum PipelineState {
 /// Decisions of hooks about a tool use that concern the whole turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TurnHookOutcome {
-    /// What the model should know.
+    /// The texts of hooks for the model.
     pub(super) contexts: Vec<Arc<str>>,
     /// Why the turn should end.
     pub(super) stop: Option<Arc<str>>,
@@ -100,7 +100,7 @@ pub(super) struct PipelineEnd {
     pub(super) denial: Option<PermissionDenial>,
 }
 
-/// What an abort leaves.
+/// The state of a pipeline after an abort.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(super) enum PipelineHalt {
@@ -423,7 +423,7 @@ impl Pipeline {
         }
     }
 
-    /// What the model sees of a result that is too large (T-27).
+    /// The shortened form of a result that is too large for the model (T-27).
     fn shortened(&self, env: &Environment, outcome: &Arc<ToolOutcome>, characters: u64, path: Option<&str>) -> PipelineEnd {
         let content = match path {
             Some(path) => result::preview(&env.settings.texts, &outcome.content, (characters, env.settings.pipeline.result_preview), path),

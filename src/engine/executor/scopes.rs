@@ -1,4 +1,4 @@
-//! What becomes of tool uses when a scope around them is aborted (T-12 to T-15a). Who is aborted and why is [`super::abort`].
+//! The end of tool uses when a scope around them is aborted (T-12 to T-15a). [`super::abort`] decides which scopes are aborted, and why.
 //!
 //! ```text
 //!   queued ──> answered at once, or in its turn behind what still executes (`abort_results`)

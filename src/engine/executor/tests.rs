@@ -92,7 +92,7 @@ impl ExecutorHarness {
         self.executor.emit_completed(&self.env.settings, &mut self.effects);
     }
 
-    /// What was asked for since the last call: `start A`, `result A`, `progress A`, `in-progress 2`.
+    /// The effects since the last call: `start A`, `result A`, `progress A`, `in-progress 2`.
     fn seen(&mut self) -> Vec<String> {
         let letter = |run: &ToolRun| run.to_string().trim_start_matches('1').to_string();
         let told = |effect| match effect {

@@ -16,7 +16,7 @@ pub(crate) struct TreeLoad {
     pub(crate) safe: usize,
     /// Alone.
     pub(crate) exclusive: usize,
-    /// What those agents have spent, as far as it is not counted where this is looked at (S-10).
+    /// The spending of those agents that is not yet counted by the one that looks (S-10).
     pub(crate) spent: NanoUsd,
 }
 
@@ -41,7 +41,7 @@ impl TreeLoad {
 }
 
 impl Executor {
-    /// What runs here, as the other agents see it.
+    /// The running tools here, as the other agents see them.
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
         let is_agent = |name: &str| env.tool(name).is_some_and(|tool| tool.agent.is_some());
         let own = self.entries.iter().filter(|entry| entry.slot() == AdmissionSlot::Executing && !is_agent(&entry.tool_use.name));

@@ -29,7 +29,7 @@ struct RunningHook {
     outcome: Option<Arc<HookOutcome>>,
 }
 
-/// What all of them said together, in the order in which they are defined.
+/// The verdict of all hooks together, in the order in which they are defined.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]
 pub(crate) struct HookVerdict {

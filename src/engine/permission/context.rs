@@ -24,7 +24,7 @@ impl PermissionContext {
         *self == Self::default()
     }
 
-    /// What the person allows from now on.
+    /// Adds a rule that the person allowed from now on.
     pub(crate) fn allow(&mut self, about: &Arc<str>) {
         self.add(PermissionWord::Allow, about);
     }

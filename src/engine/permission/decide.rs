@@ -21,16 +21,16 @@ use crate::prelude::*;
 use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
 
-/// What is to be decided.
+/// The facts for a decision about one tool use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PermissionQuestion<'a> {
     /// The tool.
     pub(crate) tool: &'a ToolDefinition,
-    /// What it would do.
+    /// The input of the tool use.
     pub(crate) input: &'a Json,
-    /// What the hooks decided, and why.
+    /// The decision of the hooks, with its reason.
     pub(crate) hooks: Option<(PermissionWord, &'a str)>,
-    /// What the tool itself says.
+    /// The result of the tool's own check.
     pub(crate) check: &'a ToolCheck,
     /// The working directory (S-11).
     pub(crate) cwd: &'a str,
@@ -38,19 +38,19 @@ pub(crate) struct PermissionQuestion<'a> {
     pub(crate) texts: &'a ModelTexts,
 }
 
-/// What may happen.
+/// The decision about a tool use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PermissionDecision {
     /// It may run.
     Allow,
     /// It may not.
     Deny {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// A person decides.
     Ask {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
         /// Rules that would make the question needless.
         suggestions: Vec<Arc<str>>,

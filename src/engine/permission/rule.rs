@@ -26,7 +26,7 @@ pub fn fits(about: &str, tool: &str, input: &Json) -> bool {
     }
 }
 
-/// What is wrong with the text of a rule; `None` when it is one.
+/// The mistake in the text of a rule; `None` when it is one.
 pub fn problem(about: &str) -> Option<&'static str> {
     parts(about).is_none().then_some("a rule is `Tool` or `Tool(pattern)`, e.g. Bash(git *)")
 }

@@ -86,7 +86,7 @@ impl Query {
         self.follow(env, now, (decision, id), &ended, turn, effects)
     }
 
-    /// What was decided about an answer.
+    /// Carries out the decision about an answer.
     fn follow(
         &mut self,
         env: &Environment,
@@ -217,7 +217,7 @@ impl Query {
         }
     }
 
-    /// What of a broken-off answer the next prompt continues from: its complete blocks, each tool use with its result.
+    /// Keeps the part of a broken-off answer that the next prompt continues from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, env: &Environment, turn: &QueryTurn) {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_orphan(env, &turn.executor);

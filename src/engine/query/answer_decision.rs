@@ -5,7 +5,7 @@
 use super::correction::CorrectionCause;
 use crate::engine::settings::{PausePolicy, Settings};
 
-/// What the decision looks at.
+/// The facts about an answer that the decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerFacts<'a> {
     /// The stop reason; `None` when the API gave none.
@@ -24,7 +24,7 @@ pub(crate) struct AnswerFacts<'a> {
     pub(crate) refusal_retried: bool,
 }
 
-/// What to do.
+/// The decision about an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerDecision {
     /// Wait for the tools, then ask again.

@@ -26,7 +26,7 @@ impl Query {
         self.with_container(request)
     }
 
-    /// What this session has spent so far, a running answer included.
+    /// The spending of this session so far, a running answer included.
     pub(crate) fn spent(&self, env: &Environment) -> NanoUsd {
         let running = match &self.state {
             QueryState::Calling { call, .. } => AttemptCost::from_call(call).cost(env),

@@ -31,7 +31,7 @@ pub(super) enum CorrectionCause {
 }
 
 impl CorrectionCause {
-    /// What is said, and the transition under which the next request opens.
+    /// The text of the correction, and the transition under which the next request opens.
     fn words(self) -> (TextName, Transition) {
         match self {
             Self::Refusal => (TextName::RefusalNote, Transition::RefusalRetry),

@@ -108,7 +108,7 @@ impl QueryState {
         }
     }
 
-    /// What a query does that went into this state without a transition or a terminal.
+    /// The work of a query that went into this state without a transition or a terminal.
     fn purpose(&self) -> &'static str {
         match self {
             Self::Settling { .. } => "settles",

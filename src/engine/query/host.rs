@@ -28,7 +28,7 @@ impl Query {
         self.carried.reached = before.max(at);
     }
 
-    /// What comes with the messages of the request `id`, where the host changes it there. The window that holds is that of the model that this
+    /// The frame of the request `id`, where the host changes it there. The window that holds is that of the model that this
     /// request names (C-4).
     pub(super) fn changed_frame(&self, env: &Environment, id: RequestId) -> Option<RequestFrame> {
         let at = RequestPlace { prompt: id.prompt, request: id.turn };

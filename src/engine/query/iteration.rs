@@ -157,7 +157,7 @@ impl Query {
         }
     }
 
-    /// What concerns a compaction.
+    /// Passes an input on to the compaction.
     pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         let QueryState::Compacting { compaction, .. } = &mut self.state else { return QueryVerdict::Running };
         let result = match compaction.step(env, now, input, effects) {

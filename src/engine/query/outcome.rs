@@ -20,11 +20,11 @@ use crate::wire::usage::Usage;
 /// How a query ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QueryOutcome {
-    /// Why.
+    /// The reason of the end.
     pub(crate) terminal: Terminal,
-    /// What went wrong; the result is an error if there is anything.
+    /// The errors of the prompt; the result is an error if there are any.
     pub(crate) errors: Vec<Arc<str>>,
-    /// What the next prompt continues from.
+    /// The memory that the next prompt continues from.
     pub(crate) carried: SessionMemory,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
@@ -32,24 +32,24 @@ pub(crate) struct QueryOutcome {
     pub(crate) totals: ResultTotals,
 }
 
-/// What continues from prompt to prompt.
+/// The memory from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionMemory {
     /// The conversation.
     pub(crate) conversation: Conversation,
     /// The model that signed the thinking in it; `None` when no request was made yet.
     pub(super) signed_by: Option<Arc<str>>,
-    /// What is remembered of compactions.
+    /// The memory of compactions.
     pub(crate) tracking: CompactionTracking,
-    /// What one call leaves to the next.
+    /// The state that the next call continues from.
     pub(crate) standing: CallStanding,
     /// The model that the user chose; `None` for the settings' one (S-3).
     pub(crate) model: Option<Arc<str>>,
-    /// What the prompts before this one cost (S-10).
+    /// The spending of the prompts before this one (S-10).
     pub(crate) spent: NanoUsd,
-    /// What of the task budget went with compactions (C-6).
+    /// The tokens of the task budget that went with compactions (C-6).
     pub(super) task_tokens_used: u64,
-    /// What was learnt about permissions (T-11, T-24).
+    /// The permissions that were learnt (T-11, T-24).
     pub(crate) permissions: PermissionContext,
     /// The last request that was made: what the host does counts from there on (S-11).
     pub(crate) reached: RequestPlace,
@@ -98,7 +98,7 @@ impl SessionMemory {
     }
 }
 
-/// What the result message will say.
+/// The totals of the result message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ResultTotals {
     /// Answers that had tool results (S-7b).
@@ -133,7 +133,7 @@ pub(crate) enum LastMessage {
     Results,
 }
 
-/// What an answer ends in.
+/// The last part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerTail {
     /// It has no block, which is allowed.
@@ -154,7 +154,7 @@ impl AnswerTail {
     }
 }
 
-/// What was asked of one model.
+/// The usage of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ModelTotals {
     pub(crate) model: Arc<str>,
@@ -180,7 +180,7 @@ impl ResultTotals {
         self.add(model, &ended.usage, env.prices.cost(&ended.usage, charge));
     }
 
-    /// What all of it cost.
+    /// The total cost.
     pub(crate) fn cost(&self) -> NanoUsd {
         self.by_model.iter().chain(&self.agents_by_model).fold(NanoUsd::default(), |sum, of| sum + of.cost)
     }
@@ -210,7 +210,7 @@ impl ResultTotals {
         }
     }
 
-    /// What the model of the prompt itself has written.
+    /// The output tokens of the prompt's own model.
     pub(super) fn output_tokens(&self) -> u64 {
         self.by_model.iter().filter_map(|of| of.usage.output_tokens).fold(0, u64::saturating_add)
     }
@@ -230,7 +230,7 @@ fn add(all: &mut Vec<ModelTotals>, model: &Arc<str>, usage: &Usage, cost: NanoUs
     }
 }
 
-/// What an attempt has brought so far, as far as it is paid for.
+/// The cost of an attempt so far.
 #[derive(Clone, Debug)]
 pub(super) struct AttemptCost {
     pub(super) model: Arc<str>,

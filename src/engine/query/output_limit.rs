@@ -11,7 +11,7 @@ use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
-/// What to do.
+/// The recovery from an output limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputLimitRecovery {
     /// The same again with this cap.

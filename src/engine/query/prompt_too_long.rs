@@ -13,7 +13,7 @@ use crate::engine::settings::{CompactionSettings, Environment};
 use crate::engine::time::Time;
 use crate::prelude::*;
 
-/// What there is too much of.
+/// The kind of content that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExcessKind {
     /// The prompt.
@@ -31,7 +31,7 @@ pub(super) fn kind(failure: &AttemptFailure) -> Option<ExcessKind> {
     }
 }
 
-/// What to try next.
+/// The next recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TooLongRecovery {
     /// Commit what is staged; what follows if nothing is.

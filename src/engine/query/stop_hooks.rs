@@ -14,7 +14,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::json::Json;
 
-/// What the hooks' words come to.
+/// The decision that the answers of the hooks make together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum StopHookDecision {
     /// The prompt may end.
@@ -61,7 +61,7 @@ impl Query {
         }
     }
 
-    /// What concerns stop hooks.
+    /// Passes an input on to the stop hooks.
     pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
         let verdict = match input {
@@ -105,7 +105,7 @@ impl Query {
         }
     }
 
-    /// What hooks want the model to know goes with the next request; consumers have seen it already.
+    /// Adds the texts of hooks to the next request; consumers have seen them already.
     fn know(&mut self, answered: RequestId, contexts: &[Arc<str>]) {
         for (number, text) in (1..).zip(contexts) {
             self.carried.conversation.push_hidden(format!("{}.stop-hook-context{number}", answer_name(answered)), text);

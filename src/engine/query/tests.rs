@@ -32,7 +32,7 @@ struct QueryHarness {
     hooks: Vec<(HookRun, Arc<HookInput>)>,
     runs: Vec<(Arc<str>, ToolRun)>,
     outcome: Option<Box<QueryOutcome>>,
-    /// What answers say of their input.
+    /// The input tokens in the usage of answers.
     input_tokens: u64,
 }
 
@@ -191,7 +191,7 @@ impl QueryHarness {
         is_queued
     }
 
-    /// What came out since the last call.
+    /// The effects since the last call.
     fn seen(&mut self) -> Vec<String> {
         self.effects.drain().filter_map(|(_, effect)| told(&effect)).collect()
     }
@@ -209,7 +209,7 @@ impl QueryHarness {
         &self.outcome().terminal
     }
 
-    /// What the next prompt continues from, item by item.
+    /// The memory that the next prompt continues from, item by item.
     fn kept(&self) -> String {
         let items = self.outcome().carried.conversation.items();
         picture(&items.iter().map(|item| item.message.clone()).collect::<Vec<_>>())

@@ -12,14 +12,14 @@ const LITTLE_TOKENS: u64 = 500;
 /// From how many continuations on that is looked at.
 const CONTINUATIONS_MIN: u32 = 3;
 
-/// What was done so far.
+/// The continuations so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NudgeHistory {
     /// How many continuations were made.
     pub(super) made: u32,
     /// The turn's output when the last one was made.
     at_tokens: u64,
-    /// What the one before the last gave.
+    /// The output tokens of the continuation before the last.
     previous_tokens: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What follows a stream that broke, where it is decided by how it broke (R-11, `broken_streams = "by_cause"`).
+//! The decision about a stream that broke, by how it broke (R-11, `broken_streams = "by_cause"`).
 //!
 //! ```text
 //!   cut, error event ──> a complete tool use ──> kept, its tool runs

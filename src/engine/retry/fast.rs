@@ -2,7 +2,7 @@
 
 use super::{FailedAttempt, RetryDecision, overload};
 
-/// What fast mode has to say about a failed attempt; `None` for nothing, and the rest of the policy decides.
+/// The decision of fast mode about a failed attempt; `None` leaves it to the rest of the policy.
 pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     let FailedAttempt { failure, settings, .. } = case;
     if !case.call.fast {

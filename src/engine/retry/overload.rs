@@ -18,7 +18,7 @@ pub(crate) fn counted(before: u32, failure: &AttemptFailure, was_answered: bool)
     }
 }
 
-/// What to do about an overload, where waiting is not enough; `None` to wait as for anything else.
+/// The decision about an overload, where waiting is not enough; `None` to wait as for anything else.
 pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     let FailedAttempt { call, history, settings, .. } = case;
     if call.urgency == CallUrgency::Background {

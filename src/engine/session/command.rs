@@ -7,7 +7,7 @@ use crate::engine::settings::{CommandAction, Settings};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 
-/// What a prompt asks for.
+/// The demand of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PromptDemand {
     /// The model, with this.

@@ -15,12 +15,12 @@ pub(super) struct PendingPrompt {
     pub(super) since: Time,
     pub(super) carried: SessionMemory,
     pub(super) asked: PromptDemand,
-    /// What is answered without the model (S-5).
+    /// The text of a prompt that is answered without the model (S-5).
     pub(super) local: Option<Arc<str>>,
     pub(super) found: LookupResults,
 }
 
-/// What was found so far; `None` for what is still looked up.
+/// The results of the lookups so far; `None` for a running one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LookupResults {
     skills: Option<Arc<[Arc<str>]>>,
@@ -59,7 +59,7 @@ impl LookupResults {
         self.skills.is_some() && self.plugins.is_some()
     }
 
-    /// What the init message says beside model and tools.
+    /// The content of the init message beside model and tools.
     pub(super) fn surroundings(&self, env: &Environment, carried: &SessionMemory) -> Box<SessionSurroundings> {
         let SessionSettings { mcp_servers, agents, .. } = &env.settings.session;
         let names = |found: &Option<Arc<[Arc<str>]>>| found.iter().flat_map(|names| names.iter().cloned()).collect();

@@ -50,7 +50,7 @@ impl RequestFrame {
         self.request.max_tokens
     }
 
-    /// What becomes of messages of one role in a row (N-7).
+    /// The treatment of messages of one role in a row (N-7).
     pub(crate) fn neighbours(&self) -> NeighbourMerging {
         self.neighbours
     }

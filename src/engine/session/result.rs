@@ -59,7 +59,7 @@ fn broken_off(stop_reason: Option<&str>) -> Arc<str> {
     format!("the prompt ended in the middle of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
 }
 
-/// What the tables do not know of the models that answered.
+/// Warnings about models that the tables do not have.
 fn warnings(env: &Environment, by_model: &[ModelTotals]) -> Vec<Arc<str>> {
     let is_auto = env.settings.compaction.context_window == ContextWindow::Auto;
     let without_window = by_model.iter().filter(|of| is_auto && env.windows.tokens(&of.model).is_none());

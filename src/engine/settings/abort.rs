@@ -1,4 +1,4 @@
-//! What an abort does to tool uses, where engines in the field differ (T-13, T-15a, T-19).
+//! Settings of aborts, where engines in the field differ about tool uses (T-13, T-15a, T-19).
 
 use serde::{Deserialize, Serialize};
 

@@ -25,13 +25,13 @@ settings! {
         max_retry_after: Micros = Micros::from_secs(6 * 3_600);
         /// After this many overload errors in a row another model takes over, or `on_overload` decides.
         overloads_to_fallback: u32 = 3, above_zero("it takes at least 1 answer to be overloaded");
-        /// What happens then without a fallback model.
+        /// The next step after so many overloads without a fallback model.
         on_overload: OverloadPolicy = OverloadPolicy::GiveUp;
         /// Whether another model also takes over when the first one answers with a server error.
         fallback_on_server_error: bool = false;
         /// Whether another model also takes over when the first one does not exist.
         fallback_on_missing_model: bool = false;
-        /// What follows a 401.
+        /// The next step after a 401.
         on_unauthorized: UnauthorizedPolicy = UnauthorizedPolicy::Renew;
         /// How often a request that the API refuses with a plain 400 is made again at once.
         refused_retries: u32 = 0, unit("attempts");
@@ -61,7 +61,7 @@ settings! {
         nonstreaming_without_block: bool = false;
         /// Whether a request in the place of a broken stream counts as one of the retries.
         nonstreaming_counts: bool = false;
-        /// What decides about a stream that broke.
+        /// The fact that decides about a broken stream: its blocks, or the cause of the break.
         broken_streams: BrokenStreamPolicy = BrokenStreamPolicy::ByBlock;
         /// How many retries after an error event before the first delta have no notice and count as none. After them the answer is asked for whole.
         /// They need `broken_streams = "by_cause"`.
@@ -81,7 +81,7 @@ settings! {
 }
 
 words! {
-    /// What is done about an API that stays overloaded: both are in use.
+    /// The next step after too many overloads. Both words are in use in the field.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum OverloadPolicy default GiveUp {

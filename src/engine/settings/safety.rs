@@ -1,4 +1,4 @@
-//! What a tool says of running beside others (T-3).
+//! A tool's class: may it run beside others (T-3)?
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum ToolSafety {
     Unknown,
 }
 
-/// What the tool says; `None` when it cannot.
+/// From the word of a tool; `None` when it has none.
 impl From<Option<bool>> for ToolSafety {
     fn from(safe: Option<bool>) -> Self {
         match safe {

@@ -116,7 +116,7 @@ texts! {
     /// An earlier session ended before the result was recorded (S-3).
     ResultUnknown result_unknown: "The session ended before the result of this tool use was recorded. It may or may not have run."
         observed "[Tool call interrupted: the session ended before this call's result was recorded]";
-    /// What a hook wants the model to know (T-23, T-26, Q-16).
+    /// The text of a hook for the model (T-23, T-26, Q-16).
     HookContext hook_context: "Hook {hook} says: {text}";
     /// A hook objects after the call (T-26).
     HookObjection hook_objection: "A hook objects: {reason}";

@@ -50,7 +50,7 @@ impl<E> Saboteur<E> {
         Some(lies)
     }
 
-    /// What goes out before the engine's own effects.
+    /// The effects before the engine's own.
     pub(super) fn before(&mut self, input: &Input, effects: &mut Effects) {
         if self.canary.trick == CanaryTrick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
             self.is_done = true;

@@ -5,7 +5,7 @@ use super::node::DataNode;
 use super::parts::{RESPONSE_SPELLING, body, headers, status};
 use crate::wire::raw_json::RawObject;
 
-/// What a recording of answers alone does not have.
+/// The facts that a recording of answers alone does not have.
 pub(super) const LOST: [&str; 2] = ["requests", "status"];
 
 /// The body of one streamed answer.
@@ -79,8 +79,8 @@ pub(super) fn alone(response_body: Vec<u8>, collector: &mut TapeCollector) -> Fo
     FoundExchange { method: "POST".into(), status: 200, response_body, ..FoundExchange::default() }
 }
 
-/// What the last event lacks to be dispatched. Editors strip blank lines from the ends of files; but only after a `message_stop` is it sure that the
-/// stream was not cut there.
+/// The bytes that the last event lacks to be dispatched. Editors strip blank lines from the ends of files. But only after a `message_stop`
+/// it is sure that the stream was not cut there.
 fn missing_end(bytes: &[u8]) -> &'static [u8] {
     let text = bytes.trim_ascii_end();
     let last_line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();

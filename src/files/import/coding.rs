@@ -20,7 +20,7 @@ const WRAPPED_MAX: usize = 8;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DecodedBody {
     pub(super) body: Vec<u8>,
-    /// What stood around it and does not any more.
+    /// The parts that stood around it and were lost.
     pub(super) lost: Vec<String>,
 }
 

@@ -68,16 +68,16 @@ struct Bodies {
     response: Vec<u8>,
 }
 
-/// What became of everything in a file.
+/// The fate of everything in a file.
 #[derive(Debug)]
 pub(super) struct CollectionSummary {
     pub(super) header: TapeHeader,
     pub(super) exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
     pub(super) redacted: BTreeMap<String, u64>,
-    /// What was replaced, and why.
+    /// The replaced secrets, with the reason.
     pub(super) explained: BTreeMap<redact::ReplacedSecret, u64>,
-    /// What is not on the tape, a line each.
+    /// The parts of the file that are not on the tape, a line each.
     pub(super) left_out: Vec<String>,
 }
 
@@ -94,9 +94,9 @@ pub(super) struct TapeCollector {
     has_headers: bool,
     /// Exchanges of other APIs.
     other_apis: BTreeMap<&'static str, u64>,
-    /// What has nothing to do with an API of models, by what it is.
+    /// The entries that have nothing to do with an API of models, by kind.
     others: BTreeMap<&'static str, u64>,
-    /// What was wrong with exchanges: where first, and how often.
+    /// The mistakes in exchanges: where first, and how often.
     problems: BTreeMap<String, (String, u64)>,
 }
 
@@ -271,7 +271,7 @@ impl TapeCollector {
         }
     }
 
-    /// What was no use, a line each.
+    /// The entries that were of no use, a line each.
     fn left_out(&self) -> Vec<String> {
         let apis = self.other_apis.iter().map(|(name, count)| format!("{} with {name}: not supported", plural(*count, "exchange")));
         let problems = self.problems.iter().map(|(problem, (place, count))| match count {

@@ -38,7 +38,7 @@ pub enum RecordingFormat {
 }
 
 impl RecordingFormat {
-    /// What people call it.
+    /// The name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vcrpy => "a vcrpy cassette",
@@ -69,7 +69,7 @@ impl RecordingFormat {
     }
 }
 
-/// What one value is.
+/// The kind of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
     /// An exchange, or a part of one, that can be imported.
@@ -85,7 +85,7 @@ pub(super) enum ValueKind {
     Unknown,
 }
 
-/// What the value is that stands in the list of this name; the name is empty for a value that stands alone.
+/// The kind of the value in the list of this name; the name is empty for a value that stands alone.
 pub(super) fn kind(list: &str, node: &DataNode) -> ValueKind {
     let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
     if node.get("reenact_tape").is_some() {
@@ -149,7 +149,7 @@ fn not_yet(node: &DataNode) -> Option<&'static str> {
 const RECORD: &str = "it holds messages, and not the exchanges with the API that a replay needs: record the agent at work with \
      `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
 
-/// What agents keep of their sessions, and print of them.
+/// The sessions that agents keep, and their printed form.
 fn transcript(node: &DataNode) -> Option<ForeignFile> {
     let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
     let (kind, role) = (word(node, "type"), word(node, "role"));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::files::text;
 
-/// What is looked at of a scenario.
+/// The keys of a scenario that matter here.
 #[derive(Deserialize)]
 struct TapeOfScenario {
     tape: String,

@@ -11,7 +11,7 @@ use super::parts::from_base64;
 use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
 
-/// What stands before the headers of a frame.
+/// The bytes before the headers of a frame.
 const PRELUDE: usize = 12;
 
 /// The CRC at its end.

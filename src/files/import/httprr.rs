@@ -87,7 +87,7 @@ fn exchange(request: &[u8], response: Vec<u8>) -> Result<FoundExchange, String> 
     })
 }
 
-/// What stands before a body.
+/// The head before a body.
 struct HttprrHead {
     first: String,
     headers: Vec<(String, String)>,

@@ -16,7 +16,7 @@ use crate::scenario::tape::{BodyChunk, Exchange};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PackedBytes {
     bytes: Box<[u8]>,
-    /// Of what was packed.
+    /// The length of the unpacked bytes.
     length: usize,
 }
 
@@ -40,7 +40,7 @@ impl PackedBytes {
         debug_assert!(read.is_ok_and(|length| length == self.length), "what was packed is there");
     }
 
-    /// Of what was packed, in bytes.
+    /// The length of the unpacked bytes.
     pub(super) fn length(&self) -> usize {
         self.length
     }
@@ -67,7 +67,7 @@ impl PackedExchange {
         Self { outline: exchange, body, whole, chunks }
     }
 
-    /// What it is, without the body of its request and the chunks of its answer.
+    /// The exchange, without the body of its request and the chunks of its answer.
     pub fn outline(&self) -> &Exchange {
         &self.outline
     }

@@ -7,10 +7,10 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use super::collect::TapeCollector;
 use super::node::DataNode;
 
-/// What is lost of a request body that the recorder parsed and wrote again.
+/// The loss in a request body that the recorder parsed and wrote again.
 pub(super) const REQUEST_SPELLING: &str = "request JSON as it was spelt";
 
-/// What is lost of an answer that the recorder parsed and wrote again.
+/// The loss in an answer that the recorder parsed and wrote again.
 pub(super) const RESPONSE_SPELLING: &str = "response JSON as it was spelt";
 
 /// A member that is text; empty when it is not there.

@@ -23,7 +23,7 @@ pub(super) enum ReadStop {
     Shape(String),
 }
 
-/// What a file turned out to be.
+/// The kind of a file, once it is read.
 #[derive(Debug)]
 pub(super) enum ReadOutcome {
     Recording(RecordingFormat, Box<CollectionSummary>),
@@ -36,14 +36,14 @@ pub(super) enum ReadOutcome {
 /// A file being read.
 pub(super) struct RecordingReader {
     collector: TapeCollector,
-    /// What the first value was that is known.
+    /// The kind of the first known value.
     first: Option<ValueKind>,
     /// The format of a list in which nothing was.
     list: Option<RecordingFormat>,
     /// The events of an answer that is written a line each.
     stream: String,
     stream_place: String,
-    /// What is left to say when nothing is known.
+    /// The number of unknown values, for a file without known ones.
     unknown: u64,
 }
 
@@ -88,7 +88,7 @@ impl RecordingReader {
         }
     }
 
-    /// What it was, once it is read.
+    /// The kind of the file, once it is read.
     pub(super) fn finish(mut self) -> ReadOutcome {
         self.end_stream();
         let format = match self.first {
@@ -230,7 +230,7 @@ impl EntrySink for RecordingReader {
 pub(super) struct FormatProbe(Option<&'static str>);
 
 impl FormatProbe {
-    /// What people call the recording, or the other thing, that a file is.
+    /// The name for users of the recording, or of the other thing, that a file is.
     pub(super) fn name(source: RecordingSource<'_>) -> Option<&'static str> {
         let mut probe = Self::default();
         match source.syntax {

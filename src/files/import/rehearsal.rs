@@ -25,7 +25,7 @@ const NAMED: usize = 2;
 /// Rules about what requests say. A replay sends what was recorded, so the recorded client breaks them, and a note in the scenario reports it.
 const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
 
-/// What a replay of the scenario will not do, a sentence; `None` when it goes well.
+/// The departure of a replay from the scenario, a sentence; `None` when it goes well.
 pub(super) fn problem(derived: &mut DerivedScenario, recording: &ImportedRecording) -> Option<String> {
     if !is_light(recording, &derived.thread) {
         return Some(String::from("The recording is too large for a trial replay during the import, so a replay may fail."));
@@ -50,7 +50,7 @@ fn is_light(recording: &ImportedRecording, thread: &str) -> bool {
     all <= BYTES_MAX || different.saturating_mul(TIMES_HELD) <= all
 }
 
-/// What came of a run.
+/// The result of a run.
 struct RehearsalOutcome {
     failures: Vec<String>,
     /// The rules that it breaks.

@@ -1,4 +1,4 @@
-//! Whose exchange it is: of the Messages API, wherever it is served, or of another one (K-5).
+//! The owner of an exchange: the Messages API, at any service, or another API (K-5).
 
 use super::node::DataNode;
 use crate::scenario::thread::is_messages;
@@ -128,7 +128,7 @@ fn asks_messages(request: &[u8], answer: &[u8]) -> bool {
     asks && body_shape(answer).is_none_or(|shape| shape.is_none())
 }
 
-/// Whose answer a body is: `Some(None)` that of the Messages API, else the name of the API; `None` when it does not show.
+/// The owner of the answer in a body: `Some(None)` for the Messages API, else the name of the API; `None` when it does not show.
 fn body_shape(body: &[u8]) -> Option<Option<&'static str>> {
     let text = std::str::from_utf8(body).ok()?;
     let json = match text.trim_start() {

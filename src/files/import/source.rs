@@ -48,7 +48,7 @@ pub(super) enum SourceError {
 pub(super) struct ForeignFile {
     /// Its kind.
     pub(super) what: &'static str,
-    /// What to do.
+    /// The next step for the user.
     pub(super) next: &'static str,
 }
 

@@ -15,12 +15,12 @@ use super::node::{DEPTH_MAX, DataNode, SyntaxError};
 use super::parts::from_base64;
 use super::source::RecordingSource;
 
-/// What anchors keep and aliases repeat may take together: this much, and so many bytes for each byte of the file. No file that people have repeats
-/// more; a hostile one would fill the memory (K-12).
+/// The limit of everything that anchors keep and aliases repeat: this much, and so many bytes for each byte of the file. No honest file
+/// repeats more; a hostile one would fill the memory (K-12).
 const REPEATED_BYTES_MIN: usize = 32 << 20;
 const REPEATED_FACTOR: usize = 8;
 
-/// What a value takes beside its text.
+/// The memory of a value beside its text.
 const NODE_BYTES: usize = 64;
 
 /// How much of a key that is no text is kept.
@@ -193,7 +193,7 @@ impl NodeBuilder<'_> {
         }
     }
 
-    /// What the list is that begins here.
+    /// The kind of the list that begins here.
     fn list_kind(&mut self) -> OpenKind {
         let name = match self.open.as_slice() {
             [] => "",

@@ -34,7 +34,7 @@ pub(super) struct BlockReader {
     open: BTreeMap<BlockId, HeldRegion>,
 }
 
-/// What an event means for blocks.
+/// The meaning of an event for blocks.
 enum BlockEvent {
     /// A fragment of a block: which, in what form, and where it stands in the data.
     Fragment { index: u64, inner: Range<usize> },

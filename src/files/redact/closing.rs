@@ -9,7 +9,7 @@ use std::ops::Range;
 /// How many signs may close one value.
 pub(super) const CLOSING_SIGNS_MAX: usize = 4;
 
-/// What of `value` is left without the signs that close something around it. `start` is where the name or the shape begins that tells of it.
+/// The part of `value` without the signs that close something around it. `start` is where the name or the shape begins that tells of it.
 pub(super) fn before(text: &[u8], start: usize, value: Range<usize>) -> Range<usize> {
     let mut end = value.end;
     let mut cut = |is_end: &dyn Fn(u8) -> bool| {
@@ -25,7 +25,7 @@ pub(super) fn before(text: &[u8], start: usize, value: Range<usize>) -> Range<us
     value.start..end
 }
 
-/// What ends what a sign begins.
+/// The sign that ends what this sign begins.
 fn partner(sign: u8) -> Option<u8> {
     match sign {
         b'(' => Some(b')'),

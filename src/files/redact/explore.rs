@@ -26,7 +26,7 @@ use super::text_map::{ByteRole, Flattener, MappedText};
 /// How many views may be inside of one another.
 pub const DEPTH_MAX: usize = 8;
 
-/// What a run of base64 must have to be looked into.
+/// The least length of a run of base64 that is looked into.
 const PACKED_BYTES_MIN: usize = 24;
 
 /// How many backslashes before a letter are counted.
@@ -164,7 +164,7 @@ impl SecretExplorer<'_> {
         self.child(&view, depth)
     }
 
-    /// What is found in a view, at the places from which it comes.
+    /// The secrets in a view, at the places from which it comes.
     fn child(&mut self, view: &MappedText, depth: usize) -> Vec<FoundSecret> {
         if depth >= DEPTH_MAX {
             return Vec::new();
@@ -413,7 +413,7 @@ fn shifted(mut found: FoundSecret, by: usize) -> FoundSecret {
     found
 }
 
-/// What was found in a view, where the view comes from.
+/// The secret of a view, at the place from which the view comes.
 fn mapped(mut found: FoundSecret, view: &MappedText) -> FoundSecret {
     let mut spans: Vec<Range<usize>> = Vec::new();
     for origin in found.spans.iter().flat_map(|span| view.origins(span.clone())) {
@@ -427,7 +427,7 @@ fn mapped(mut found: FoundSecret, view: &MappedText) -> FoundSecret {
     found
 }
 
-/// What was found in the bytes of base64, at the groups of four characters that hold it.
+/// The secret in the bytes of base64, at the groups of four characters that hold it.
 fn repacked(inner: FoundSecret, bytes: &[u8], run: &Range<usize>, url_safe: bool) -> FoundSecret {
     let hull = inner.hull();
     let groups = hull.start / 3 * 3..bytes.len().min(hull.end.div_ceil(3) * 3);

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A string of a JSON text: no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JsonString {
-    /// What stands between the quotes, escapes and all.
+    /// The text between the quotes, escapes and all.
     pub(super) value: Range<usize>,
     /// The key of its member; in a list the key of the list.
     pub(super) key: Option<Range<usize>>,

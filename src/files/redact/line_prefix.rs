@@ -1,4 +1,4 @@
-//! What tools put before the lines of a text that they show: numbers, marks, names of files, times (K-2).
+//! The prefixes that tools put before the lines of a text: numbers, marks, names of files, times (K-2).
 
 /// How long a time before a line may be.
 const TIME_BYTES_MAX: usize = 40;

@@ -36,7 +36,7 @@ impl<'a> MemberNames<'a> {
         (before.container == string.container && before.position + 1 == string.position).then_some(before)
     }
 
-    /// What makes a string a secret as a whole, and the name that says so.
+    /// The rule that makes a string a secret as a whole, and the name that says so.
     pub(super) fn rule(&self, index: usize) -> Option<(BuiltinRule, &'a [u8])> {
         let string = &self.json.strings[index];
         let (key, value) = (self.key(string), self.part(&string.value));

@@ -18,7 +18,7 @@ pub(super) enum TellingName {
     Password,
 }
 
-/// What a name tells; nothing where it is harmless.
+/// The kind of secret that a name tells; nothing where it is harmless.
 pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     let parts = parts(name);
     let last = parts.last()?.as_str();
@@ -63,7 +63,7 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     (has(WEAK) || parts == ["tokens"]).then_some(TellingName::Weak)
 }
 
-/// What the name of a header tells: whatever names a key there is sent as one.
+/// The kind of secret that the name of a header tells: whatever names a key there is sent as one.
 pub(super) fn telling_header(name: &str) -> Option<TellingName> {
     if name.contains("ratelimit") {
         return None;
@@ -229,7 +229,7 @@ fn is_code(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._:?!*&".contains(byte))
 }
 
-/// What looks drawn at random, and is neither a uuid nor a hash.
+/// Whether a value looks drawn at random, and is neither a uuid nor a hash.
 pub(super) fn is_drawn(value: &[u8]) -> bool {
     let count = |of: fn(&u8) -> bool| value.iter().filter(|byte| of(byte)).count();
     let is_hash = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');

@@ -20,7 +20,7 @@ static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern of a beginning is one")
 });
 
-/// What a private key ends with: of OpenSSL, of SSH2, of PuTTY.
+/// The end of a private key: of OpenSSL, of SSH2, of PuTTY.
 static END: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
     Regex::new(r"(?-u)-----END|---- END|\bPrivate-MAC").expect("the pattern of an end is one")

@@ -125,7 +125,7 @@ impl HeldRegion {
         hits
     }
 
-    /// What follows an overlong match, up to the end of the string that it stands in.
+    /// Replaces the rest of an overlong match, up to the end of the string that it stands in.
     fn replace_rest(&mut self, redactor: &mut Redactor) -> Vec<SecretHit> {
         let text = self.text.text();
         let end = match self.start {

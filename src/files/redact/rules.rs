@@ -20,7 +20,7 @@ pub(super) const STATE_BYTES_MAX: usize = 16 << 20;
 /// Texts in which a pattern that can match nothing does so.
 const EMPTY_MATCH_TEXTS: [&[u8]; 2] = [b"", b"a b\n"];
 
-/// What a pattern cannot say.
+/// A condition that a pattern cannot express.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PatternCheck {
@@ -74,21 +74,21 @@ pub enum RulesError {
     Toml {
         /// Where, from 1. The line itself is not shown: the file may be another one, with secrets in it.
         line: usize,
-        /// What is wrong.
+        /// The mistake.
         message: String,
     },
     /// A pattern is none.
     #[error("rule `{name}`: {problem}")]
     Pattern {
-        /// Whose.
+        /// The name of the rule.
         name: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         problem: String,
     },
     /// No rule has the name.
     #[error("--keep {name}: no rule has this name; the rules are {rules}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// Those that are.
         rules: String,
@@ -103,11 +103,11 @@ pub struct RedactionRules {
     pub(super) checks: Vec<PatternCheck>,
     /// All patterns at once, or their cues: most text holds nothing, and then this is the only pass over it.
     pub(super) any: RegexSet,
-    /// What is found by these rules stays.
+    /// The rules whose findings stay.
     kept: Vec<String>,
 }
 
-/// What a user asks for.
+/// The user's options.
 #[derive(Clone, Debug, Default)]
 pub struct RedactionOptions {
     /// The contents of files of further rules.
@@ -147,7 +147,7 @@ pub(super) struct PatternRule {
 }
 
 impl PatternRule {
-    /// What is looked for in every text, together with that of all rules.
+    /// The pattern for which every text is searched, together with those of all rules.
     pub(super) fn searched(&self) -> &String {
         self.cue.as_ref().unwrap_or(&self.pattern)
     }
@@ -158,7 +158,7 @@ impl RedactionRules {
     /// the secret).
     ///
     /// # Errors
-    /// What is wrong with a file.
+    /// The mistake in a file.
     pub fn with(files: &[String]) -> Result<Arc<Self>, RulesError> {
         Self::with_options(&RedactionOptions { files: files.to_vec(), ..RedactionOptions::default() })
     }
@@ -166,7 +166,7 @@ impl RedactionRules {
     /// The shipped rules, changed as a user asks.
     ///
     /// # Errors
-    /// What is wrong with a file, or that a rule to keep is none.
+    /// The mistake in a file, or a rule to keep that does not exist.
     pub fn with_options(options: &RedactionOptions) -> Result<Arc<Self>, RulesError> {
         let mut rules = shipped()?;
         rules.retain(|rule| options.personal || !rule.personal);

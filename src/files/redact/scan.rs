@@ -28,7 +28,7 @@ pub struct SecretFinding {
     pub rule: String,
 }
 
-/// What a search brought.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScannedContents {
     /// The secrets, in order.
@@ -37,7 +37,7 @@ pub struct ScannedContents {
     pub is_complete: bool,
 }
 
-/// What every tape begins with.
+/// The beginning of every tape.
 pub const TAPE_BEGINNING: &[u8] = b"{\"reenact_tape\"";
 
 pub use super::explore::DEPTH_MAX;
@@ -285,7 +285,7 @@ impl SecretScanner {
     }
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 fn inner(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }

@@ -27,7 +27,7 @@ pub(super) const MEDIUM: &[&str] = &[
 
 pub(super) const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook", "salt", "pin", "seed"];
 
-/// What makes a key a secret.
+/// Words that make a key a secret.
 pub(super) const OF_KEYS: &[&str] = &[
     "access",
     "account",
@@ -69,7 +69,7 @@ pub(super) const OF_KEYS: &[&str] = &[
     "writer",
 ];
 
-/// What makes a token no secret: of languages, of pages, of usage.
+/// Words that make a token no secret: of languages, of pages, of usage.
 pub(super) const HARMLESS_TOKENS: &[&str] = &[
     "begin",
     "bos",
@@ -105,7 +105,7 @@ pub(super) const HARMLESS_TOKENS: &[&str] = &[
     "unk",
 ];
 
-/// What a key must not be with to be a secret.
+/// Words beside which a key is no secret.
 pub(super) const HARMLESS_KEYS: &[&str] = &[
     "cache",
     "column",

@@ -43,7 +43,7 @@ fn without_line_ends(text: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(text).replace(['\n', '\\'], "\n").replace("\nn", "").replace('\n', "").into_bytes()
 }
 
-/// What is wrong, unless all of `secret` was replaced and nothing else.
+/// The failure, unless all of `secret` was replaced and nothing else.
 fn difference(original: &[u8], redacted: &[u8], secret: Range<usize>, what: &str) -> Option<String> {
     let problem = match () {
         () if original.len() != redacted.len() => "another length",

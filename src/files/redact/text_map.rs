@@ -187,7 +187,7 @@ impl Flattener {
     }
 }
 
-/// What an escape without its backslash stands for. Half of a pair stands for U+FFFD: no secret is made of them.
+/// The character for an escape without its backslash. Half of a pair stands for U+FFFD: no secret is made of them.
 fn unescaped<'a>(escape: &[u8], buffer: &'a mut [u8; 4]) -> &'a [u8] {
     let character = match escape[0] {
         b'n' => '\n',

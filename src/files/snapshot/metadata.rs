@@ -29,12 +29,12 @@ impl SnapshotMetadata {
         self.get("source")
     }
 
-    /// What the snapshot shows: the scenario's title.
+    /// The subject of the snapshot: the scenario's title.
     pub fn description(&self) -> Option<String> {
         self.get("description")
     }
 
-    /// What was rendered: for a run of a scenario's matrix, its name.
+    /// The rendered run: for a run of a scenario's matrix, its name.
     pub fn expression(&self) -> Option<String> {
         self.get("expression")
     }

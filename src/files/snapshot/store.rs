@@ -28,7 +28,7 @@ pub enum SnapshotError {
     /// The file is there and cannot be read.
     #[error("cannot read snapshot {}: {error}; check its permissions", path.display())]
     Read {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the system.
         error: io::Error,
@@ -36,7 +36,7 @@ pub enum SnapshotError {
     /// The file cannot be written or removed.
     #[error("cannot change snapshot {}: {error}; check the folder's permissions and the free space", path.display())]
     Write {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the system.
         error: io::Error,
@@ -44,9 +44,9 @@ pub enum SnapshotError {
     /// The file is no snapshot.
     #[error("cannot read snapshot {}: {error}", path.display())]
     Format {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake in it.
         error: ParseSnapshotError,
     },
     /// There is nothing to accept.

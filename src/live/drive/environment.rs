@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::profile::{ClientProfile, ProfileNames};
 use super::{ClientHarness, ClientSurroundings};
 use crate::children::{FolderGuard, WatcherProgram};
 use crate::live::base_url_variables::{DUMMY_KEY, known_variables};
 use crate::live::network::LOOPBACK;
 use crate::live::no_proxy;
 use crate::prelude::*;
-use crate::scenario::drive::KnownClient;
 use crate::scenario::tape::ClientFolder;
 
 /// The folders of one run. They are removed with this, and when this process is killed.
@@ -20,26 +20,43 @@ pub(super) struct RunFolders {
 }
 
 impl RunFolders {
-    pub(super) fn new(client: Option<KnownClient>, watcher: &WatcherProgram) -> io::Result<Self> {
+    pub(super) fn new(watcher: &WatcherProgram) -> io::Result<Self> {
         // From here on a failure removes what was made.
         let folders = Self { root: FolderGuard::new("reenact-drive", watcher)? };
         for folder in ["home", "tmp", "work"] {
             fs::create_dir(folders.root.path().join(folder))?;
         }
-        if client == Some(KnownClient::Opencode) {
-            fs::create_dir_all(folders.home().join(".config/opencode"))?;
-        }
         Ok(folders)
     }
 
-    /// What a client reads from a file where the server is.
-    pub(super) fn tell_base(&self, client: Option<KnownClient>, base: &str) -> io::Result<()> {
-        if client != Some(KnownClient::Opencode) {
-            return Ok(());
+    /// Puts a profile's files in place.
+    pub(super) fn put_files(&self, profile: &ClientProfile, names: &ProfileNames) -> io::Result<()> {
+        for file in &profile.files {
+            // A relative path is one below the working directory.
+            let path = self.work().join(names.fill(&file.path));
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(path, names.fill(&file.text))?;
         }
-        let options = serde_json::json!({ "baseURL": format!("{base}/v1"), "apiKey": DUMMY_KEY });
-        let settings = serde_json::json!({ "autoupdate": false, "share": "disabled", "provider": { "anthropic": { "options": options } } });
-        fs::write(self.home().join(".config/opencode/opencode.json"), settings.to_string())
+        Ok(())
+    }
+
+    /// Copies a folder's files into the working directory.
+    pub(super) fn copy_files(&self, from: &Path) -> io::Result<()> {
+        copy_entries(from, &self.work())
+    }
+
+    /// The names that commands, variables and files may hold.
+    pub(super) fn profile_names(&self, base: &str, prompt: &str) -> ProfileNames {
+        let shown = |path: PathBuf| path.display().to_string();
+        ProfileNames::default()
+            .with("base", base)
+            .with("base_url", base)
+            .with("base_url_v1", format!("{base}/v1"))
+            .with("home", shown(self.home()))
+            .with("work", shown(self.work()))
+            .with("tmp", shown(self.root.path().join("tmp")))
+            .with("prompt", prompt)
+            .with("session", "")
     }
 
     pub(super) fn home(&self) -> PathBuf {
@@ -62,36 +79,40 @@ impl RunFolders {
     }
 
     /// The variables that the client is started with; `PATH` and the like come from the calling process.
-    pub(super) fn variables(&self, drive: &ClientHarness, base: &str) -> Vec<(String, String)> {
+    pub(super) fn variables(&self, drive: &ClientHarness, base: &str, names: &ProfileNames) -> Vec<(String, String)> {
         let shown = |path: &Path| path.display().to_string();
         let tmp = shown(&self.root.path().join("tmp"));
-        let mut variables = vec![("HOME", shown(&self.home())), ("TMPDIR", tmp.clone()), ("ANTHROPIC_API_KEY", DUMMY_KEY.into())];
+        let mut variables = vec![("HOME", shown(&self.home())), ("TMPDIR", tmp), ("ANTHROPIC_API_KEY", DUMMY_KEY.into())];
         variables.extend(known_variables(base));
         if drive.surroundings == ClientSurroundings::Clean {
             variables.extend([("LANG", "C.UTF-8".into()), ("TZ", "UTC".into()), ("TERM", "dumb".into()), ("NO_COLOR", "1".into())]);
         }
-        match drive.client {
-            Some(KnownClient::ClaudeCode) => variables.extend([
-                ("CLAUDE_CODE_TMPDIR", tmp),
-                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
-                ("DISABLE_AUTOUPDATER", "1".into()),
-                ("DISABLE_TELEMETRY", "1".into()),
-            ]),
-            Some(KnownClient::Opencode) => variables.extend([
-                ("XDG_CONFIG_HOME", shown(&self.home().join(".config"))),
-                ("OPENCODE_DISABLE_MODELS_FETCH", "1".into()),
-                ("OPENCODE_DISABLE_AUTOUPDATE", "1".into()),
-            ]),
-            Some(KnownClient::Sdk) | None => (),
-        }
         let own = variables.into_iter().map(|(name, value)| (name.to_string(), value));
+        let of_profile = drive.profile.iter().flat_map(|profile| &profile.env).map(|(name, value)| (name.clone(), names.fill(value)));
         // Last, because it holds what the others say of proxies.
         let of_name = |name: &str| drive.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let before = |name: &str| of_name(name).or_else(|| outer(name).filter(|_| drive.surroundings == ClientSurroundings::Inherited));
         let no_proxy = no_proxy::variables(&LOOPBACK.ip().to_string(), before).map(|(name, value)| (name.to_string(), value));
-        let given = drive.variables.iter().map(|(name, value)| (name.clone(), value.replace("{base}", base)));
-        own.chain(given).chain(no_proxy).collect()
+        let given = drive.variables.iter().map(|(name, value)| (name.clone(), names.fill(value)));
+        own.chain(of_profile).chain(given).chain(no_proxy).collect()
     }
+}
+
+/// Copies what is in a folder. Links stay links.
+fn copy_entries(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy_entries(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// A variable of the calling process.

@@ -30,7 +30,7 @@ const CONNECT_TIME_MAX: Micros = Micros::from_secs(30);
 /// How long nothing may come: what the official SDKs wait for an answer.
 const SILENCE_MAX: Micros = Micros::from_secs(600);
 
-/// What is asked, and where.
+/// A request with its target.
 pub(super) struct RequestToSend<N> {
     pub(super) network: N,
     pub(super) upstream: Arc<ApiAddress>,
@@ -48,7 +48,7 @@ pub(super) struct ExchangeEvent {
     pub(super) what: ExchangeEventKind,
 }
 
-/// What came.
+/// A part of a response.
 #[derive(Debug)]
 pub(super) enum ExchangeEventKind {
     /// A part of the answer, or its end.

@@ -14,11 +14,11 @@ use crate::prelude::*;
 pub struct ApiAddress {
     pub(super) host: String,
     pub(super) port: u16,
-    /// What stands before `/v1/messages`.
+    /// The path before `/v1/messages`.
     pub(super) prefix: String,
     /// The key that requests carry.
     pub(super) api_key: String,
-    /// What makes connections secure, and the name that the server has to prove.
+    /// The connector of secure connections, and the name that the server has to prove.
     pub(super) tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
@@ -32,7 +32,7 @@ pub enum UpstreamError {
     /// It has a host that no server can prove to be.
     #[error("`{url}`: {problem}; write it like https://api.example.com")]
     Host {
-        /// What was given.
+        /// The given URL.
         url: String,
         /// The error of the parser.
         problem: String,
@@ -63,7 +63,7 @@ impl ApiAddress {
         Self { host: host.into(), port, prefix: String::new(), api_key: "sk-ant-test-000".into(), tls: None }
     }
 
-    /// What the `host` header says.
+    /// The value of the `host` header.
     pub(super) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         match (self.port, &self.tls) {

@@ -18,7 +18,7 @@ use crate::engine::time::Micros;
 use crate::live::head_watch::ExchangeUnderWay;
 use crate::scenario::tape::ResponseEnd;
 
-/// What a chunk costs beside its bytes.
+/// The memory of a chunk beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
 
 /// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer

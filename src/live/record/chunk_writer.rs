@@ -25,7 +25,7 @@ pub(super) struct ClientConnection {
     stream: Arc<TcpStream>,
     /// Whether hyper has nothing left to write.
     is_written: Arc<AtomicBool>,
-    /// What is read of the next request.
+    /// The head of the next request, as far as it is read.
     pub(super) head: Arc<HeadWatch>,
 }
 
@@ -88,7 +88,7 @@ impl AsyncWrite for ClientConnection {
 pub(super) struct ChunkWriter {
     client: ClientConnection,
     has_begun: bool,
-    /// What was not written yet, and where it begins.
+    /// The bytes that are not written yet, and their first position.
     unsent: Vec<u8>,
     from: usize,
     /// How many chunks came since there was nothing to read, and whether there were several the time before: then more come with the next.

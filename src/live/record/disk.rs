@@ -29,12 +29,12 @@ pub(super) struct TapeFile {
     written: u64,
 }
 
-/// What the disk has to say at the end.
+/// The report of the disk thread at the end.
 #[derive(Debug, Default)]
 pub(super) struct WrittenTape {
     /// Why the recording ended early.
     pub(super) problem: Option<String>,
-    /// What is on the tape, as it was read back.
+    /// The exchanges on the tape, as it was read back.
     pub(super) counts: ExchangeCounts,
 }
 
@@ -57,7 +57,7 @@ impl TapeFile {
         Ok(())
     }
 
-    /// What somebody else has done to the tape meanwhile.
+    /// The damage that another program has done to the tape meanwhile.
     fn damage(&self) -> Option<&'static str> {
         let (Ok(own), Ok(named)) = (self.file.metadata(), std::fs::metadata(&self.path)) else { return Some(GONE) };
         #[cfg(unix)]

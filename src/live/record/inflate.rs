@@ -13,7 +13,7 @@ use ruzstd::decoding::FrameDecoder;
 
 use crate::wire::http::{HttpHeader, find};
 
-/// What all layers of one body may bring together (K-12).
+/// The limit of all layers of one body together (K-12).
 const UNPACKED_BYTES_MAX: usize = 256 << 20;
 
 /// More layers than this have no use.
@@ -25,7 +25,7 @@ const SLICE_BYTES: usize = 1 << 10;
 /// So much of brotli is given on at once.
 const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 
-/// What comes of one piece is given on in pieces of about this size.
+/// The size of the pieces in which unpacked bytes are passed on, roughly.
 const GIVEN_BYTES: usize = 1 << 20;
 
 /// How far back a compressed body may point (RFC 9659).
@@ -115,7 +115,7 @@ fn unpack(layers: &mut [EncodingLayer], bytes: &[u8], left: &mut usize, sink: &m
     Ok(())
 }
 
-/// What a decoder gives, up to a bound.
+/// The bytes of a decoder, up to a bound.
 #[derive(Default)]
 struct BoundedBytes {
     bytes: Vec<u8>,

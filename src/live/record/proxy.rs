@@ -29,7 +29,7 @@ use crate::live::signals::{StopSignal, StopSignals};
 use crate::scenario::tape::ResponseEnd;
 use crate::wire::http::HttpHeader;
 
-/// What belongs to one connection and not to the message (RFC 9110, 7.6.1).
+/// The headers that belong to one connection and not to the message (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /// How much of a burst leaves at once, and how long the head of a request may be.
@@ -41,7 +41,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
 /// How long the tape writer gets for answers that are under way when everything stops.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// What is passed on, or what the recorder says itself.
+/// The body of a response: the server's, or the recorder's own.
 type RecorderBody = Either<ProxiedResponseBody, Full<Bytes>>;
 
 /// Opens the port.
@@ -117,7 +117,7 @@ pub(super) async fn serve(
     Ok(ProxyOutcome { client: status, refused })
 }
 
-/// What a connection needs to turn requests away.
+/// The rules by which a connection turns requests away.
 #[derive(Clone, Debug)]
 struct ProxyAccess {
     guard: Arc<AccessGuard>,

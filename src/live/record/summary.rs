@@ -64,7 +64,7 @@ impl ExchangeCounts {
     }
 }
 
-/// What came of a recording.
+/// The summary of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TapeSummary {
     /// Exchanges that are on the tape, as they were read back from the disk.
@@ -77,11 +77,11 @@ pub struct TapeSummary {
     pub ends_unwritten: u64,
     /// How often each rule replaced something.
     pub redacted: BTreeMap<String, u64>,
-    /// What was replaced, and why.
+    /// The replaced secrets, with the reason.
     pub explained: BTreeMap<ReplacedSecret, u64>,
     /// Requests that were turned away: they were neither passed on nor recorded.
     pub refused_requests: RefusedRequests,
-    /// What ended the recording early.
+    /// The reason of an early end.
     pub problem: Option<String>,
 }
 

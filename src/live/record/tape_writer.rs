@@ -40,7 +40,7 @@ const ROOM_TOLD_BYTES: usize = 256 << 10;
 /// A request that is larger is not a request of this API, which takes 32 MB.
 const REQUEST_BYTES_MAX: usize = 128 << 20;
 
-/// What all open bodies together may take: requests that are coming, and answers whose secrets are not decided (K-12).
+/// The limit of all open bodies together: requests that are coming, and answers whose secrets are not decided (K-12).
 const OPEN_BYTES_MAX: usize = 256 << 20;
 
 /// Keeps the books of one tape.
@@ -55,7 +55,7 @@ pub(super) struct TapeWriter {
     shared: Arc<RecorderState>,
     /// Room that is free again and was not told yet.
     room: usize,
-    /// What open bodies take, and may take.
+    /// The memory of the open bodies, and its limit.
     open_bytes: usize,
     open_bytes_max: usize,
     summary: TapeSummary,
@@ -78,7 +78,7 @@ struct UnfinishedRequest {
     path: String,
     headers: Vec<HttpHeader>,
     body: Vec<u8>,
-    /// What came of the answer meanwhile, and how many bytes that are.
+    /// The events of the answer meanwhile, and the number of their bytes.
     early: Vec<TapeWriterEvent>,
     early_bytes: usize,
 }
@@ -87,7 +87,7 @@ struct UnfinishedResponse {
     status: u16,
     inflate: BodyInflater,
     redactor: AnswerRedactor,
-    /// What the answer brings, where the API holds it.
+    /// The reader of the answer, where the API holds it.
     reply: Option<AnswerReader>,
     /// When its last bytes came.
     last_at: Micros,
@@ -97,7 +97,7 @@ struct UnfinishedResponse {
 }
 
 impl UnfinishedExchange {
-    /// What its bodies take.
+    /// The memory of its bodies.
     fn held_bytes(&self) -> usize {
         match self {
             Self::Asking(asking) => asking.body.len() + asking.early_bytes,

@@ -15,24 +15,23 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::gate::AnswerGates;
+use super::gate::{AnswerGates, GatedAnswer};
 use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
 use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
 use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
-use crate::engine::contract::{Agent, RequestId};
 use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
 use crate::live::head_watch::{HeadWatch, WatchedBody, WatchedStream};
 use crate::live::network::Network;
 use crate::prelude::*;
 use crate::wire::validate::endpoint::RequestHead;
 
-/// What waits to be written to a client that does not read; more is not even looked at.
+/// The bytes that wait to be written to a client that does not read. The server does not even look at more.
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
-/// What each connection needs of the server.
+/// The parts of the server that each connection needs.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionContext {
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
@@ -41,13 +40,13 @@ pub(super) struct ConnectionContext {
     pub(super) access: Arc<AccessGuard>,
     /// Room for the bodies of requests of all connections.
     pub(super) room: OpenBodiesRoom,
-    /// What is read of the next request.
+    /// The part of the next request that is read.
     pub(super) head: Arc<HeadWatch>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,
 }
 
-/// What a request gets.
+/// The response to a request.
 #[derive(Debug)]
 pub(super) enum ServerResponse {
     /// It is played.
@@ -62,10 +61,7 @@ pub(super) enum ServerResponse {
 #[derive(Debug)]
 pub(super) struct ResponsePlayback {
     pub(super) serial: AnswerSerial,
-    /// Its number among the answers with messages.
-    pub(super) number: u32,
-    pub(super) agent: Agent,
-    pub(super) id: RequestId,
+    pub(super) answer: GatedAnswer,
     pub(super) schedule: Arc<AnswerSchedule>,
 }
 
@@ -178,11 +174,9 @@ async fn answer(
         Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
-    let ResponsePlayback { serial, number, agent, id, schedule } = playing;
+    let ResponsePlayback { serial, answer, schedule } = playing;
     let ConnectionContext { tell, packets, gates, .. } = context;
-    let number = Some(number);
-    let mut player =
-        AnswerPlayer { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
+    let mut player = AnswerPlayer { serial, answer, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
     if let Err(cut) = player.head().await {
         let _ = cuts.send(cut);
         return Err(cut);
@@ -213,7 +207,7 @@ fn response(head: Option<&ScheduledHead>, body: AnyBody) -> Response<AnyBody> {
     response
 }
 
-/// What the API looks at in the head of a request. A header without a value is none.
+/// The parts of a request's head that the API looks at. A header without a value is none.
 fn head_of(headers: &hyper::HeaderMap, path: &str) -> RequestHead {
     let given = |name: &str| text_of(headers, name).filter(|value| !value.trim().is_empty());
     let token = |value: Arc<str>| value.strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());

@@ -28,7 +28,7 @@ use crate::wire::validate::endpoint::RequestHead;
 use crate::world::delivery::DeliveryPart;
 use crate::world::setup::RunSetup;
 
-/// What connections tell.
+/// The messages of connections.
 #[derive(Debug)]
 pub(super) enum OwnerMessage {
     /// A request is in.
@@ -43,7 +43,7 @@ pub(super) enum OwnerMessage {
     Disturbed { serial: AnswerSerial },
     /// A request was turned away: it is nobody's who may ask.
     Refused { reason: String },
-    /// What came was no HTTP.
+    /// The bytes of a client were no HTTP.
     Unreadable { connection: u64, problem: String },
 }
 
@@ -63,7 +63,7 @@ pub(super) struct ReceivedRequest {
     pub(super) path: String,
     /// The URL of this server as the client knows it, without a path.
     pub(super) base: String,
-    /// What the API looks at in its head.
+    /// The parts of its head that the API looks at.
     pub(super) head: RequestHead,
     /// The scenario that its header names.
     pub(super) scenario: Option<Arc<str>>,

@@ -19,7 +19,7 @@ pub(super) trait ChoosableScenario {
 /// The position of the scenario that a request is for.
 ///
 /// # Errors
-/// What is wrong, and what to do: no scenario fits, or several do.
+/// No scenario fits, or several do: the error, with advice.
 pub(super) fn choose(scenarios: &[impl ChoosableScenario], arrived: &ReceivedRequest) -> Result<usize, String> {
     if let [_] = scenarios {
         return Ok(0);
@@ -72,7 +72,7 @@ fn texts(content: &Value) -> Vec<String> {
     }
 }
 
-/// What the user says first; `None` where a scenario has no such text.
+/// The user's first text; `None` where a scenario has no such text.
 fn first_prompt(setup: &RunSetup) -> Option<Arc<str>> {
     let blocks = &setup.scenario.prompts.first()?.content;
     let text = blocks.iter().find_map(|block| match block.kind() {

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::questions::VerdictQuestions;
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -10,22 +11,24 @@ use crate::transcript::event::{RunEnd, Transcript};
 use crate::transcript::text::end_text;
 use crate::wire::request::Request;
 
-/// What came of serving a scenario.
+/// The verdict on serving a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServeVerdict {
     /// Requests as effects, answers as inputs, and what the world has to say of them.
     pub transcript: Transcript,
     /// `tape_exhausted` when a request found no answer, else idle.
     pub end: RunEnd,
-    /// What was asked, in order.
+    /// The requests, in order, with their answers.
     pub asked: Vec<ServedExchange>,
     /// The unused answers (M-3).
     pub unused: Vec<Arc<str>>,
-    /// What came to pass of the faults and answers that the scenario says (F-10).
+    /// The faults and answers of the scenario that came to pass (F-10).
     pub passed: PassedStatements,
-    /// What should be known and is no failure: what HTTP cannot carry of the scenario.
+    /// The questions that were asked of the client, and those that were not.
+    pub questions: VerdictQuestions,
+    /// Remarks that are no failures: the parts of the scenario that HTTP cannot carry.
     pub remarks: Vec<String>,
-    /// What is wrong, a sentence each; empty when all is well.
+    /// The failures, a sentence each; empty when all is well.
     pub failures: Vec<String>,
 }
 
@@ -40,11 +43,11 @@ pub struct ServedExchange {
     pub connection: u64,
     /// Method and path.
     pub line: String,
-    /// Whose it was taken for; `None` when it is not a request for a message.
+    /// The attribution; `None` when it is not a request for a message.
     pub message: Option<ServedMessage>,
     /// The `x-stainless-retry-count` that it came with.
     pub retry_count: Option<Arc<str>>,
-    /// What it was answered with.
+    /// The name of its answer.
     pub answer: Option<Arc<str>>,
     /// The status that it was answered with.
     pub status: Option<u16>,
@@ -52,16 +55,16 @@ pub struct ServedExchange {
     pub pieces: usize,
     /// How the answer ended.
     pub how: ServedEnd,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub problem: Option<String>,
 }
 
 /// A request for a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServedMessage {
-    /// Whose.
+    /// The agent.
     pub agent: Agent,
-    /// Which.
+    /// The id.
     pub id: RequestId,
     /// The model that was asked.
     pub model: Arc<str>,
@@ -165,6 +168,11 @@ impl fmt::Display for ServeVerdict {
         }
         for failure in &self.failures {
             writeln!(f, "FAILED: {failure}")?;
+        }
+        for (name, what) in [("asked", &self.questions.asked), ("not asked", &self.questions.unasked)] {
+            if !what.is_empty() {
+                writeln!(f, "{name}: {}", what.join(", "))?;
+            }
         }
         let messages = self.asked.iter().filter(|asked| asked.message.is_some()).count();
         let others = self.asked.len() - messages;

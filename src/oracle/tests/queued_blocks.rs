@@ -1,4 +1,4 @@
-//! What may happen after a message where the settings let queued *block* tools run (O-11, T-15a).
+//! The permitted events after a message where the settings let queued *block* tools run (O-11, T-15a).
 
 use super::*;
 

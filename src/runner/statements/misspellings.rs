@@ -46,7 +46,7 @@ fn dotted(path: &Place) -> Option<String> {
     path.iter().map(step).collect::<Option<Vec<_>>>().map(|steps| steps.join("."))
 }
 
-/// What makes this statement one that never comes to pass: a key below it, and its value.
+/// The change that makes this statement one that never comes to pass: a key below it, and its value.
 fn worse(scenario: &Scenario, said: &StatementEntry) -> Option<(&'static str, String)> {
     match &said.statement {
         Statement::Fault(_) => Some(("at.request", "999".into())),
@@ -116,7 +116,7 @@ pub(super) fn run_and_judge(file: &Path, settings: &[(String, String)]) -> Optio
     not_asked.iter().all(|(_, reason)| *reason == IN_BASE).then_some((reports, failures))
 }
 
-/// What went unnoticed; `None` where the change makes no scenario that can be run.
+/// The change that went unnoticed; `None` where the change makes no scenario that can be run.
 fn unnoticed(change: &Misspelling) -> Option<Option<String>> {
     let (_, told) = run_and_judge(&change.file, &[(change.key.clone(), change.value.clone())])?;
     let is_named = told.iter().any(|failure| failure.contains(&change.line));

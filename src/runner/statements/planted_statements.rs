@@ -38,7 +38,7 @@ const PLANTED: [(&str, &str); 18] = [
     ("[expect]\nnot_sent = [\"zqxjkvzq\"]\n", "not_sent = ["),
 ];
 
-/// What a run does that makes one of these come to pass, by the line.
+/// Whether a run does the thing that makes one of these come to pass, by the line.
 fn happens(transcript: &Transcript, line: &str) -> bool {
     let is = |is: fn(&Effect) -> bool| transcript.events.iter().any(|event| matches!(&event.what, EventKind::Effect(effect) if is(effect)));
     match line {

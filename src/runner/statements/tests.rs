@@ -32,7 +32,7 @@ fn said(text: &str) -> Vec<String> {
     failures_of(folder.path(), "x.toml")
 }
 
-/// What a statement is, and the words of the one failure that there must be: where it stands, what did not come to pass, what happened instead.
+/// A statement, and the words of its one failure: the place, the event that did not come to pass, the event in its place.
 const NEVER: [(&str, [&str; 3]); 19] = [
     (
         "[[fault]]\nat = { request = 9 }\nstatus = 529\n",

@@ -59,7 +59,7 @@ fn is_in_the_second_half(asked: &UnderstoodExchange<'_>) -> bool {
     tokens.zip(window).is_some_and(|(tokens, window)| tokens >= window / 2)
 }
 
-/// What the client did at the output limit, and with paused answers.
+/// The client's behaviour at the output limit, and with paused answers.
 fn at_limits(asked: &[UnderstoodExchange<'_>], settings: &mut Settings) {
     // A client that asks the same again with a larger limit raises its cap.
     let raised = |pair: &[UnderstoodExchange<'_>]| {
@@ -86,7 +86,7 @@ fn at_limits(asked: &[UnderstoodExchange<'_>], settings: &mut Settings) {
     }
 }
 
-/// What the client did after failed attempts, as far as it is not what all do.
+/// The client's behaviour after failed attempts, as far as not all clients behave so.
 fn after_failures(asked: &[UnderstoodExchange<'_>], settings: &mut Settings) {
     let is_again = |pair: &&[UnderstoodExchange<'_>]| pair[0].answered.is_none() && pair[0].request.messages == pair[1].request.messages;
     let model = |pair: &[UnderstoodExchange<'_>]| (pair[0].request.model != pair[1].request.model).then(|| pair[1].request.model.clone());

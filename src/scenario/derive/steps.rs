@@ -58,7 +58,7 @@ impl DerivedSteps<'_> {
         }
     }
 
-    /// What a request adds: the answer before it, results, what the user says next. The same conversation again adds nothing.
+    /// Adds the new parts of a request: the answer before it, results, the user's next message. The same conversation again adds nothing.
     fn next(&mut self, before: &UnderstoodExchange<'_>, now: &UnderstoodExchange<'_>) {
         let added = added(before, now);
         if let Some(parent) = now.exchange.parent.filter(|parent| *parent != before.exchange.id) {
@@ -99,7 +99,7 @@ impl DerivedSteps<'_> {
         }
     }
 
-    /// What the client sends back in the place of what the engine keeps of an answer, by message; nothing where that is the same.
+    /// The client's form of an answer in place of the engine's, by message; nothing where both are the same.
     fn changed_echo(&mut self, before: &UnderstoodExchange<'_>, echo: &[AddedMessage], now: &UnderstoodExchange<'_>) -> Vec<Vec<Block>> {
         let Some(answered) = &before.answered else { return Vec::new() };
         let sent: Vec<Block> = echo.iter().flat_map(|added| added.content.iter().cloned()).collect();
@@ -172,7 +172,7 @@ impl DerivedSteps<'_> {
         }
     }
 
-    /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to continue.
+    /// The user's next prompt; the other messages are the host's. Without a message of the user the model is asked to continue.
     fn new_prompt(&mut self, rest: &[AddedMessage]) {
         self.at = RequestPlace { prompt: self.at.prompt + 1, request: 1 };
         let first = rest.iter().position(|added| added.role == Role::User);
@@ -219,7 +219,7 @@ fn outcome(block: &Block, latency: Option<&Latency>) -> Option<ScriptedOutcome> 
     Some(ScriptedOutcome { content, is_error: *is_error, latency: latency.cloned(), ..ScriptedOutcome::default() })
 }
 
-/// What a request adds to the conversation of the one before it: messages, and the rest of one that has grown.
+/// The messages that a request adds to the conversation of the one before it, and the rest of one that has grown.
 fn added(before: &UnderstoodExchange<'_>, now: &UnderstoodExchange<'_>) -> Vec<AddedMessage> {
     let mut known: usize = before.request.messages.iter().map(|message| message.content.len()).sum();
     let mut added = Vec::new();

@@ -12,7 +12,7 @@ use crate::wire::json::Json;
 const SETTINGS: &str = r#""model":"m","max_tokens":9,"stream":true,"temperature":0.5,"metadata":{"user_id":"u"}"#;
 const TOOLS: &str = r#""tools":[{"name":"Read","description":"r","input_schema":{}},{"name":"Own","input_schema":{},"cache_control":{"type":"ephemeral"}}]"#;
 
-/// What a request was answered, by what the next longer one sends back.
+/// The answer to a request, as the next longer request sends it back.
 fn answer(bodies: &[String], at: usize) -> String {
     let messages = |body: &str| match serde_json::from_str::<serde_json::Value>(body) {
         Ok(body) => body["messages"].as_array().cloned().unwrap_or_default(),
@@ -169,7 +169,7 @@ fn k_4_failures_of_the_recorded_client_are_noted() {
     }
 }
 
-/// What was answered is known, and what the client sent back is another thing: a replay cannot send both.
+/// The answer is known, and the client sent another one back: a replay cannot send both.
 #[test]
 fn k_4_an_answer_that_comes_back_changed_is_noted() {
     let changed = USE.replace("\"name\":\"Own\"", "\"name\":\"own\"");

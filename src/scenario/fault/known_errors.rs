@@ -5,7 +5,7 @@
 /// One error with its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownError {
-    /// What scenarios call it.
+    /// The name in scenarios.
     pub name: &'static str,
     /// Its HTTP status.
     pub status: u16,
@@ -15,11 +15,11 @@ pub struct KnownError {
     pub code: Option<&'static str>,
     /// `error.message`, or the whole body when it is not the API's.
     pub message: &'static str,
-    /// What the body looks like.
+    /// The form of the body.
     pub form: ErrorForm,
 }
 
-/// What a body looks like.
+/// The form of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorForm {
     /// `{"type":"error","error":{…},"request_id":…}`

@@ -1,4 +1,4 @@
-//! What can be known of a table without reading a file: for the JSON Schema and the reference.
+//! The facts about a table that need no file: for the JSON Schema and the reference.
 
 use super::keys::{KeyFacts, KeyTable};
 use crate::prelude::*;
@@ -8,9 +8,9 @@ use crate::prelude::*;
 pub(crate) struct TableDescription {
     /// Its name in the schema.
     pub(crate) name: String,
-    /// What it is about; lines as they stand in the source.
+    /// The subject of the table; lines as they stand in the source.
     pub(crate) about: &'static str,
-    /// What it is called, where its path in the file reads badly.
+    /// The name of the table, where its path in the file reads badly.
     pub(crate) title: Option<&'static str>,
     keys: fn(&mut Vec<KeyDescription>),
 }
@@ -34,25 +34,25 @@ impl TableDescription {
 pub(crate) struct KeyDescription {
     /// The key.
     pub(crate) name: &'static str,
-    /// What it means, in one line.
+    /// The meaning of the key, in one line.
     pub(crate) doc: String,
-    /// What may stand there.
+    /// The shape of its value.
     pub(crate) shape: ValueShape,
-    /// What counts where it is left out, as TOML; `None` where that is nothing at all.
+    /// The value that counts where the key is left out, as TOML; `None` where that is nothing at all.
     pub(crate) default: Option<String>,
     /// Whether the table needs it.
     pub(crate) is_required: bool,
-    /// What a number counts.
+    /// The unit of a number.
     pub(crate) unit: Option<&'static str>,
     /// A value, as TOML.
     pub(crate) example: String,
-    /// What the reader has against a value that is written like this.
+    /// The objections of the reader to a value that is written like this.
     #[cfg(test)]
     pub(crate) problems: fn(&str) -> Vec<String>,
 }
 
 impl KeyDescription {
-    /// What the facts, the form and the default say together.
+    /// The description of a key, from its facts, its form and its default.
     pub(crate) fn new(facts: &KeyFacts, shape: ValueShape, default: Option<String>) -> Self {
         let shape = if facts.least.is_some() { shape.above_zero() } else { shape };
         let example = facts.example.map_or_else(|| shape.example(default.as_deref()), Into::into);
@@ -70,10 +70,10 @@ impl KeyDescription {
     }
 }
 
-/// What may stand at a key.
+/// The shape of a key's value.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueShape {
-    /// Whatever TOML has.
+    /// Any TOML value.
     Anything,
     /// Any text.
     Text,
@@ -101,10 +101,10 @@ pub(crate) enum ValueShape {
     Written(WrittenForm, Box<ValueShape>),
 }
 
-/// What a value looks like where its kind does not tell.
+/// The written form of a value, where its kind does not tell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrittenForm {
-    /// What it is, with its article.
+    /// The name of the form, with its article.
     pub(crate) noun: &'static str,
     /// How it is written; empty where the noun says it.
     pub(crate) help: &'static str,

@@ -1,6 +1,7 @@
-//! What single values look like in a file: numbers, texts, marks, lists.
+//! The written forms of single values: numbers, texts, marks, lists.
 
 mod json;
+mod text_table;
 mod times;
 mod words;
 
@@ -16,10 +17,11 @@ use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 
 pub(crate) use self::json::{BlocksText, JsonObjectText, TextOrJson};
+pub(crate) use self::text_table::TextTable;
 pub(crate) use self::times::{FigureRange, duration_shape};
 pub(crate) use self::words::{Word, WordList, WordOf, WordOrNone, WordOrUnknown, WordValue, word_forms};
 
-/// What TOML cannot write as a number.
+/// The form of a seed that TOML cannot write as a number.
 const SEED_TEXT: WrittenForm = WrittenForm { noun: "text with a larger number", help: "", example: "\"18446744073709551615\"" };
 
 const SEED_HELP: &str = "a seed is a whole number from 0 to 18446744073709551615";
@@ -259,7 +261,7 @@ impl KeyForm for ModelName {
 
 /// Text that is read by a function and written by `Display`.
 pub(crate) trait ReadableText: Sized {
-    /// What it looks like, for messages.
+    /// The form of the text, for messages.
     const HELP: &'static str;
     /// A value, as TOML.
     const EXAMPLE: &'static str;
@@ -267,10 +269,10 @@ pub(crate) trait ReadableText: Sized {
     /// Reads it.
     ///
     /// # Errors
-    /// What is wrong, without the place.
+    /// The mistake, without its place.
     fn from_text(text: &str) -> Result<Self, String>;
 
-    /// What reads back as the same.
+    /// A text that reads back as the same value.
     fn to_text(&self) -> String;
 }
 

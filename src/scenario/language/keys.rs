@@ -21,9 +21,9 @@ use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 
 /// A table of keys in a scenario file.
 pub(crate) trait KeyTable: Sized {
-    /// What it is about.
+    /// The subject of the table.
     const ABOUT: &'static str;
-    /// What messages call the table, where its path in the file reads badly.
+    /// The name of the table in messages, where its path in the file reads badly.
     const TITLE: Option<&'static str> = None;
 
     /// Its name in the schema: the name of the Rust type.
@@ -82,12 +82,12 @@ impl<T: ConvertedTable> KeyTable for T {
     }
 }
 
-/// What one key's value looks like in a file.
+/// The written form of one key's value.
 pub(crate) trait KeyForm {
-    /// What it is read as.
+    /// The type of the read value.
     type Value;
 
-    /// What may stand there.
+    /// The shape of the value.
     fn shape() -> ValueShape;
 
     /// Reads the value; `None` where it is wrong, which is then reported.
@@ -100,7 +100,7 @@ pub(crate) trait KeyForm {
 /// Where a value stands, for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyPosition<'a> {
-    /// What messages call the table; empty for the file itself.
+    /// The name of the table in messages; empty for the file itself.
     pub(crate) table: &'a str,
     /// The key in it.
     pub(crate) key: &'a str,
@@ -164,20 +164,20 @@ impl<F: KeyForm> FieldForm for F {
     }
 }
 
-/// What a table says of one key beside its type.
+/// The facts that a table gives about one key beside its type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyFacts {
     /// The key.
     pub(crate) name: &'static str,
     /// A second key that says the same in another form.
     pub(crate) other: Option<&'static str>,
-    /// What it means, as it stands in the source: a line each, with the space before it.
+    /// The meaning of the key, as it stands in the source: a line each, with the space before it.
     pub(crate) doc: &'static str,
-    /// What a number counts.
+    /// The unit of a number.
     pub(crate) unit: Option<&'static str>,
     /// A value, as TOML.
     pub(crate) example: Option<&'static str>,
-    /// What to do about a wrong value.
+    /// The advice about a wrong value.
     help: Option<&'static str>,
     /// That it must be there, and what a message adds to that.
     pub(crate) required: Option<&'static str>,
@@ -203,7 +203,7 @@ impl KeyFacts {
         Self { other: Some(other), ..self }
     }
 
-    /// What a number counts.
+    /// Sets the unit of a number.
     pub(crate) const fn unit(self, unit: &'static str) -> Self {
         Self { unit: Some(unit), ..self }
     }
@@ -213,7 +213,7 @@ impl KeyFacts {
         Self { example: Some(example), ..self }
     }
 
-    /// What to do where the key is missing or wrong.
+    /// Sets the advice about a missing or wrong value.
     pub(crate) const fn help(self, help: &'static str) -> Self {
         Self { help: Some(help), ..self }
     }
@@ -243,7 +243,7 @@ impl KeyFacts {
         Self { checked: Some(check), ..self }
     }
 
-    /// What is wrong with a value of the right kind.
+    /// The mistake in a value of the right kind.
     fn problem(&self, kind: &TreeValueKind) -> Option<String> {
         match kind {
             TreeValueKind::Integer(digits, _) if digits.bytes().all(|digit| matches!(digit, b'0' | b'_')) => self.least.map(Into::into),

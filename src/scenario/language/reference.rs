@@ -5,7 +5,7 @@
 use super::description::{KeyDescription, TableDescription, ValueShape, one_line};
 use crate::prelude::*;
 
-/// What stands before the first table.
+/// The text before the first table.
 const INTRODUCTION: &str = "# Every key of a scenario file
 
 This page is made from the tables that the reader of scenario files is made of: `cargo xtask schema` writes it. [Writing scenarios](writing-scenarios.md)
@@ -70,7 +70,7 @@ impl ReferencePage {
         }
     }
 
-    /// What may stand at the key, with links to tables.
+    /// The possible values of the key, with links to tables.
     fn kind(&mut self, path: &str, key: &str, shape: &ValueShape) -> String {
         match shape {
             ValueShape::Anything => String::from("any value"),

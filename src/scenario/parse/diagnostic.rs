@@ -1,4 +1,4 @@
-//! What is wrong with a scenario file, shown the way compilers do (F-7).
+//! Mistakes in a scenario file, shown the way compilers do (F-7).
 //!
 //! ```text
 //! scenarios/x.toml:12:1: unknown key `modle` in [engine]; did you mean `model`?
@@ -25,9 +25,9 @@ pub struct Diagnostic {
     pub width: usize,
     /// The line itself.
     pub line_text: String,
-    /// What is wrong, in a line.
+    /// The mistake, in a line.
     pub message: String,
-    /// What would be right, where the message does not say.
+    /// The correction, where the message does not name it.
     pub help: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::prelude::*;
 pub struct SourceText {
     /// The file, as it was named.
     pub name: String,
-    /// What is in it.
+    /// The content of the file.
     pub text: String,
 }
 
@@ -25,7 +25,7 @@ pub type FindBase<'f> = dyn FnMut(&str, &str) -> Result<SourceText, String> + 'f
 /// More than this is taken for a circle that `FindBase` did not see.
 const DEPTH_MAX: usize = 32;
 
-/// What a file says of itself alone.
+/// The keys that concern only the file in which they stand.
 const NOT_HANDED_ON: [&str; 3] = ["extends", "title", "rules"];
 
 /// The tree of a file on top of all that it extends.

@@ -22,7 +22,7 @@ const RUNS_MAX: usize = 1_000;
 /// How much of a value its name shows.
 const SHOWN_MAX: usize = 40;
 
-/// What cannot be varied: what the file says of itself, and what is used up before the runs are made.
+/// The keys that cannot be varied: facts about the file itself, and keys that are used up before the runs are made.
 const FIXED: [&str; 4] = ["extends", "matrix", "title", "rules"];
 
 /// One key that varies.
@@ -121,7 +121,7 @@ fn shortest<'k>(key: &'k str, keys: &[&str]) -> &'k str {
     starts.chain([key]).find(is_alone).unwrap_or(key)
 }
 
-/// What the values are called in the names of runs and of files: as they are written where letters, digits and a few marks are enough; by
+/// The names of the values in the names of runs and of files: as they are written where letters, digits and a few marks are enough; by
 /// their number from 1 where they are tables or arrays, or look like another one.
 fn names(values: &[TreeValue]) -> Vec<String> {
     let plain: Vec<Option<String>> = values.iter().map(plain_name).collect();

@@ -12,7 +12,7 @@ pub struct TablePlaces {
     tree: Arc<TreeTable>,
 }
 
-/// What a scenario says of itself and of its end: no text of this comes into a run.
+/// The keys about the scenario itself and its end: no text of this comes into a run.
 const NOT_SAID_IN_RUNS: [&str; 4] = ["expect", "title", "rules", "extends"];
 
 impl TablePlaces {

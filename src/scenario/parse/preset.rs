@@ -8,7 +8,7 @@ use super::tree::{TreeTable, TreeValueKind};
 use crate::prelude::*;
 use crate::scenario::presets;
 
-/// What of a preset's file is laid under a scenario.
+/// The tables of a preset's file that are laid under a scenario.
 const SETTINGS: [&str; 2] = ["engine", "texts"];
 
 /// The presets that a file has asked for: each is read once.

@@ -38,7 +38,7 @@ pub(crate) fn read_table_value<T: KeyTable>(value: &TreeValue, title: &str, repo
 }
 
 impl<'a> TableReader<'a, '_> {
-    /// What messages call the table.
+    /// The name of the table in messages.
     pub(crate) fn title(&self) -> &str {
         &self.title
     }

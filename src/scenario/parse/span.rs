@@ -4,13 +4,13 @@ use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
 
-/// What a duration looks like, for messages.
+/// The form of a duration, for messages.
 pub(crate) const DURATION_HELP: &str = "a duration is a number with a unit: us, ms, s, m or h, e.g. \"12ms\", \"1.5s\", \"1m30s\"";
 
-/// What a range looks like, for messages.
+/// The form of a range, for messages.
 pub(crate) const RANGE_HELP: &str = "write one duration such as \"1s\", or a range: \"500ms..750ms\"";
 
-/// What a latency looks like, for messages.
+/// The form of a latency, for messages.
 pub(crate) const LATENCY_HELP: &str = "a latency is a duration such as \"12ms\", a range \"10ms..50ms\" or \"log 50ms..30s\", \
      { p50 = \"5s\", p99 = \"46s\" }, \"recorded\", \"recorded x0.5\", or an array of durations";
 
@@ -20,7 +20,7 @@ const UNITS: [(&str, u128); 6] = [("us", 1), ("µs", 1), ("ms", 1_000), ("s", 1_
 /// One or more numbers with a unit each: `12ms`, `1.5s`, `1m30s`.
 ///
 /// # Errors
-/// What is wrong, without the place.
+/// The mistake, without its place.
 pub(crate) fn duration(text: &str) -> Result<Micros, String> {
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -67,7 +67,7 @@ fn times(number: &str, length: u128) -> Option<u128> {
 /// A latency that is written as text; the forms that are tables or arrays are read where values are.
 ///
 /// # Errors
-/// What is wrong, without the place.
+/// The mistake, without its place.
 pub(crate) fn latency(text: &str) -> Result<Latency, String> {
     let trimmed = text.trim();
     if let Some(rest) = trimmed.strip_prefix("recorded") {

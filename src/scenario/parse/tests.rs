@@ -1,4 +1,4 @@
-//! What a whole file becomes, and what is said when it is wrong. Small bad files with their messages are in `tests/scenario_errors`.
+//! Whole files, and the messages for wrong ones. Small bad files with their messages are in `tests/scenario_errors`.
 
 use super::*;
 use crate::engine::random::Seed;

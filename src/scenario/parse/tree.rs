@@ -29,7 +29,7 @@ pub(crate) struct TreeValue {
     pub(crate) kind: TreeValueKind,
 }
 
-/// What a value is.
+/// The kind of a value, with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TreeValueKind {
     Text(String),

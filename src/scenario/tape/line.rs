@@ -51,7 +51,7 @@ pub struct TapeLine {
     pub unknown: Vec<(Arc<str>, Json)>,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineKind {
     /// The first line.
@@ -67,7 +67,7 @@ pub enum LineKind {
     Head {
         /// The exchange.
         id: u32,
-        /// When, from the request.
+        /// The time from the request.
         at: Option<Micros>,
         /// HTTP status.
         status: u16,
@@ -78,7 +78,7 @@ pub enum LineKind {
     Chunk {
         /// The exchange.
         id: u32,
-        /// When, from the request.
+        /// The time from the request.
         at: Option<Micros>,
         /// Its bytes.
         bytes: Vec<u8>,
@@ -87,11 +87,11 @@ pub enum LineKind {
     End {
         /// The exchange.
         id: u32,
-        /// When, from the request.
+        /// The time from the request.
         at: Option<Micros>,
-        /// How.
+        /// The kind of end.
         how: ResponseEnd,
-        /// How many chunk lines it has.
+        /// The number of its chunk lines.
         chunks: Option<u64>,
         /// How many bytes they hold.
         bytes: Option<u64>,

@@ -1,6 +1,6 @@
 //! The placeholders of secrets on a tape, as texts show them (K-2). The redactor makes it, and comparisons must know it.
 
-/// What a placeholder begins with; digits follow, and `x` up to the secret's length.
+/// The beginning of a placeholder; digits follow, and `x` up to the secret's length.
 pub(crate) const WORD: &str = "REDACTED";
 
 /// The same where that is too long.

@@ -17,11 +17,11 @@ use crate::wire::raw_json::RawObject;
 /// How much of a text's beginning and end is compared, in characters that are no white space.
 const COMPARED: usize = 12;
 
-/// What one block of an answer is known by: two words, of which one is enough.
+/// The gist of one block of an answer: two words, of which one is enough to find it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockGist([u64; 2]);
 
-/// What a request says beside conversation, system prompt and tools.
+/// The members of a request beside conversation, system prompt and tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestTerms {
     model: DigestBits,
@@ -29,7 +29,7 @@ pub(super) struct RequestTerms {
     others: DigestBits,
 }
 
-/// What became of a request.
+/// The fate of the answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnswerFate {
     /// It was not compared.
@@ -49,7 +49,7 @@ pub(crate) enum AnswerFate {
     Answered {
         digests: Vec<DigestBits>,
         gists: Vec<BlockGist>,
-        /// Why it ended.
+        /// The stop reason.
         stop_reason: Option<Arc<str>>,
     },
 }
@@ -104,7 +104,7 @@ impl RequestTerms {
 }
 
 impl AnswerFate {
-    /// What became of the `attempt`-th request for the same.
+    /// The fate of the answer to the `attempt`-th request for the same.
     pub(in crate::scenario) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
         let mut reader = AnswerReader::new(answer.is_event_stream());
         if answer.status == 200 {

@@ -8,7 +8,7 @@ use crate::scenario::tape::Exchange;
 /// One exchange with a conversation.
 #[derive(Debug)]
 struct ForkNode {
-    /// Which exchange, from 0.
+    /// The position of the exchange, from 0.
     at: usize,
     /// Its number.
     id: u32,

@@ -16,7 +16,7 @@ use crate::scenario::statement::{ElicitationSource, Statement};
 use crate::transcript::event::EventKind;
 use crate::wire::json::Json;
 
-/// What happened in all runs of a file together.
+/// The events of all runs of a file together.
 #[derive(Debug, Default)]
 pub(super) struct RunsEvidence {
     requests: BTreeSet<String>,
@@ -24,9 +24,9 @@ pub(super) struct RunsEvidence {
     agents: BTreeSet<Arc<str>>,
     /// The tools that were asked for.
     tools: BTreeSet<Arc<str>>,
-    /// What people were asked about, as rules are written.
+    /// The questions to people, as rules are written.
     questions: BTreeSet<String>,
-    /// What faults did.
+    /// The effects of faults.
     faults: BTreeSet<Arc<str>>,
     /// When the first prompt came, if one did.
     first_prompt: Option<Time>,
@@ -71,7 +71,7 @@ impl RunsEvidence {
         }
     }
 
-    /// What did not come to pass, and what did instead.
+    /// The statement that did not come to pass, and the event in its place.
     pub(super) fn about(&self, run: &PlayedRun<'_>, statement: &Statement) -> (String, String) {
         let scenario = &run.setup.scenario;
         match statement {

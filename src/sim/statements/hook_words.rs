@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::scenario::replies::{AT_ONCE, ScriptedHook};
 use crate::scenario::statement::{PathStep, StatementPath};
 
-/// What has no effect in any run: a matrix may vary the point.
+/// The words of hooks that have no effect in any run: a matrix may vary the point.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     let mut idle: BTreeMap<(PlaceKey, &str), StatementProblem> = BTreeMap::new();
     let mut heard: BTreeSet<(PlaceKey, &str)> = BTreeSet::new();

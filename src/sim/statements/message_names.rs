@@ -16,7 +16,7 @@ use crate::scenario::parse::nearest::nearest;
 use crate::scenario::statement::{PathStep, Statement, StatementPath, interrupt_path};
 use crate::transcript::event::EventKind;
 
-/// What the runs of a file show of one mark.
+/// The findings about one mark over the runs of a file.
 struct Mark<'a> {
     run: PlayedRun<'a>,
     path: StatementPath,
@@ -28,7 +28,7 @@ struct Mark<'a> {
     known: BTreeSet<Arc<str>>,
 }
 
-/// What is wrong with the marks of a file, over all of its runs.
+/// The mistakes in the marks of a file, over all of its runs.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for run in runs {
@@ -121,7 +121,7 @@ fn names(interrupt: &ScriptedInterrupt) -> Vec<(Vec<PathStep>, &str)> {
     }
 }
 
-/// What one run shows of a mark.
+/// The findings about a mark in one run.
 #[derive(Default)]
 struct SeenMessages {
     counts: bool,

@@ -10,7 +10,7 @@ use crate::scenario::parse::nearest::nearest;
 use crate::scenario::statement::{PathStep, Statement, StatementPath, tool_uses};
 use crate::scenario::types::{Scenario, TurnBlock};
 
-/// What is misspelt in hooks that ran all the same, for the sake of another name, and in rules.
+/// The misspelt names in hooks that ran all the same, for the sake of another name, and in rules.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     let mut problems: Vec<StatementProblem> = runs.iter().flat_map(run_problems).collect();
     problems.sort_by(|left, right| (left.key, &left.text).cmp(&(right.key, &right.text)));

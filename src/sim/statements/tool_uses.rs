@@ -29,7 +29,7 @@ const STRUCTURED_OUTPUT: &str = "StructuredOutput";
 const OPEN: [&str; 9] =
     ["additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
 
-/// What is found of one tool use.
+/// The findings about one tool use.
 #[derive(Clone, Debug, PartialEq)]
 struct ToolUseFindings {
     slip: ToolUseSlip,
@@ -39,18 +39,18 @@ struct ToolUseFindings {
     help: String,
 }
 
-/// What all runs show of a tool use that says what it gets wrong.
+/// The findings of all runs about a tool use with a marked mistake.
 struct MarkedToolUse {
     /// Whether it gets it wrong in some run.
     is_as_said: bool,
     /// Whether it can have a result of its own in some run.
     runs: bool,
     not_as_said: StatementProblem,
-    /// What is wrong with the result that the scenario gives it; `None` when it gives none.
+    /// The mistake in the result that the scenario gives it; `None` when it gives none.
     never_used: Option<StatementProblem>,
 }
 
-/// What is wrong with the scripted tool uses of each run.
+/// The mistakes in the scripted tool uses of each run.
 pub(super) fn in_each(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     let of_run = |(nth, run): (usize, &PlayedRun<'_>)| {
         let wrong = looked_at(run).into_iter().filter_map(|(tool_use, found)| match (tool_use.block, found) {

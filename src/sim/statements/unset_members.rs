@@ -7,7 +7,7 @@ use crate::prelude::*;
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::statement::{PathStep, StatementPath};
 
-/// What is taken out in vain in some run.
+/// The members that are taken out in vain in some run.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     runs.iter().flat_map(run_problems).collect()
 }

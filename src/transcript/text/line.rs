@@ -28,7 +28,7 @@ pub(super) struct TextLine {
     pub(super) text: String,
 }
 
-/// What a line's time counts from.
+/// The beginning from which a line's time counts.
 pub(super) enum LineClock {
     /// The beginning of the run.
     Run,
@@ -278,7 +278,7 @@ fn request_text(request: &RequestRecord, view: &LineContext) -> String {
     text
 }
 
-/// What stays the same over a session, as a digest: it shows when any of it changes.
+/// A digest of the part that stays the same over a session: it shows when any of it changes.
 fn frame_text(frame: &FrameRecord) -> String {
     let system = frame.system.as_ref().map_or("", |json| json.as_str());
     let tools = frame.tools.as_ref().map_or("", |json| json.as_str());

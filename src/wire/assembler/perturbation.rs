@@ -18,7 +18,7 @@ enum StreamPiece {
     Lines(&'static str),
 }
 
-/// What both SDKs pass over, wherever it stands.
+/// Events that both SDKs pass over at any place.
 const ANYWHERE: &[(&str, &str)] = &[
     ("ping", r#"{"type": "ping"}"#),
     ("ping", "no JSON"),
@@ -36,7 +36,7 @@ const ANYWHERE: &[(&str, &str)] = &[
 
 const LINES: &[&str] = &[":", ": a comment", "retry: 3000", "retry: soon", "id: 7", "colour: red", ""];
 
-/// What adds nothing to the first block once it has begun.
+/// Deltas that add nothing to the first block once it has begun.
 const DELTAS: &[&str] = &[
     r#"{"type":"mood_delta","mood":"calm"}"#,
     r#"{"type":"text_delta","text":""}"#,
@@ -44,7 +44,7 @@ const DELTAS: &[&str] = &[
     r#"{"type":"thinking_delta","thinking":""}"#,
 ];
 
-/// What may follow `message_stop`.
+/// Events that may follow `message_stop`.
 const AFTER: &[(&str, &str)] = &[
     ("data", "[DONE]"),
     ("", "[DONE]"),
@@ -57,12 +57,12 @@ const AFTER: &[(&str, &str)] = &[
 struct PerturbedStream {
     pieces: Vec<StreamPiece>,
     line_end: &'static str,
-    /// What stands behind the last blank line.
+    /// The bytes behind the last blank line.
     tail: &'static str,
     chunk: usize,
 }
 
-/// What is made of a stream.
+/// The result of a stream.
 #[derive(Debug, PartialEq)]
 struct AssembledAnswer {
     blocks: Vec<String>,

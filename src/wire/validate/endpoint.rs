@@ -1,4 +1,4 @@
-//! What the API asks of a request beside its conversation: a key, a version, members that it knows, a model that exists (N-6).
+//! The API's demands on a request beside its conversation: a key, a version, members that it knows, a model that exists (N-6).
 //!
 //! The checks are one table of data. Each is a pure function, gives no refusal by itself, and says what the API says. The caller decides: a refusal, or
 //! a remark. Only clients over HTTP have a head, so a simulated run does not ask for one.
@@ -30,18 +30,18 @@ pub struct EndpointQuery<'a> {
     pub models: &'a [Arc<str>],
 }
 
-/// What the API finds wrong.
+/// A mistake that the API finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointFinding {
-    /// What it says.
+    /// The refusal.
     pub refusal: Refusal,
-    /// What comes of it.
+    /// The weight of the finding.
     pub weight: FindingWeight,
     /// Whether the head alone shows it.
     pub is_of_head: bool,
 }
 
-/// What comes of a finding.
+/// The weight of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingWeight {
     /// The API refuses the request.
@@ -57,7 +57,7 @@ struct EndpointCheck {
     /// Whether the head alone shows it.
     is_of_head: bool,
     weight: fn(&RequestHead) -> FindingWeight,
-    /// What the API says, once for each thing that is wrong.
+    /// The messages of the API, one for each mistake.
     find: fn(&EndpointQuery<'_>) -> Vec<String>,
 }
 
@@ -202,7 +202,7 @@ mod tests {
         RequestHead { has_key: true, version: Some(version.into()), has_betas: false }
     }
 
-    /// What the API says first, with its weight, or `taken`.
+    /// The API's first message, with its weight, or `taken`.
     fn said(head: &RequestHead, model: &str, extra: &str) -> String {
         let request = Request { extra: Json::trusted(extra), ..Request::new(model, 10) };
         let query = EndpointQuery { head, request: Some(&request), models: &["local-7b".into()] };

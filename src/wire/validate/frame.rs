@@ -18,7 +18,7 @@ const CACHE_CONTROL: &[u8] = b"\"cache_control\"";
 /// The least that may be thought about.
 const BUDGET_MIN: u64 = 1_024;
 
-/// What surrounds a conversation, and what is wrong with it.
+/// The frame of a conversation, with its refusal.
 #[derive(Debug, PartialEq)]
 pub(super) struct CheckedFrame {
     model: Arc<str>,
@@ -56,7 +56,7 @@ impl CheckedFrame {
     }
 }
 
-/// What is wrong with the frame, if anything.
+/// The refusal of the frame, if there is one.
 fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let extra = if request.extra.as_str() == "{}" { None } else { RawObject::parse(request.extra.as_str()).ok() };
     output_cap(request, facts)
@@ -97,7 +97,7 @@ struct ThinkingMember {
     budget: Option<u64>,
 }
 
-/// What a request says about thinking.
+/// The thinking that a request asks for.
 fn thinking(request: &Request) -> Option<ThinkingMember> {
     if !request.extra.as_str().contains("\"thinking\"") {
         return None;

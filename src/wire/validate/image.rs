@@ -23,7 +23,7 @@ struct RequestImage<'a> {
     data: Cow<'a, str>,
 }
 
-/// What is wrong with the images, if anything.
+/// The refusal of the images, if there is one.
 pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
     let images = images(messages);
     if images.is_empty() {

@@ -5,7 +5,7 @@
 
 use super::*;
 
-/// What comes of a recorded request here.
+/// The verdict on a recorded request here.
 enum LocalVerdict {
     /// The API took it, and so it is taken.
     Accepted,

@@ -21,7 +21,7 @@ const OPTIONAL_MAX: usize = 24;
 /// How many parameters of strict tools may have one type or another.
 const UNIONS_MAX: usize = 16;
 
-/// What is wrong with the tools, if anything.
+/// The refusal of the tools, if there is one.
 pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
     let list = elements(tools.as_str()).ok()?;
     let tools: Vec<RawObject<'_>> = list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect();

@@ -1,4 +1,4 @@
-//! Whose a request is: which agent's, of which prompt, and the how many-th attempt, by what it says alone (M-3).
+//! Attribution: the agent, the prompt and the number of the attempt of a request, by its content alone (M-3).
 //!
 //! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it continues from the
 //! conversation with the same system prompt and tools; else it begins another. Its last message shows whether the user has spoken.
@@ -44,7 +44,7 @@ struct CallerThread {
     frames: Vec<FrameHash>,
 }
 
-/// What surrounds a conversation.
+/// The frame of a conversation.
 type FrameHash = (Option<Json>, Option<Json>);
 
 /// A message of the user.
@@ -55,12 +55,12 @@ struct UserText {
     is_absorbed: bool,
 }
 
-/// Whose a request is.
+/// The owner of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RequestCaller {
     pub(super) agent: Agent,
     pub(super) id: RequestId,
-    /// Whose scripted answers it may get, the first first.
+    /// The owners of the scripted answers that it may get, the first first.
     pub(super) origins: Vec<AnswerOrigin>,
     /// Whether the user has interfered, so that the scenario may have no answer for it.
     pub(super) is_after_interrupt: bool,
@@ -282,7 +282,7 @@ fn frame_of(request: &Request) -> FrameHash {
     (request.system.clone(), request.tools.clone())
 }
 
-/// What the user says last: the last message. Where the host says something of its own, what it puts before and behind that is passed over.
+/// The user's last content: the last message. Messages that the host puts before and behind it are passed over.
 fn last_user_blocks<'a>(setup: &RunSetup, request: &'a Request) -> Vec<&'a Block> {
     let is_answer = |message: &&Arc<Message>| message.role == Role::Assistant;
     let is_user = |message: &&Arc<Message>| message.role == Role::User;

@@ -1,11 +1,11 @@
-//! What a request is for, by its method and path (K-6).
+//! The purpose of a request, by its method and path (K-6).
 //!
 //! Anything may stand before `/v1`: a client may have a path of its own. Some clients add `/v1` to their base URL and some want it there, so that a
 //! wrong base URL shows as a path with `/v1` twice or without it.
 
 use crate::prelude::*;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApiRoute<'a> {
     /// A message.
@@ -58,7 +58,7 @@ impl<'a> ApiRoute<'a> {
     }
 }
 
-/// What to do about a path that is none of the API's; `None` where nothing can be said.
+/// Advice about a path that is none of the API's; `None` where none helps.
 pub(super) fn advice(route: ApiRoute<'_>, base: &str) -> Option<String> {
     match route {
         ApiRoute::DoubledVersion(prefix) => Some(format!(

@@ -61,7 +61,7 @@ impl FolderMoves {
     }
 }
 
-/// What a client says once for all: the system prompt, and its first message.
+/// The constant part of a client's requests: the system prompt, and its first message.
 fn beginning(request: &Request) -> Value {
     let value = |json: &Json| serde_json::from_str::<Value>(json.as_str()).unwrap_or_default();
     let first = request.messages.first().map_or_else(Vec::new, |message| message.content.iter().map(|block| value(block.json())).collect());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::prelude::*;
 
-/// What stands before the path, in small letters: `Working directory: /w`, `cwd=/w`, `<cwd>/w</cwd>`.
+/// The words before the path, in small letters: `Working directory: /w`, `cwd=/w`, `<cwd>/w</cwd>`.
 const LABELS: [&str; 3] = ["working directory", "working_directory", "cwd"];
 
 /// How much may stand between label and path: `** is: `.

@@ -162,7 +162,7 @@ pub(super) fn ports(text: &str) -> String {
     out
 }
 
-/// What stands between two texts; without the second one up to the next blank.
+/// The text between two texts; without the second one up to the next blank.
 pub(super) fn between(text: &str, after: &str, until: Option<&str>, name: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(found) = rest.find(after).filter(|_| !after.is_empty()) {

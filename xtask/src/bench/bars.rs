@@ -89,7 +89,7 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// What a missed bar means for the exit code.
+/// The effect of a missed bar on the exit code.
 #[derive(Clone, Copy, PartialEq)]
 enum BarMiss {
     Fails,

@@ -13,7 +13,7 @@ pub(crate) const BODY: &str =
 /// An answer that does not continue for this long never will.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What came.
+/// The answer as it came.
 #[derive(Debug, Default)]
 pub(crate) struct ReceivedAnswer {
     /// How long each event was on its way, in nanoseconds.

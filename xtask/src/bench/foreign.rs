@@ -32,7 +32,7 @@ pub(crate) fn mitmdump() -> Result<PathBuf, String> {
     found("mitmdump", "mitmproxy/bin/mitmdump", "--version")
 }
 
-/// What was fetched, else what the system has.
+/// The fetched program, else that of the system.
 fn found(program: &str, path: &str, version: &str) -> Result<PathBuf, String> {
     let candidates = [fetched().join(path), PathBuf::from(program), PathBuf::from("/usr/sbin").join(program)];
     let answers = |candidate: &&PathBuf| Command::new(candidate).arg(version).output().is_ok_and(|output| output.status.success());
@@ -46,7 +46,7 @@ fn found(program: &str, path: &str, version: &str) -> Result<PathBuf, String> {
 /// Fetches what is missing.
 ///
 /// # Errors
-/// What failed.
+/// The program that could not be fetched.
 pub(crate) fn fetch() -> Result<(), String> {
     let folder = fetched();
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

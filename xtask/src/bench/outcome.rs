@@ -1,4 +1,4 @@
-//! What a bench found, as a line of the report.
+//! The result of a bench, as a line of the report.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use std::fmt;
 pub(crate) enum ReportLine {
     /// A bar, held or missed.
     Bar {
-        /// What was measured.
+        /// The measured thing.
         name: &'static str,
         /// Our figure.
         ours: String,
         /// The figure it is held against.
         theirs: String,
-        /// What is compared with the bar.
+        /// The figure that is compared with the bar.
         figure: f64,
         /// The unit of figure and bar.
         unit: &'static str,
@@ -21,16 +21,16 @@ pub(crate) enum ReportLine {
     },
     /// A figure for orientation: it depends on the machine, and nothing is asked of it.
     Orientation {
-        /// What was measured.
+        /// The measured thing.
         name: &'static str,
         /// The figure with its unit.
         figure: String,
     },
     /// A bar for which something is missing on this machine.
     NotMeasured {
-        /// What was to be measured.
+        /// The thing to measure.
         name: &'static str,
-        /// What is missing, and how to get it.
+        /// The missing program, and how to get it.
         why: String,
     },
 }

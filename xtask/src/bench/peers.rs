@@ -13,7 +13,7 @@ use reenact::wire::sse::SseFramer;
 /// How a body is cut, in bytes.
 pub(crate) const CHUNK: usize = 16 * 1024;
 
-/// What was found in a body: all parsers must agree.
+/// The figures of a body: all parsers must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ParsedFigures {
     pub(crate) events: usize,

@@ -41,7 +41,7 @@ impl EventDelays {
         Self { runs: runs.collect() }
     }
 
-    /// What a way adds in each run to the delay below which `percent` of the events are.
+    /// The delay that a way adds in each run, at the given percentile of the events.
     fn added(&self, way: usize, percent: usize) -> Vec<f64> {
         let at = |delays: &[f64]| delays[delays.len() * percent / 100];
         self.runs.iter().map(|run| at(&run[way]) - at(&run[DIRECT])).collect()
@@ -60,7 +60,7 @@ impl EventDelays {
         }
     }
 
-    /// What there is without any proxy, in the middle run of each figure.
+    /// The figures without any proxy, in the middle run of each.
     fn direct(&self) -> ReportLine {
         let at = |percent: usize| time(median(self.runs.iter().map(|run| run[DIRECT][run[DIRECT].len() * percent / 100]).collect()));
         ReportLine::Orientation { name: "direct", figure: format!("p50 {}, p99 {}", at(50), at(99)) }
@@ -81,7 +81,7 @@ fn more(nanoseconds: f64) -> String {
     format!("{}{}", if nanoseconds < 0.0 { '-' } else { '+' }, time(nanoseconds.abs()))
 }
 
-/// What it adds to each event of a stream as models send it.
+/// The delay that the recorder adds to each event of a stream as models send it.
 pub(crate) fn added() -> Vec<ReportLine> {
     let upstream = upstream::start();
     let (direct, ours) = (ways::direct(upstream), ClientWay::recorder(&start::build_ours(), upstream));

@@ -102,7 +102,7 @@ fn at_the_middle(session: &RecordedSession) -> Run<AgentLoop> {
     run
 }
 
-/// What `#[tokio::test(start_paused = true)]` builds.
+/// The runtime that `#[tokio::test(start_paused = true)]` builds.
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime can be built")
 }

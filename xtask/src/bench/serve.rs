@@ -125,12 +125,12 @@ fn unchunked(answer: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What is left of sessions is compared after these waves of streams.
+/// The memory of sessions is compared after these waves of streams.
 const EARLY_WAVE: usize = 2;
 const LATE_WAVE: usize = 6;
 
-/// What the server holds when a thousand streams are over, again and again, each of a client of its own. Nothing of the streams may be left, but of
-/// each client what its verdict will say.
+/// The memory of the server when a thousand streams are over, again and again, each of a client of its own. Nothing of the streams may be
+/// left, except the facts for each client's verdict.
 pub(crate) fn memory() -> Vec<ReportLine> {
     let ours = ClientWay::server(&start::build_ours(), &scenario(12, "words and more words", "20ms"), &[]);
     let (mut sessions, runtime) = (FreshSessions::default(), runtime());

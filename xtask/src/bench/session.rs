@@ -104,7 +104,7 @@ impl RecordedSession {
         Self { setup: Arc::new(setup), requests: Vec::new(), events: self.events }
     }
 
-    /// What is measured must be a replay without a difference, and its comparison must be able to find one.
+    /// Checks that the measured run is a replay without a difference, and that its comparison can find one.
     fn check(&self) {
         let report = self.replay();
         assert_eq!((report.terminal(), report.failures.len()), ("completed", 0), "{:?}", report.failures);

@@ -1,4 +1,4 @@
-//! What a client without us would write: the stream's events as an owned enum that serde selects by the member `type`.
+//! The parser that a client without us would have: the stream's events as an owned enum that serde selects by the member `type`.
 
 use serde::Deserialize;
 

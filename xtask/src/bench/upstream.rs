@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) const MARK: u8 = b'@';
 /// How many digits a time has, in nanoseconds.
 pub(crate) const MARK_DIGITS: usize = 15;
-/// What ends every answer: the chunk that is none.
+/// The end of every answer: the empty chunk.
 pub(crate) const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
 /// Between events that are paced.
@@ -38,7 +38,7 @@ data: {"type":"message_stop"}
 
 "#;
 
-/// What an answer is to be.
+/// The specification of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AnswerSpec {
     /// So many events, one each millisecond.

@@ -9,6 +9,7 @@ use std::process::Output;
 use super::cases::{CaseWorld, RequestGap};
 use super::install::{self, InstallProblem};
 use super::judge::{JudgeRow, row_of_a_problem, row_of_requests};
+use super::page::cell;
 use super::run::{CaseStage, ClientObservation};
 
 /// An agent, and how it is treated.
@@ -16,7 +17,7 @@ use super::run::{CaseStage, ClientObservation};
 pub(super) struct AgentClient {
     /// As `reenact drive --client` calls it.
     pub(super) name: &'static str,
-    /// What npm installs.
+    /// The package that npm installs.
     pub(super) pin: &'static str,
     /// Below the folder of its installation.
     program: &'static str,
@@ -34,7 +35,7 @@ struct AgentCase {
     name: &'static str,
     world: CaseWorld,
     gaps: &'static [RequestGap],
-    /// What is in its output.
+    /// The texts in its output.
     says: &'static [&'static str],
 }
 
@@ -176,6 +177,16 @@ pub(super) fn named(name: &str) -> Option<&'static AgentClient> {
     AGENTS.into_iter().find(|agent| agent.name == name)
 }
 
+/// The cases of each agent with its behaviour, as a table in Markdown.
+pub(super) fn table() -> String {
+    let of_agent = |agent: &AgentClient| {
+        let row = |case: &AgentCase| format!("| {} | {} |\n", case.name, cell(case.gaps, &case.says.join(", ")));
+        let rows: String = agent.cases.iter().map(row).collect();
+        format!("**{}**, `{}`\n\n| case | requests and output |\n| --- | --- |\n{rows}", agent.name, agent.pin)
+    };
+    AGENTS.map(of_agent).join("\n")
+}
+
 /// How agents are called, for people.
 pub(super) fn names() -> String {
     AGENTS.map(|agent| agent.name).join(" or ")
@@ -256,7 +267,7 @@ impl AgentClient {
     }
 }
 
-/// What `drive` says that does not depend on the clock: all but the verdict.
+/// The part of `drive`'s output that does not depend on the clock: all but the verdict.
 fn transcript(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("  ->  ")).map(str::to_string).collect()
 }

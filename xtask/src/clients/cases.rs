@@ -3,22 +3,24 @@
 //! Written from what these versions were seen to do, with their defaults (two retries; 0.5 s, then 1 s, less up to a quarter). Where a version
 //! is raised, this table is what shows whether its users must know.
 
+use super::run::CaseRun;
+
 /// One thing that happens to a client, and what it then does.
 #[derive(Debug)]
 pub(super) struct ClientCase {
-    /// What happens.
+    /// The name of the case.
     pub(super) name: &'static str,
-    /// What the client is told to do.
+    /// The request that the client makes.
     pub(super) way: RequestWay,
-    /// What answers it.
+    /// The world that answers it.
     pub(super) world: CaseWorld,
     /// How far apart its requests are: one less than there are.
     pub(super) gaps: &'static [RequestGap],
-    /// What the one in Python says came of it.
+    /// The outcome that the client in Python reports.
     pub(super) python: &'static str,
-    /// What the one in TypeScript says.
+    /// The outcome that the client in TypeScript reports.
     pub(super) typescript: &'static str,
-    /// What is odd about it, and why it is right all the same.
+    /// A remark on odd behaviour, and why it is right all the same.
     pub(super) remark: Option<&'static str>,
 }
 
@@ -54,8 +56,9 @@ pub(super) struct RequestGap {
     pub(super) at_most_ms: u64,
 }
 
+/// The language that a client is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sdk {
+pub(super) enum Language {
     Python,
     TypeScript,
 }
@@ -63,7 +66,7 @@ pub(super) enum Sdk {
 /// An SDK that is installed.
 #[derive(Debug)]
 pub(super) struct SdkClient {
-    pub(super) sdk: Sdk,
+    pub(super) language: Language,
     /// To be followed by the way.
     pub(super) command: Vec<String>,
 }
@@ -292,18 +295,31 @@ pub(super) const CASES: &[ClientCase] = &[
 ];
 
 impl ClientCase {
-    pub(super) fn outcome(&self, sdk: Sdk) -> &'static str {
-        match sdk {
-            Sdk::Python => self.python,
-            Sdk::TypeScript => self.typescript,
+    pub(super) fn run(&'static self, client: &SdkClient) -> CaseRun {
+        CaseRun {
+            case: self.name,
+            client: client.language.name(),
+            world: &self.world,
+            command: [&client.command[..], &[self.way.name().into()]].concat(),
+            gaps: self.gaps,
+            outcome: self.outcome(client.language),
+            remark: self.remark,
         }
     }
 
-    /// What answers, for people.
-    pub(super) fn asked(&self) -> String {
-        match self.world {
-            CaseWorld::Shipped(text) | CaseWorld::Faults(text) | CaseWorld::Text(text) => text.replace('\n', ", "),
+    pub(super) fn outcome(&self, language: Language) -> &'static str {
+        match language {
+            Language::Python => self.python,
+            Language::TypeScript => self.typescript,
         }
+    }
+}
+
+impl CaseWorld {
+    /// The scenario or its faults, for people.
+    pub(super) fn shown(&self) -> String {
+        let (Self::Shipped(text) | Self::Faults(text) | Self::Text(text)) = self;
+        text.replace('\n', ", ")
     }
 }
 
@@ -319,7 +335,7 @@ impl RequestWay {
     }
 }
 
-impl Sdk {
+impl Language {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Python => "Python",

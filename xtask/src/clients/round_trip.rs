@@ -21,13 +21,13 @@ pub(super) const NAME: &str = "the tool runner, recorded and replayed";
 const OUTCOME: &str = r#"end_turn, "It is a package named demo.""#;
 
 pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, InstallProblem> {
-    let (scenario, tape) = (crate::root().join(SCENARIO), stage.folder.join(format!("{}.tape.jsonl", client.sdk.name())));
+    let (scenario, tape) = (crate::root().join(SCENARIO), stage.folder.join(format!("{}.tape.jsonl", client.language.name())));
     // What an earlier run left is no recording of this one.
     let _ = std::fs::remove_file(&tape);
     let mut command = stage.driving(&scenario, "sdk", &[]);
     command.arg(stage.program()).args(["record", "--upstream", "{base}", "--out"]).arg(&tape).arg("--");
     let seen = ClientObservation::read(&stage.output(command.args(&client.command).arg("runner"))?);
-    let mut row = row_of_requests(NAME, client.sdk.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
+    let mut row = row_of_requests(NAME, client.language.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
     if row.outcome != OUTCOME {
         row.problems.push(format!("the client reports `{}`, and not `{OUTCOME}`", row.outcome));
     }
@@ -47,7 +47,7 @@ pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, Ins
     Ok(row)
 }
 
-/// What happened: all but the heading, which names the file, and the seed.
+/// The events: all lines but the heading, which names the file, and the seed.
 fn lines(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().skip_while(|line| !line.is_empty()).map(str::to_string).collect()
 }

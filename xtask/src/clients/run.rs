@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::cases::{CaseWorld, ClientCase, SdkClient};
+use super::cases::{CaseWorld, RequestGap};
 use super::install::{InstallProblem, folder, wrong};
 
 /// Where cases are played: the program, and a folder for what is written meanwhile.
@@ -14,17 +14,38 @@ pub(super) struct CaseStage {
     pub(super) folder: PathBuf,
 }
 
-/// What was seen of a client.
+/// A client that is to go through a case, and what it is expected to do.
+#[derive(Debug)]
+pub(super) struct CaseRun {
+    pub(super) case: &'static str,
+    pub(super) client: &'static str,
+    pub(super) world: &'static CaseWorld,
+    /// The client, with all its arguments.
+    pub(super) command: Vec<String>,
+    pub(super) gaps: &'static [RequestGap],
+    /// The report that the client is to print.
+    pub(super) outcome: &'static str,
+    pub(super) remark: Option<&'static str>,
+}
+
+/// The observations of a client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClientObservation {
     /// When each request was in, in microseconds since the server began.
     pub(super) requests_us: Vec<u64>,
-    /// What the client said of it.
+    /// The outcome that the client reports.
     pub(super) outcome: String,
-    /// What is wrong by the server's verdict.
+    /// The failures by the server's verdict.
     pub(super) problems: Vec<String>,
-    /// What the client said beside that, to be shown when something is wrong: it also warns of old models.
+    /// The other output of the client, to be shown when something is wrong: it also warns of old models.
     pub(super) said: Vec<String>,
+}
+
+impl CaseRun {
+    /// Whether its case or its client has this in its name.
+    pub(super) fn is_named(&self, part: &str) -> bool {
+        self.case.contains(part) || self.client.contains(part)
+    }
 }
 
 impl CaseStage {
@@ -34,11 +55,11 @@ impl CaseStage {
         Ok(Self { program, folder })
     }
 
-    /// Runs an SDK through a case.
-    pub(super) fn drive(&self, case: &ClientCase, client: &SdkClient) -> Result<ClientObservation, InstallProblem> {
-        let scenario = self.scenario(case.name, client.sdk.name(), &case.world)?;
+    /// Drives a client through a case.
+    pub(super) fn drive(&self, run: &CaseRun) -> Result<ClientObservation, InstallProblem> {
+        let scenario = self.scenario(run.case, run.client, run.world)?;
         let mut command = self.driving(&scenario, "sdk", &[]);
-        self.output(command.args(&client.command).arg(case.way.name())).map(|output| ClientObservation::read(&output))
+        self.output(command.args(&run.command)).map(|output| ClientObservation::read(&output))
     }
 
     /// `reenact drive`, to be followed by the client's command.

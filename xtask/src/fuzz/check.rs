@@ -1,4 +1,4 @@
-//! What must hold of a case: its scenario is one of the language, and its run breaks nothing that holds in every run.
+//! The conditions of a case: its scenario is one of the language, and its run breaks nothing that holds in every run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use super::finding::FuzzFinding;
 /// An end that says that the scenario has too few answers, which is not the engine's fault.
 const TOO_FEW_ANSWERS: &str = "tape_exhausted";
 
-/// What came of a case.
+/// The result of a case.
 pub(super) struct CaseCheck {
     pub(super) findings: Vec<FuzzFinding>,
-    /// What happened in the plain run; `None` where there was none.
+    /// The plain run; `None` where there was none.
     pub(super) run: Option<(Transcript, RunEnd)>,
     /// The scenario as it is written.
     pub(super) text: String,
@@ -126,8 +126,8 @@ fn first_difference(read: &Scenario, written: &Scenario) -> String {
     pair.map_or_else(String::new, |(read, written)| format!("{} for {}", read.trim(), written.trim()))
 }
 
-/// What the run itself says is wrong: requests that the API refuses, misuse of the contract. How it ended is asked by an oracle, and what a
-/// generated scenario says need not come to pass.
+/// The failures of the run itself: requests that the API refuses, misuse of the contract. An oracle judges its end. The statements of a
+/// generated scenario need not come to pass.
 fn failures(failures: &[String]) -> Vec<FuzzFinding> {
     let rules = [("the API refuses", "refused"), ("the engine broke the contract", "failure")];
     let rule =

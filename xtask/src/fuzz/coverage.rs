@@ -1,4 +1,5 @@
-//! What the cases reached: terminals, transitions, faults, steps, and which oracles had something to look at. What is never reached is not tried.
+//! The reach of the cases: terminals, transitions, faults, steps, and the oracles that had something to look at. A test of a feature that no
+//! case reaches tests nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Write};
@@ -11,7 +12,7 @@ use reenact::scenario::types::Scenario;
 use reenact::strategies::feature::Feature;
 use reenact::transcript::event::{EventKind, RunEnd, Transcript};
 
-/// What one case reached.
+/// The points that one case reached.
 pub(super) type ReachedPoints = BTreeSet<String>;
 
 /// How many cases reached each point.
@@ -71,13 +72,13 @@ impl Coverage {
         out.trim_start().trim_end_matches(',').replace(",\n", "\n")
     }
 
-    /// What should have been reached and was not.
+    /// The points that should have been reached and were not.
     pub(super) fn missing(&self) -> Vec<String> {
         wanted().into_iter().filter(|point| !self.cases.contains_key(point)).collect()
     }
 }
 
-/// What the cases should reach in the long run.
+/// The points that the cases should reach in the long run.
 fn wanted() -> Vec<String> {
     let terminals = Terminal::WORDS.iter().map(|name| format!("terminal: {name}"));
     let transitions = Transition::ALL.iter().map(|transition| format!("transition: {}", transition.as_str()));
@@ -90,7 +91,7 @@ fn wanted() -> Vec<String> {
     terminals.chain(transitions).chain(steps).chain(levels).chain(faults).chain(connections).chain(oracles).chain(keys).collect()
 }
 
-/// What a case reached, from its scenario, the text of it, and its run.
+/// The points of a case, from its scenario, the text of it, and its run.
 pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, RunEnd)>) -> ReachedPoints {
     let mut points = ReachedPoints::new();
     points.extend(super::keys::scenario_keys(text).into_iter().map(|key| format!("key: {key}")));

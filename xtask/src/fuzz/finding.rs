@@ -8,7 +8,7 @@ use reenact::strategies::tools::NAMES;
 pub(super) struct FuzzFinding {
     /// The oracle or the check.
     pub(super) rule: &'static str,
-    /// What was seen.
+    /// The observation.
     pub(super) text: String,
     /// Where the run was interrupted for it.
     pub(super) interrupt: Option<(RunBoundary, SweepKind)>,
@@ -25,7 +25,7 @@ impl FuzzFinding {
         format!("{}{kind}: {}", self.rule, self.what())
     }
 
-    /// What was seen, without figures and names, for every finder.
+    /// The observation, without figures and names, for every finder.
     pub(super) fn what(&self) -> String {
         let text = self.text.trim_start_matches("the run panicked: ");
         text.split_whitespace().map(plain).take(24).collect::<Vec<_>>().join(" ")

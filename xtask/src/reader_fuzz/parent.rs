@@ -18,7 +18,7 @@ const MEMORY_KIB_MAX: u64 = 2_000_000;
 /// A target whose child ends this often is left alone.
 const DEATHS_MAX: u32 = 5;
 
-/// What the command line says.
+/// The options of the command line.
 pub(crate) struct ReaderFuzzOptions {
     /// How long one target runs.
     pub(crate) time: Duration,

@@ -15,7 +15,7 @@ pub(crate) enum RuleHolder {
     Check { name: String },
 }
 
-/// What holds each rule, by its id in canonical form.
+/// The holders of each rule, by its id in canonical form.
 #[derive(Default)]
 pub(crate) struct RuleHolders {
     pub(crate) by_rule: BTreeMap<String, Vec<RuleHolder>>,

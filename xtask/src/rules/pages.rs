@@ -38,11 +38,11 @@ const HELD_BY: &str = "Held by `";
 pub(crate) struct ListedRule {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// What its heading can be linked by.
+    /// The anchor of its heading.
     pub(crate) anchor: String,
-    /// What its page says that holds it: `tidy: purity`.
+    /// The checks that hold it, as its page names them: `tidy: purity`.
     pub(crate) checks: Vec<String>,
-    /// What it says, without blank lines around it.
+    /// The text of the rule, without blank lines around it.
     pub(crate) text: String,
     pub(crate) path: String,
     /// Where its heading stands, 1-based.

@@ -21,7 +21,7 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
 }
 
-/// What a check objects to; `line` is 1-based, and 1 when the whole file is meant.
+/// The objection of a check; `line` is 1-based, and 1 when the whole file is meant.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TidyProblem {
     pub(crate) path: String,

@@ -1,12 +1,13 @@
 //! Plain English in strings, comments, titles and pages: words and phrases that made readers stumble do not come back.
 //!
 //! A phrase counts as whole words, in any case. Code is not looked at: names have their own check. The glossary may list words to avoid, and the
-//! change log keeps old messages.
+//! change log keeps old messages. A doc comment begins with a noun or is a sentence: a clause ("What the user says.") makes its readers search for the
+//! thing.
 
 use super::checkout::SourceFile;
 use super::{Checkout, TidyProblem};
 
-/// What must not be said, and what to say instead. Written in pieces, so that this file does not contain them.
+/// Forbidden words, and better ones. Written in pieces, so that this file does not contain them.
 const BANNED: &[(&str, &str)] = &[
     (concat!("men", "d"), "correct, repair"),
     (concat!("men", "ds"), "corrects, repairs"),
@@ -45,6 +46,9 @@ const KEPT: &[(&str, &str)] = &[
     ("xtask/src/tidy/names.rs", concat!("men", "d")),
 ];
 
+/// Pronouns that begin a clause.
+const CLAUSES: &[&str] = &["What", "Whatever", "Who", "Whom", "Whose"];
+
 pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     checkout.files.iter().filter(|file| !EXEMPT.contains(&file.path.as_str())).flat_map(problems).collect()
 }
@@ -59,7 +63,24 @@ fn problems(file: &SourceFile) -> Vec<TidyProblem> {
             }
         }
     }
+    problems.extend(clauses(file));
     problems
+}
+
+/// The doc comments of a Rust file that begin with a clause, each paragraph by itself.
+fn clauses(file: &SourceFile) -> Vec<TidyProblem> {
+    if !file.path.ends_with(".rs") {
+        return Vec::new();
+    }
+    let doc = |line: &str| {
+        ["///", "//!"].iter().find_map(|mark| line.trim_start().strip_prefix(mark)).map(str::trim).unwrap_or_default().to_string()
+    };
+    let paragraphs: Vec<String> = file.text.lines().map(doc).collect();
+    let begins = |index: usize| index == 0 || paragraphs[index - 1].is_empty();
+    let is_clause = |text: &str| CLAUSES.contains(&text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default());
+    let message = "a doc comment begins with a clause: name the thing (\"The output of a client\")";
+    let found = paragraphs.iter().enumerate().filter(|(index, text)| begins(*index) && is_clause(text));
+    found.map(|(index, _)| file.problem(index + 1, message)).collect()
 }
 
 /// The text with everything but prose blanked, line by line.
@@ -107,6 +128,17 @@ mod tests {
             assert_eq!(lines("docs/a.md", &format!("fine\n\nOne {phrase} two.\n")), [3], "{phrase}");
             assert_eq!(lines("scenarios/a.toml", &format!("title = \"{phrase}\"\n# {phrase}\n")), [1, 2], "{phrase}");
         }
+    }
+
+    #[test]
+    fn doc_comments_begin_with_the_thing() {
+        assert_eq!(lines("src/a.rs", "//! What it is.\n\n    /// Who asks.\n    a: u8,\n"), [1, 3]);
+        assert_eq!(lines("src/a.rs", "/// # Errors\n///\n/// What is wrong.\nfn a() {}\n"), [3]);
+        assert_eq!(
+            lines("src/a.rs", "/// The text of\n/// What is not a paragraph.\n// What a plain comment says.\nconst A: &str = \"What?\";\n"),
+            [0; 0]
+        );
+        assert_eq!(lines("docs/a.md", "What you see\n"), [0; 0]);
     }
 
     #[test]

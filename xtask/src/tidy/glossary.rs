@@ -51,7 +51,7 @@ fn rows(page: &SourceFile) -> impl Iterator<Item = (usize, Vec<&str>)> {
     rows.filter(|(_, cells)| cells[0] != "word" && !cells[0].starts_with('-'))
 }
 
-/// What stands in backticks.
+/// The texts in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

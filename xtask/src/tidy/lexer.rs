@@ -112,7 +112,7 @@ enum LexerPiece {
     Literal,
 }
 
-/// What begins at `at`, and where it ends.
+/// The piece that begins at `at`, and its end.
 fn piece(chars: &[char], at: usize) -> (LexerPiece, usize) {
     let next = |offset: usize| chars.get(at + offset).copied();
     let after_word = at > 0 && is_word(chars[at - 1]);

@@ -52,7 +52,7 @@ fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
     found.map(|(at, message)| file.problem(tokens[at].line, message)).collect()
 }
 
-/// What is wrong with the token at `at`, if anything.
+/// The impurity at the token `at`, if there is one.
 fn impurity(tokens: &[Token], at: usize) -> Option<String> {
     let text = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     let word = text(at);

@@ -7,7 +7,7 @@ use super::checkout::SourceFile;
 use super::lexer::{self, Token};
 use super::{Checkout, TidyProblem};
 
-const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore"];
+const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores"];
 
 /// The rooms that a room may import, besides itself; `Pure` stands for all pure rooms.
 enum RoomImports {
@@ -27,12 +27,11 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("sim", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle"])),
     ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
     ("strategies", RoomImports::Import(&["wire", "engine", "scenario"])),
-    ("tools", RoomImports::Import(&["engine"])),
+    ("stores", RoomImports::Import(&["wire"])),
     ("files", RoomImports::PureAnd(&[])),
     ("runner", RoomImports::PureAnd(&["files"])),
     ("children", RoomImports::Import(&[])),
     ("live", RoomImports::PureAnd(&["files", "children"])),
-    ("review", RoomImports::Import(&["transcript", "files", "runner"])),
     ("cli", RoomImports::All),
 ];
 
@@ -43,7 +42,21 @@ pub(crate) fn is_pure(room: &str) -> bool {
 
 pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let rooms = checkout.rooms();
-    checkout.rust_files().filter_map(|file| Some((file, file.room()?))).flat_map(|(file, room)| check_file(file, room, &rooms)).collect()
+    let files = checkout.rust_files().filter_map(|file| Some((file, file.room()?)));
+    check_table(&rooms).into_iter().chain(files.flat_map(|(file, room)| check_file(file, room, &rooms))).collect()
+}
+
+/// Each row of the table has its room, so that the table shows the house as it is.
+fn check_table(rooms: &[&str]) -> Vec<TidyProblem> {
+    let line = |room: &str| {
+        include_str!("rooms.rs").lines().position(|line| line.trim().starts_with(&format!("(\"{room}\","))).map_or(1, |at| at + 1)
+    };
+    let problem = |room: &str| TidyProblem {
+        path: String::from("xtask/src/tidy/rooms.rs"),
+        line: line(room),
+        message: format!("the table has the room `{room}`, and there is no src/{room}.rs: take the row out, or add the room"),
+    };
+    TABLE.iter().filter(|(room, _)| !rooms.contains(room)).map(|(room, _)| problem(room)).collect()
 }
 
 fn check_file(file: &SourceFile, room: &str, rooms: &[&str]) -> Vec<TidyProblem> {
@@ -154,8 +167,7 @@ mod tests {
     use super::*;
 
     fn problems(path: &str, text: &str) -> Vec<(usize, String)> {
-        let rooms = ["wire", "engine", "scenario", "transcript", "world", "sim", "files", "cli"];
-        let paths: Vec<String> = rooms.iter().map(|room| format!("src/{room}.rs")).collect();
+        let paths: Vec<String> = TABLE.iter().map(|(room, _)| format!("src/{room}.rs")).collect();
         let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
         files.push((path, text));
         check(&Checkout::from_files(&files)).into_iter().map(|problem| (problem.line, problem.message)).collect()
@@ -207,6 +219,16 @@ mod tests {
             problems("src/wire.rs", "//! See [`crate::sim`].\n/* use crate::sim; */ const A: &str = \"use crate::sim::Clock;\";"),
             []
         );
+    }
+
+    #[test]
+    fn a_row_without_a_room_is_found() {
+        let paths: Vec<String> = TABLE.iter().map(|(room, _)| format!("src/{room}.rs")).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
+        assert_eq!(check(&Checkout::from_files(&files)), []);
+        let [problem] = &check(&Checkout::from_files(&files[1..]))[..] else { panic!("one row has no room") };
+        assert!(problem.message.contains("there is no src/wire.rs"), "{}", problem.message);
+        assert!(include_str!("rooms.rs").lines().nth(problem.line - 1).unwrap().contains("(\"wire\","));
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn check_pages(checkout: &Checkout) -> Vec<TidyProblem> {
     problems
 }
 
-/// What is wrong with the headings of the rules.
+/// The mistakes in the headings of the rules.
 fn check_rules(rules: &[ListedRule], checkout: &Checkout) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     let mut places: BTreeMap<String, String> = BTreeMap::new();

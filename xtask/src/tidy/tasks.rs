@@ -16,7 +16,7 @@ fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
     found.map(|(at, message)| file.problem(tokens[at].line, message.to_string())).collect()
 }
 
-/// What is wrong with the token at `at`, if anything.
+/// The mistake at the token `at`, if there is one.
 fn problem(tokens: &[Token], at: usize) -> Option<&'static str> {
     let text = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     if text(at) == "select" && text(at + 1) == "!" && text(at + 3) != "biased" {

@@ -80,7 +80,7 @@ fn commands(text: &str) -> Vec<(usize, &str)> {
     commands
 }
 
-/// What the command names that does not exist, if it is one of ours.
+/// The name that the command misspells, if it is one of our commands.
 fn missing_command(checkout: &Checkout, command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {

@@ -4,7 +4,7 @@ use super::{Pipeline, PipelineHalt, PipelineState, PipelineVerdict};
 use crate::engine::contract::Input;
 use crate::engine::diagram::Diagram;
 
-/// What one tool use goes through.
+/// The states of one tool use.
 pub(crate) const DIAGRAM: Diagram = Diagram {
     machine: "pipeline",
     edges: &[

@@ -18,7 +18,7 @@ impl ExecutorHarness {
         let _ = self.input(Input::ElicitationAnswered { run, answer: answer.map(Into::into) });
     }
 
-    /// What was put to the user and to the tool since the last call.
+    /// The questions to the user and the answers to the tool since the last call.
     fn put(&mut self) -> Vec<String> {
         let told = |effect| match effect {
             Effect::Elicit { message, .. } => Some(format!("ask {message}")),

@@ -58,7 +58,7 @@ impl ExecutorHarness {
         self.input(Input::Timer(HOOK_TIMER))
     }
 
-    /// What was asked of the world since the last call, and what came out.
+    /// The effects since the last call: questions to the world, and results.
     fn asked(&mut self) -> Vec<String> {
         let told = |effect| match effect {
             Effect::CheckTool { .. } => Some("check".into()),

@@ -23,7 +23,7 @@ fn rules(rules: &[&str]) -> Vec<PermissionRule> {
     rules.iter().map(rule).collect()
 }
 
-/// What everybody says of one use.
+/// One tool use, with the words of rules, hooks, check and mode about it.
 #[derive(Clone, Default)]
 struct PermissionCase {
     tool: &'static str,

@@ -82,7 +82,7 @@ fn is_packed(view: usize) -> bool {
     matches!(view, 5 | 12)
 }
 
-/// What base64 in a text reads as.
+/// The bytes of base64 in a text.
 fn unpacked(view: usize, text: &str) -> String {
     let runs = text.split(|c: char| !c.is_ascii_alphanumeric() && !"+/=-_".contains(c)).filter(|run| run.len() > 24);
     let bytes = |run: &str| if view == 5 { STANDARD.decode(run).ok() } else { URL_SAFE_NO_PAD.decode(run).ok() };
@@ -131,7 +131,7 @@ fn in_an_address(draw: &mut Draw, text: &str) -> Option<String> {
     Some(shown.strip_prefix(before).unwrap_or("the address before it is altered").to_owned())
 }
 
-/// What is wrong with one case.
+/// The failure of one case.
 fn problem(draw: &mut Draw, kind: &PlantedKind, view: usize, place: Place) -> Option<String> {
     let depth = 1 + draw.below(4);
     let (before, secret, after) = kind.draw(draw);
@@ -332,7 +332,7 @@ fn k_2_the_work_is_linear_in_the_bytes() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 24, ..Default::default() })]
 
-    /// Whatever is repeated: words that tell, signs, quotes, escapes, the beginnings of keys.
+    /// Repeated parts: words that tell, signs, quotes, escapes, the beginnings of keys.
     #[test]
     fn k_12_the_work_is_linear_whatever_is_repeated(
         parts in proptest::collection::vec(proptest::sample::select(vec![

@@ -1,4 +1,4 @@
-//! What a search looks into, and where a secret ends (K-2).
+//! The reach of a search, and the ends of secrets (K-2).
 
 use super::*;
 
@@ -42,4 +42,38 @@ fn k_2_scan_says_what_is_too_deep_for_it() {
     let nested = |depth: usize| (0..depth).fold(String::from("a\nb"), |text, _| format!("{{\"a\":\"{}\"}}", escaped(&text)));
     let is_complete = |text: &str| super::scan::scan(text.as_bytes(), &RULES).is_complete;
     assert!(is_complete(&nested(7)) && !is_complete(&nested(12)));
+}
+
+#[test]
+fn k_2_a_long_value_is_replaced_to_its_end_whatever_stands_where_its_head_ends() {
+    let secret = filled(700);
+    for sign in [".", ",", ";", ")", "]", "}", ":", "!", "(", "=", "'"] {
+        let text = |value: &str| {
+            [format!("export API_TOKEN={value}\n"), format!("the password is {value}\n"), format!("x: Authorization: Bearer {value}\n")]
+        };
+        let value = |at: usize| format!("{}{sign}{}", &secret[..at], &secret[at..]);
+        // A sign may end a value. Then it does so wherever it stands.
+        let is_end = text(&value(40)).map(|text| redactor().text(&text).contains(&secret[680..]));
+        for at in 240..270 {
+            for (text, is_end) in text(&value(at)).iter().zip(is_end) {
+                assert_eq!(redactor().text(text).contains(&secret[680..]), is_end, "{sign} at {at}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn k_2_a_value_of_any_length_is_replaced_to_its_end() {
+    let secret = filled(70_000);
+    for text in [
+        format!("export API_TOKEN={secret}\n"),
+        format!("api_token = \"{secret}\"\n"),
+        format!("<password>{secret}</password>\n"),
+        format!("x: Authorization: Bearer {secret}\n"),
+        format!("the password is {secret}\n"),
+    ] {
+        let out = redactor().text(&text);
+        assert!(!out.contains(&secret[69_980..]), "{} … {}", &out[..200.min(out.len())], &out[out.len().saturating_sub(60)..]);
+        assert!(out.ends_with(&text[text.find(&secret).unwrap() + secret.len()..]), "{out:?}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What a tape writer does with events that no client sends.
+//! Events at a tape writer that no client causes.
 
 use super::*;
 

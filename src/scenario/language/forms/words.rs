@@ -12,7 +12,7 @@ use crate::scenario::parse::tree::TreeValue;
 
 /// A type whose values are words.
 pub(crate) trait WordValue: Clone + PartialEq + 'static {
-    /// What a word is called in messages.
+    /// The noun for a word in messages.
     const NOUN: &'static str = "word";
 
     /// The words, each with its value and what it means.
@@ -116,7 +116,7 @@ optional_words! {
 
 /// Words that are texts in the scenario.
 pub(crate) trait WordList {
-    /// What a word is called in messages.
+    /// The noun for a word in messages.
     const NOUN: &'static str;
 
     /// All of them.

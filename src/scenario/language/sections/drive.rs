@@ -22,19 +22,25 @@ impl WordList for ShippedRules {
 keys! {
     /// `[drive]`: what is known of the client that `reenact drive` runs (K-7).
     pub(crate) struct DriveKeys {
-        /// Which client it is.
+        /// The client.
         client: Option<KnownClient> = None;
         /// The exit code that it must have.
         exit: Option<u32> = None;
         /// Shipped rules of normalisation that do not act.
         without: Vec<String> as Vec<WordOf<ShippedRules>> = Vec::new();
+        /// Whether parts of the scenario that cannot be done to a client, or asked of it, may be left out (F-10). They are named all the same.
+        may: bool = false;
+        /// A tool runs when it makes or changes this file in the client's working folder (K-9).
+        marker_file: Option<Arc<str>> = None, example("\"started\""), not_blank("a file has a name");
+        /// A tool runs when the client prints a line that holds this text (K-9).
+        marker_line: Option<Arc<str>> = None, example("\"started\""), not_blank("every line holds a blank text");
     }
 }
 
 keys! {
     /// `[[normalise]]`: something that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
     pub(crate) struct NormaliseKeys {
-        /// What is shown in its place, in angle brackets.
+        /// The name that is shown in its place, in angle brackets.
         name: Option<Arc<str>> = None, required, example("\"build\"");
         /// The values of JSON members of this name vary.
         member: Option<Arc<str>> = None, example("\"build_id\"");

@@ -19,7 +19,7 @@ const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
 pub(crate) const BREAKABLE: [&str; 16] =
     ["O-1", "O-2", "O-3", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-27", "O-30"];
 
-/// What a prompt, or the run, can end with.
+/// The possible ends of a prompt, or of the run.
 pub(crate) struct TerminalWords;
 
 impl WordList for TerminalWords {

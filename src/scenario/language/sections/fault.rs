@@ -39,7 +39,7 @@ keys! {
     pub(crate) struct FaultKeys {
         /// Which requests it hits: those that fit every key. By default all.
         at: FaultPlace as Inline<FaultPlace> = FaultPlace::default(), example("{ request = 1, attempt = \"1..=3\" }");
-        /// What goes wrong.
+        /// The failure.
         kind: Option<FaultKind> as Option<Flat<FaultKind>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
@@ -69,7 +69,7 @@ pub(crate) fn check_place(place: &FaultPlace, reader: &mut TableReader<'_, '_>) 
 }
 
 keys! {
-    /// What goes wrong: one of these keys, with its details. `status` and `error` may stand together.
+    /// The failure: one of these keys, with its details. `status` and `error` may stand together.
     pub(crate) struct FaultKindKeys {
         /// Another answer with this HTTP status comes in the answer's place.
         status: Option<u16> as Option<AnswerStatus> = None, example("529");
@@ -275,7 +275,7 @@ keys! {
         after_events: Option<u32> = None, unit("events");
         /// After this many bytes of the body, which may be inside an event or a character.
         after_bytes: Option<u32> = None, unit("bytes");
-        /// How it ends.
+        /// The manner of its end.
         how: CutManner = CutManner::default();
     }
 }

@@ -7,7 +7,8 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
 use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
-use crate::scenario::drive::{DriveScript, NormaliseRule};
+use crate::scenario::client_profile::ClientProfile;
+use crate::scenario::drive::{DriveScript, NormaliseRule, ToolMarkers};
 use crate::scenario::fault::FaultRule;
 use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::SeedNumber;
@@ -38,7 +39,7 @@ use crate::wire::block::Message;
 keys! {
     /// A scenario: what is simulated, and what must hold. It needs a `[[prompt]]` or a `tape`.
     pub(crate) struct ScenarioKeys {
-        /// What it shows, in a sentence.
+        /// The outcome that it shows, in a sentence.
         title: Option<String> = None;
         /// The rules that it holds.
         rules: Vec<String> as Vec<RuleId> = Vec::new();
@@ -68,7 +69,7 @@ keys! {
         matching: RequestMatching as Section<RequestMatching> = RequestMatching::default();
         /// How new credentials are got.
         auth: ScriptedAuth as Section<ScriptedAuth> = ScriptedAuth::default();
-        /// What the simulated API counts and refuses.
+        /// The limits and refusals of the simulated API.
         api: SimulatedApi as Section<SimulatedApi> = SimulatedApi::default();
         /// Known tools, by name.
         tools: KnownToolsKeys as KnownToolsForm = KnownToolsKeys::default(), example("[\"Read\", \"Bash\"]");
@@ -80,11 +81,11 @@ keys! {
         hook: Vec<ScriptedHook> as Sections<ScriptedHook> = Vec::new();
         /// Rules on which tools may run. Without this section every tool runs.
         permissions: Option<PermissionSettings> as Option<Section<PermissionSettings>> = None;
-        /// What the user answers about tool uses.
+        /// The user's answers to questions about permissions.
         permission: Vec<ScriptedPermission> as Sections<ScriptedPermission> = Vec::new();
         /// Where large results are stored.
         files: ResultStore as Section<ResultStore> = ResultStore::default();
-        /// What the engine finds when it looks up what there is.
+        /// The skills and plugins that the engine finds.
         session: ScriptedLookups as Section<ScriptedLookups> = ScriptedLookups::default();
         /// Changes of requests by the host.
         change: Vec<RequestChange> as Sections<RequestChange> = Vec::new(), example("[{ from = { prompt = 1, request = 2 }, unset = [\"tool_choice\"] }]");
@@ -92,11 +93,11 @@ keys! {
         message: Vec<HostMessage> as Sections<HostMessage> = Vec::new(), example("[{ at = { prompt = 1, request = 2 }, text = \"The file has changed.\" }]");
         /// Messages from before the first prompt.
         history: Vec<Arc<Message>> as Sections<Arc<Message>> = Vec::new(), example("[{ role = \"user\", text = \"Hello\" }]");
-        /// What the user says, in order, and the answers.
+        /// The user's prompts, in order, with the answers.
         prompt: Vec<ScriptedPrompt> as Sections<ScriptedPrompt> = Vec::new(), example("[{ text = \"Hello\", turn = [{ text = \"Hello.\" }] }]");
-        /// What goes wrong between engine and model server.
+        /// Failures between engine and model server.
         fault: Vec<FaultRule> as Sections<FaultRule> = Vec::new(), example("[{ at = { request = 1 }, status = 529 }]");
-        /// What the user does while work goes on.
+        /// Cancels and messages of the user while work goes on.
         interrupt: Vec<InterruptEntry> as Sections<InterruptEntry> = Vec::new(), example("[{ kind = \"cancel\", at = \"5s\" }]");
         /// Messages that are marked as dead.
         dead: Vec<DeadEntry> as Sections<DeadEntry> = Vec::new(), example("[{ names = [\"p1.r2.a1\"], at = \"5s\" }]");
@@ -104,17 +105,19 @@ keys! {
         collapse: Vec<CollapseEntry> as Sections<CollapseEntry> = Vec::new(), example("[{ from = \"p1\", to = \"p1.r1.a1\", summary = \"Looked.\", at = \"5s\" }]");
         /// Side requests of clients, e.g. for a title, and their answers. A simulated run makes none.
         side: Vec<SideRule> as Sections<SideRule> = Vec::new(), example("[{ contains = \"Write a title\", answer = \"A package\" }]");
-        /// What single tool uses do, by id.
+        /// The outcomes of single tool uses, by id.
         result: Vec<ResultKeys> as Sections<ResultKeys> = Vec::new();
         /// The simulated network. A run without a network ignores it.
         network: Option<NetworkScript> as Option<Section<NetworkScript>> = None;
-        /// What must hold at the end.
+        /// The conditions at the end.
         expect: Expectations as Section<Expectations> = Expectations::default();
         /// Choices that are made already.
         plan: Plan as Section<Plan> = Plan::default();
-        /// What is known of a real client.
+        /// Facts about a real client.
         drive: DriveKeys as Section<DriveKeys> = DriveKeys::default();
-        /// What varies between equal runs of a real client.
+        /// The profile of a client that has no shipped one.
+        client: Option<ClientProfile> as Option<Section<ClientProfile>> = None;
+        /// The parts of requests and output that vary between equal runs of a real client.
         normalise: Vec<NormaliseRule> as Sections<NormaliseRule> = Vec::new(), example("[{ name = \"build\", member = \"build_id\" }]");
     }
 }
@@ -166,7 +169,15 @@ impl ConvertedTable for Scenario {
             matching: keys.matching,
             expect: keys.expect,
             plan: keys.plan,
-            drive: DriveScript { client: keys.drive.client, exit: keys.drive.exit, without, normalise: keys.normalise },
+            drive: DriveScript {
+                client: keys.drive.client,
+                profile: keys.client.map(Arc::new),
+                exit: keys.drive.exit,
+                without,
+                normalise: keys.normalise,
+                may: keys.drive.may,
+                markers: ToolMarkers { file: keys.drive.marker_file, line: keys.drive.marker_line },
+            },
             network: keys.network,
         };
         check(reader, &scenario);
@@ -181,7 +192,8 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, exit, without, normalise } = scenario.drive;
+        let DriveScript { client, profile, exit, without, normalise, markers, may } = scenario.drive;
+        let ToolMarkers { file: marker_file, line: marker_line } = markers;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
             title: scenario.title,
@@ -221,7 +233,8 @@ impl ConvertedTable for Scenario {
             network: scenario.network,
             expect: scenario.expect,
             plan: scenario.plan,
-            drive: DriveKeys { client, exit, without },
+            drive: DriveKeys { client, exit, without, may, marker_file, marker_line },
+            client: profile.map(Arc::unwrap_or_clone),
             normalise,
         }
     }
@@ -234,6 +247,9 @@ fn result_keys((id, outcome): (Arc<str>, ScriptedOutcome)) -> ResultKeys {
 
 /// Answers come from the turns or from a tape.
 fn check_answers(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) {
+    if keys.client.is_some() && keys.drive.client.is_some() {
+        reader.key_problem("client", "`client` in [drive] names a shipped profile already: keep one of the two".into());
+    }
     if !reader.has_any(&["prompt", "tape"]) {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
         reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));

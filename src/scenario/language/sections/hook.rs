@@ -17,7 +17,7 @@ word_forms!(HookEvent);
 keys! {
     /// `[[hook]]`: a hook, and what it answers. A hook without an answer is silent.
     pub(crate) struct HookKeys {
-        /// What transcripts call it.
+        /// The name of the hook in transcripts.
         name: Option<Arc<str>> = None, required, not_blank("a hook needs a name: transcripts use it");
         /// When it runs.
         event: Option<HookEvent> = None, required_such_as(", e.g. \"pre_tool_use\"");
@@ -55,7 +55,7 @@ impl ConvertedTable for ScriptedHook {
 }
 
 keys! {
-    /// What a hook answers.
+    /// The answer of a hook.
     pub(crate) struct HookOutcomeKeys {
         /// Its decision about the tool use. `deny` from a stop hook objects to the end of the prompt.
         decision: Option<PermissionWord> = None;

@@ -18,7 +18,7 @@ use crate::scenario::types::ScriptedTurn;
 word_forms!(TriggerSide, ReachedState, AbortWord);
 
 words! {
-    /// What the user does while work goes on.
+    /// The user's action while work goes on.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum AbortWord {
         /// The user cancels: ESC, Ctrl+C, shutdown.
@@ -31,11 +31,11 @@ words! {
 keys! {
     /// `[[interrupt]]`: the user cancels, or submits a message while work goes on (M-8).
     pub(crate) struct InterruptKeys {
-        /// What the user does.
+        /// The user's action.
         kind: Option<AbortWord> = None, required_such_as(": \"cancel\" or \"interrupt\"");
         /// The message. Only with kind `interrupt`.
         content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
-        /// When it happens.
+        /// The moment at which it happens.
         moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
@@ -92,7 +92,7 @@ keys! {
     pub(crate) struct DeadKeys {
         /// The messages, as transcripts name them.
         names: Option<Vec<Arc<str>>> as Option<TextListOf<Arc<str>>> = None, required, example("[\"p1.r2.a1\"]");
-        /// When it happens.
+        /// The moment at which it happens.
         moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
@@ -133,7 +133,7 @@ keys! {
         to: Option<Arc<str>> = None, required, example("\"p1.r1.a1\"");
         /// The summary.
         summary: Option<Arc<str>> = None, required;
-        /// When it happens.
+        /// The moment at which it happens.
         moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
@@ -225,7 +225,7 @@ fn check_before(reader: &mut TableReader<'_, '_>, anchor: &InterruptTrigger) {
     }
 }
 
-/// What is waited for, and of which agent.
+/// An event that is waited for, and its agent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trigger {
     anchor: InterruptTrigger,
@@ -233,7 +233,7 @@ pub(crate) struct Trigger {
 }
 
 keys! {
-    /// What is waited for: exactly one of `tool`, `event`, `request`, `retry`, `result`, `terminal`.
+    /// The event that is waited for: exactly one of `tool`, `event`, `request`, `retry`, `result`, `terminal`.
     pub(crate) struct TriggerKeys {
         /// A use of this tool reaches the state.
         tool: Option<Arc<str>> = None, example("\"Read\"");

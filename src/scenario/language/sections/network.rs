@@ -60,9 +60,9 @@ impl KeyForm for PacketLatency {
 keys! {
     /// `[[network.event]]`: something that happens to the network.
     pub(crate) struct NetworkEventKeys {
-        /// When it happens.
+        /// The time of the event.
         at: Option<Latency> as Option<EventTime> = None, required, help(EVENT_HELP);
-        /// What happens.
+        /// The kind of failure.
         kind: Option<NetworkFault> = None, required, help(EVENT_HELP);
         /// How long. By default to the end. A reset has no length.
         lasts: Option<Latency> as Option<EventTime> = None;

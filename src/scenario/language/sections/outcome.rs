@@ -1,4 +1,4 @@
-//! What a tool run does, wherever that is given: at a tool, at a scripted tool use, in `[[result]]` (M-7).
+//! The keys of a tool run, at each place where a scenario gives one: a tool, a scripted tool use, `[[result]]` (M-7).
 
 use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::permission::{PermissionWord, ToolCheck};
@@ -31,13 +31,13 @@ impl WordValue for FailureCause {
 }
 
 keys! {
-    /// What a tool run does. Without any of these keys it returns a short text.
+    /// The outcome of a tool run. Without any of these keys it returns a short text.
     pub(crate) struct OutcomeKeys {
         /// The text of its result.
         result: Option<Json> as TextOrJson = None, or_key("result_json");
         /// The result is an error.
         is_error: bool = false;
-        /// What kind of error it is (T-28). It needs `is_error = true`.
+        /// The kind of error (T-28). It needs `is_error = true`.
         cause: Option<FailureCause> as Option<Word<FailureCause>> = None;
         /// The result in the tool's own form, as a JSON object: for consumers, not for the model (T-32).
         structured: Option<Json> as Option<JsonObjectText> = None, example("'{\"exit\":1}'");
@@ -47,13 +47,13 @@ keys! {
         context_change: Option<Arc<str>> = None;
         /// The run aborts itself, and the query with it, for this reason (T-14).
         aborts: Option<Arc<str>> = None;
-        /// How it ends.
+        /// The manner of its end.
         ending: ToolEnding as Flat<ToolEnding> = ToolEnding::Returns;
         /// How long the run ignores a stop; `true` for ever.
         ignores_stop: StopDeafness = StopDeafness::No;
         /// How long it takes to stop after that.
         stop_takes: Micros = Micros::ZERO;
-        /// What the tool's own check finds.
+        /// The finding of the tool's own check.
         check: Option<ScriptedReply<ToolCheck>> as Flat<Option<ScriptedReply<ToolCheck>>> = None;
         /// A question to the user from the tool's server (S-11).
         asks: Option<ScriptedElicitation> as Option<Inline<ScriptedElicitation>> = None, example("{ message = \"Which branch?\", answer = \"main\" }");
@@ -163,7 +163,7 @@ keys! {
     pub(crate) struct ProgressKeys {
         /// When after the start.
         at: Option<Micros> = None, required;
-        /// What the tool reports.
+        /// The text of the progress.
         text: Option<Arc<str>> = None, required;
         /// Where the tool reports it. By default that is not known.
         kind: Option<ProgressKind> = None;
@@ -269,11 +269,11 @@ impl KeyForm for StopDeafness {
 }
 
 keys! {
-    /// What the tool's own check of its input finds (T-22, T-24). With one of these keys the tool has a check.
+    /// The finding of the tool's own check of its input (T-22, T-24). With one of these keys the tool has a check.
     pub(crate) struct CheckKeys {
-        /// What is wrong with the input. The tool use is answered with it. On a tool use it needs a tool with a check.
+        /// The mistake in the input. The tool use is answered with it. On a tool use it needs a tool with a check.
         check: Option<Arc<str>> = None;
-        /// What the tool decides about the permission.
+        /// The tool's decision about the permission.
         check_permission: Option<PermissionWord> = None;
         /// Why the tool decides so.
         check_reason: Option<Arc<str>> = None;
@@ -369,7 +369,7 @@ keys! {
     pub(crate) struct ResultKeys {
         /// The id of the tool use.
         tool_use: Option<Arc<str>> = None, required, example("\"toolu_1\"");
-        /// What the run does.
+        /// The outcome of the run.
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;
         /// How long it takes. By default it takes the tool's time.
         latency: Option<Latency> = None;

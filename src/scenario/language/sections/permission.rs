@@ -71,7 +71,7 @@ impl KeyForm for RuleList {
 keys! {
     /// `[permissions]`: the settings' part of a decision about a tool use (P-1). Without this section every tool runs.
     pub(crate) struct PermissionsKeys {
-        /// What happens to a tool use that no rule decides.
+        /// The treatment of a tool use that no rule decides.
         mode: PermissionMode = PermissionMode::default();
         /// Further folders in which the mode `accept_edits` allows edits.
         directories: Vec<Arc<str>> = Vec::new(), example("[\"/w/docs\"]");
@@ -120,11 +120,11 @@ impl ConvertedTable for PermissionSettings {
 keys! {
     /// `[[permissions.rule]]`: a rule with its source. It needs exactly one of `allow`, `ask` and `deny`.
     pub(crate) struct PermissionRuleKeys {
-        /// What may run.
+        /// A rule for tool uses that may run.
         allow: Option<Arc<str>> as Option<RuleText> = None;
-        /// What a person decides.
+        /// A rule for tool uses that a person decides.
         ask: Option<Arc<str>> as Option<RuleText> = None;
-        /// What may not run.
+        /// A rule for tool uses that may not run.
         deny: Option<Arc<str>> as Option<RuleText> = None;
         /// Where the rule comes from. A higher source wins.
         source: RuleSource = RuleSource::default();

@@ -112,7 +112,7 @@ keys! {
         event: Option<u32> = None, required, above_zero("events are counted from 1");
         /// On which side of it.
         side: Option<TriggerSide> = None;
-        /// What the user does.
+        /// The user's action.
         kind: Option<AbortWord> = None, required;
         /// The message. Only with kind `interrupt`.
         content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
@@ -204,11 +204,11 @@ impl<F: KeyForm, N: ChoiceNames> KeyForm for Choices<F, N> {
     }
 }
 
-/// What the names in a table of choices look like.
+/// The form of the names in a table of choices.
 pub(crate) trait ChoiceNames {
-    /// What is named.
+    /// The named thing.
     const NOUN: &'static str = "thing";
-    /// What such a name looks like.
+    /// The form of such a name, for messages.
     const HELP: &'static str = "";
 
     /// Whether it is such a name.

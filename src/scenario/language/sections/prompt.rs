@@ -5,10 +5,10 @@ use core::ops::RangeInclusive;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{BlocksText, TrueMark};
+use crate::scenario::language::forms::{BlocksText, TextTable, TrueMark};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::tables::{Flat, Inlines, Section, Sections};
-use crate::scenario::language::toml::{TomlTable, TomlValue};
+use crate::scenario::language::toml::TomlValue;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
@@ -268,9 +268,7 @@ impl KeyForm for HeaderTable {
     }
 
     fn write(headers: &Vec<(String, String)>) -> TomlValue {
-        let mut table = TomlTable::default();
-        headers.iter().for_each(|(name, value)| table.put_named(name, TomlValue::text(value)));
-        TomlValue::Inline(table.inline())
+        TextTable::write(headers)
     }
 }
 
@@ -343,7 +341,7 @@ keys! {
         safe: Option<bool> = None;
         /// How long the run takes. By default it takes the tool's time.
         latency: Option<Latency> = None;
-        /// What the run does.
+        /// The outcome of the run.
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;
         /// The agents that the tool use makes, with the answers to each (B-8).
         agent: Vec<AgentTurnsKeys> as Sections<AgentTurnsKeys> = Vec::new(), example("[{ turn = [{ text = \"Done.\" }] }]");

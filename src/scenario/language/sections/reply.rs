@@ -82,7 +82,7 @@ fn write_content<T: KeyTable>(content: Option<&T>, out: &mut TomlTable) {
 }
 
 keys! {
-    /// What every entry of `answers` can have.
+    /// The common keys of all entries of `answers`.
     struct AnswerKeys {
         /// How long this answer takes. By default it takes the time of its owner.
         latency: Option<Latency> = None;

@@ -33,7 +33,7 @@ keys! {
     pub(crate) struct KnownToolsKeys {
         /// The names of the tools.
         names: Vec<String> as KnownToolList = Vec::new(), example("[\"Read\", \"Bash\"]");
-        /// What a submitted message does to known tools that run (T-17). `[[tool]]` entries of known tools have it as well.
+        /// The effect of a submitted message on running known tools (T-17). `[[tool]]` entries of known tools have it as well.
         interrupts: KnownInterrupts = KnownInterrupts::default();
     }
 }
@@ -124,7 +124,7 @@ keys! {
         name: Option<Arc<str>> = None, required, example("\"Deploy\"");
         /// The whole definition as requests carry it, as a JSON object with the same `name`. It replaces `description` and `input_schema`.
         definition: Option<Json> as Option<JsonObjectText> = None, example("'{\"name\":\"Deploy\",\"input_schema\":{\"type\":\"object\"}}'");
-        /// What the model reads about it.
+        /// The description for the model.
         description: Option<Arc<str>> = None;
         /// The JSON Schema of its input, as a JSON object.
         input_schema: Option<Json> as Option<JsonObjectText> = None;
@@ -132,7 +132,7 @@ keys! {
         safe: Option<ToolSafety> = None;
         /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
         shell: Option<bool> = None;
-        /// What a submitted message does to a run of it (T-17).
+        /// The effect of a submitted message on a run of the tool (T-17).
         interrupt: Option<Option<InterruptBehaviour>> as Option<WordOrUnknown<InterruptBehaviour>> = None;
         /// Fields that consumers see in its input, derived from a path, and that the API does not see.
         observable: Vec<ObservableField> as Inlines<ObservableField> = Vec::new(), example("[{ name = \"absolute_path\", from = \"path\" }]");
@@ -148,7 +148,7 @@ keys! {
         result_limit: Option<u64> = None, unit("characters");
         /// How long a run takes. By default a figure is drawn from the known tool's range.
         latency: Option<Latency> = None;
-        /// What its runs do.
+        /// The outcome of its runs.
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;
     }
 }

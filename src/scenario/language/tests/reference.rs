@@ -8,7 +8,7 @@ use super::*;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree;
 
-/// What the form has against a value that is written like this.
+/// The objections of the form to a value that is written like this.
 pub(crate) fn problems<F: KeyForm>(written: &str) -> Vec<String> {
     let mut report = DiagnosticReport::new();
     let source = report.add_override("example", written.into());

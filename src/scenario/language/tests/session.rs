@@ -1,4 +1,4 @@
-//! What a session is given reads back (S-11).
+//! The keys of a session read back (S-11).
 
 use super::*;
 use crate::engine::budget::{Date, NanoUsd};

@@ -1,4 +1,4 @@
-//! What the TOML parser says of a text, in words that say what to do: where the first of two equal keys is, and what is wrong with quotes.
+//! The errors of the TOML parser, in words that say what to do: where the first of two equal keys is, and what is wrong with quotes.
 
 use core::ops::Range;
 

@@ -24,7 +24,7 @@ use crate::prelude::*;
 use crate::wire::json::push_string;
 use crate::wire::raw_json::{RawObject, elements};
 
-/// What is shorter is not worth a hash.
+/// The least length of a span: a shorter one is not worth a hash.
 pub(super) const SPAN_MIN: usize = 64;
 
 /// How many request lines back a run may point. A format constant: readers keep as many lists.
@@ -66,11 +66,11 @@ pub enum BodyPiece {
     Ref(SpanId),
     /// Pieces of the body of an earlier request.
     Run {
-        /// Whose body.
+        /// The exchange whose body this is.
         of: u32,
         /// From which piece, from 0.
         first: usize,
-        /// How many.
+        /// The number of them.
         count: usize,
     },
     /// A body that is not UTF-8 (F-3).
@@ -127,9 +127,9 @@ impl<'de> Deserialize<'de> for BodyPiece {
 /// A part of a body, before it is known whether it was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyPart<'a> {
-    /// What stands between spans.
+    /// The text between spans.
     Literal(&'a str),
-    /// What may come again.
+    /// A text that may come again.
     Span(&'a str),
 }
 

@@ -30,7 +30,7 @@ pub enum TapeError {
     NotATape {
         /// Where it goes wrong.
         column: usize,
-        /// How.
+        /// The mistake.
         problem: String,
     },
     /// The tape is of a later format (F-5).
@@ -41,7 +41,7 @@ pub enum TapeError {
     Newer {
         /// The format's version.
         version: u32,
-        /// What wrote it.
+        /// The program that wrote it.
         recorder: String,
     },
     /// Most of it cannot be used (K-12).
@@ -56,7 +56,7 @@ pub enum TapeError {
          the ones before: no recorder writes so; record or import again"
     )]
     TooLarge {
-        /// Where.
+        /// The line of the tape.
         line: usize,
     },
 }
@@ -67,7 +67,7 @@ const LEFT_OUT_MAX: usize = 10_000;
 /// One body of more is not a request: the API takes 32 MB.
 const BODY_BYTES_MAX: usize = 128 << 20;
 
-/// What the bodies of a tape may take together: this much, and so many bytes for each byte of the tape. Each request of a session repeats the ones
+/// The limit of all bodies of a tape together: this much, and so many bytes for each byte of the tape. Each request of a session repeats the ones
 /// before, so honest tapes grow, too: one of 300 requests by a factor of 150 (K-12).
 const BODIES_BYTES_MIN: usize = 128 << 20;
 const BODIES_FACTOR: usize = 256;

@@ -101,7 +101,7 @@ pub struct TapeEncoder {
     open: BTreeMap<u32, WrittenBody>,
 }
 
-/// What was written of an answer's body.
+/// The written parts of an answer's body.
 #[derive(Clone, Copy, Debug, Default)]
 struct WrittenBody {
     chunks: u64,

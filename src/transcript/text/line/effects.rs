@@ -105,12 +105,12 @@ fn or_none(names: &[Arc<str>]) -> String {
     if names.is_empty() { String::from("none") } else { names.join(", ") }
 }
 
-/// What left the context, and how much room that makes.
+/// The messages that left the context, and the room that this makes.
 fn freed_line(what: &str, names: &[Arc<str>], tokens: impl core::fmt::Display) -> TextLine {
     line(DetailLevel::Brief, LineClock::Latest, "engine", what, format!("{}, {tokens} tokens", names.join(", ")))
 }
 
-/// What there is beside model and tools; nothing of what there is not. The usual permission mode is not worth a word.
+/// The content of the init message beside model and tools, without empty parts. The usual permission mode is not worth a word.
 fn surroundings_text(surroundings: &SessionSurroundings) -> String {
     let SessionSurroundings { mcp_servers, permission_mode, skills, plugins, agents } = surroundings;
     let mut text = String::new();

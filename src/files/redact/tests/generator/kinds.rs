@@ -99,7 +99,7 @@ pub(super) const FORMS: &[&str] = &[
     "sk-|or-v1-{h64}",
 ];
 
-/// What only a name tells: what stands before it, and behind.
+/// Secrets that only a name tells: the text before, and the text behind.
 pub(super) const NAMED: &[(&str, &str)] = &[
     ("export X_TOKEN=", "\n"),
     ("token: ", "\n"),
@@ -137,11 +137,11 @@ pub(super) const NAMED: &[(&str, &str)] = &[
     ("sshpass -p '", "' ssh me@x"),
 ];
 
-/// What is planted.
+/// The kind of a planted secret.
 pub(super) enum PlantedKind {
     /// It has a form of its own.
     Form(&'static str),
-    /// What stands before it and behind it tells.
+    /// The text before it and behind it tells.
     Named(&'static str, &'static str),
     /// A private key of this many lines.
     Key(usize),
@@ -154,7 +154,7 @@ impl PlantedKind {
         forms.chain(named).chain([Self::Key(1), Self::Key(4)]).collect()
     }
 
-    /// What stands before a secret, the secret, and what stands behind it.
+    /// The text before a secret, the secret, and the text behind it.
     pub(super) fn draw(&self, draw: &mut Draw) -> (String, String, String) {
         match self {
             Self::Form(form) => {

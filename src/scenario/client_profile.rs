@@ -1,0 +1,181 @@
+//! Profiles of real clients: how one is started and resumed, where it keeps its session, and how its output and its exit codes are read (K-7, K-9).
+//!
+//! A profile is a file of the same language as a scenario, read by the same reader, or the section `[client]` of a scenario. What it leaves out is not
+//! judged. In commands, variables and files stand `{base_url}`, `{base_url_v1}`, `{home}`, `{work}`, `{tmp}`, `{session}` and `{prompt}`.
+
+use crate::engine::budget::Date;
+use crate::prelude::*;
+use crate::scenario::language::forms::{Readable, TextTable, word_forms};
+use crate::scenario::language::keys::keys;
+use crate::scenario::language::tables::{Section, Sections};
+use crate::scenario::parse::reader::TableReader;
+use crate::scenario::parse::{Diagnostics, read_client_profile};
+
+keys! {
+    /// `[client]`: a profile of the client that is driven (K-7). What it leaves out is not judged.
+    #[derive(Eq)]
+    pub struct ClientProfile {
+        /// The name of the client.
+        name: Arc<str> = Arc::default(), required, not_blank("give the client a name"), example("\"my-agent\"");
+        /// The version that the profile was checked with.
+        version: Option<Arc<str>> = None, example("\"1.2.3\"");
+        /// The day on which it was checked.
+        date: Option<Date> as Option<Readable<Date>> = None;
+        /// Remarks on the client and on this profile.
+        about: Option<Arc<str>> = None;
+        /// The command that starts it, a word each.
+        start: Vec<String> = Vec::new(), example("[\"my-agent\", \"-p\", \"{prompt}\"]");
+        /// The command that resumes its session.
+        resume: Vec<String> = Vec::new(), example("[\"my-agent\", \"--resume\", \"{session}\", \"-p\", \"{prompt}\"]");
+        /// Variables of its environment.
+        env: Vec<(String, String)> as TextTable = Vec::new(), example("{ MY_API_URL = \"{base_url_v1}\" }");
+        /// Whether it needs a terminal.
+        terminal: bool = false;
+        /// The names of processes that may outlive it.
+        may_stay: Vec<String> = Vec::new(), example("[\"my-daemon\"]");
+        /// Where the id of its session is.
+        session: Option<SessionPlace> as Option<Section<SessionPlace>> = None, example("{ member = \"session_id\" }");
+        /// Where it stores its session.
+        store: Option<StorePlace> as Option<Section<StorePlace>> = None, example("{ files = \"{home}/.my-agent/*.jsonl\", format = \"claude-code\" }");
+        /// How its output is read.
+        output: OutputPlaces as Section<OutputPlaces> = OutputPlaces::default();
+        /// The meaning of its exit codes.
+        exit: ExitCodes as Section<ExitCodes> = ExitCodes::default();
+        /// Files that are put in place before it starts.
+        files: Vec<ProfileFile> as Sections<ProfileFile> = Vec::new(), key("file"), example("[{ path = \"{home}/.my-agent.json\", text = \"{}\" }]");
+    }
+}
+
+keys! {
+    /// A file that is put in place before a client starts.
+    #[derive(Eq)]
+    pub struct ProfileFile {
+        /// Where it is.
+        path: Arc<str> = Arc::default(), required, not_blank("say where the file is"), example("\"{home}/.my-agent.json\"");
+        /// The content of the file.
+        text: Arc<str> = Arc::default();
+    }
+}
+
+keys! {
+    /// Where the id of a client's session is: in its output, or in the name of a file. Either `member` or `files` is needed.
+    #[derive(Eq)]
+    pub struct SessionPlace check check_session {
+        /// The member of a JSON line of the output that holds it; the first line that has one counts.
+        member: Option<Arc<str>> = None, example("\"session_id\"");
+        /// Files: the last `*` of their path stands for the id. The newest file counts.
+        files: Option<Arc<str>> = None, example("\"{home}/.my-agent/sessions/*.jsonl\"");
+    }
+}
+
+keys! {
+    /// Where a client stores its session, and how.
+    #[derive(Eq)]
+    pub struct StorePlace {
+        /// The files; `*` stands for any text without a slash.
+        files: Arc<str> = Arc::default(), required, not_blank("say where the files are"), example("\"{home}/.my-agent/sessions/*.jsonl\"");
+        /// The name of the format.
+        format: Arc<str> = Arc::default(), required, not_blank("name the format"), example("\"claude-code\"");
+    }
+}
+
+keys! {
+    /// How the output of a client is read.
+    #[derive(Eq)]
+    pub struct OutputPlaces {
+        /// A JSON line with these members, and these values, is the result of a run.
+        result: Vec<(String, String)> as TextTable = Vec::new(), example("{ type = \"result\" }");
+        /// Where the texts of the model are.
+        text: Option<OutputTextPlace> as Option<Section<OutputTextPlace>> = None;
+    }
+}
+
+keys! {
+    /// Where the texts of the model are in the output of a client.
+    #[derive(Eq)]
+    pub struct OutputTextPlace check check_text {
+        /// Only JSON lines with these members, and these values, hold text. Without lines and without `at` the whole output is text.
+        lines: Vec<(String, String)> as TextTable = Vec::new(), example("{ type = \"assistant\" }");
+        /// The path to the text in a line: members with dots between them, `[]` for each entry of an array.
+        at: Option<Arc<str>> = None, example("\"message.content[].text\"");
+        /// Which answers' texts are printed.
+        of: PrintedAnswers = PrintedAnswers::All;
+    }
+}
+
+words! {
+    /// The answers whose texts a client prints.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PrintedAnswers {
+        /// All answers.
+        All = "all",
+        /// The last answer of a run.
+        Last = "last",
+    }
+}
+
+word_forms!(PrintedAnswers);
+
+keys! {
+    /// The exit codes of a client. One that a signal ends counts as 128 and the number of the signal.
+    #[derive(Eq)]
+    pub struct ExitCodes {
+        /// When the prompt was answered.
+        ok: Vec<u32> = Vec::new(), example("[0]");
+        /// When the API failed for good.
+        failed: Vec<u32> = Vec::new(), example("[1]");
+        /// After SIGINT.
+        sigint: Vec<u32> = Vec::new(), key("SIGINT"), example("[0, 130]");
+        /// After SIGTERM.
+        sigterm: Vec<u32> = Vec::new(), key("SIGTERM"), example("[143]");
+    }
+}
+
+/// Reads the file of a profile. `name` is what messages call the file.
+///
+/// # Errors
+/// Everything that is wrong in it, with its place (F-7).
+pub fn read(name: &str, text: &str) -> Result<ClientProfile, Diagnostics> {
+    read_client_profile(name, text)
+}
+
+fn check_text(place: &OutputTextPlace, reader: &mut TableReader<'_, '_>) {
+    if place.at.is_none() && !place.lines.is_empty() {
+        reader.key_problem("lines", "`lines` needs `at`, the path to the text in a line: add it, or remove this key".into());
+    }
+}
+
+fn check_session(_: &SessionPlace, reader: &mut TableReader<'_, '_>) {
+    if reader.one_of(&["member", "files"]).is_none() {
+        let message = format!("{} needs a place", reader.title());
+        reader.lacks(&["member", "files"], message, Some("give `member` or `files`".into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_7_a_profile_is_read_and_a_slip_in_it_is_found_with_its_place() {
+        let text = "name = \"a\"\nversion = \"1\"\ndate = \"2026-11-22\"\nstart = [\"a\", \"{prompt}\"]\n[session]\nmember = \"id\"\n[exit]\nSIGINT = [130]\n\
+                    [output.text]\nlines = { type = \"t\", \"m.role\" = \"assistant\" }\nat = \"m.text\"\nof = \"last\"\n[[file]]\npath = \"{home}/x\"\n";
+        let profile = read("a.toml", text).unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
+        assert_eq!((&*profile.name, profile.exit.sigint.as_slice(), profile.files.len()), ("a", &[130][..], 1));
+        let place = profile.output.text.unwrap();
+        assert_eq!((place.lines.len(), place.of), (2, PrintedAnswers::Last));
+        for (wrong, expected) in [
+            ("nmae = \"a\"\n", "did you mean `name`"),
+            ("start = [\"a\"]\n", "needs `name`"),
+            ("name = \"a\"\n[exit]\nSIGTEM = [1]\n", "did you mean `SIGTERM`"),
+            ("name = \"a\"\n[session]\n", "needs a place"),
+            ("name = \"a\"\n[session]\nmember = \"a\"\nfiles = \"b\"\n", "files"),
+            ("name = \"a\"\n[output.text]\nof = \"lst\"\n", "did you mean `last`"),
+            ("name = \"a\"\n[output.text]\nat = \"t\"\nlines = { type = 1 }\n", "expected text"),
+            ("name = \"a\"\n[output.text]\nlines = { type = \"a\" }\n", "needs `at`"),
+        ] {
+            let error = read("a.toml", wrong).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("a.toml:"), "{error}");
+        }
+    }
+}
