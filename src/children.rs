@@ -14,6 +14,7 @@ mod descendants;
 mod folder_guard;
 mod message;
 mod private_folder;
+mod terminal;
 mod watched_child;
 mod watcher;
 
@@ -24,6 +25,7 @@ use std::process::{Command, ExitCode};
 pub use folder_guard::FolderGuard;
 pub use message::{ChildExit, ChildSignal, SignalTarget};
 pub use private_folder::PrivateFolder;
+pub use terminal::ChildTerminal;
 pub use watched_child::{ChildCommand, ChildSession, ChildStartError, LeftProcesses, WatchedChild};
 
 /// The first argument of this program when it is started as a helper of itself.
@@ -72,6 +74,7 @@ pub fn helper_main(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
     match role.as_deref().and_then(OsStr::to_str) {
         Some(watcher::ROLE) => Some(watcher::main(arguments)),
         Some(folder_guard::ROLE) => Some(folder_guard::main(arguments)),
+        Some(terminal::ROLE) => Some(terminal::main(arguments)),
         _ => Some(ExitCode::from(2)),
     }
 }

@@ -36,6 +36,7 @@ pub mod oracle;
 pub mod runner;
 pub mod scenario;
 pub mod sim;
+pub mod stores;
 #[cfg(feature = "proptest")]
 pub mod strategies;
 pub mod transcript;

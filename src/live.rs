@@ -18,6 +18,7 @@ pub mod client_folders;
 pub mod clock;
 pub mod drive;
 pub mod driver;
+mod head_watch;
 pub mod network;
 pub mod no_proxy;
 pub mod record;

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use reenact::children::{
-    ChildCommand, ChildExit, ChildSession, ChildSignal, ChildStartError, LeftProcesses, SignalTarget, WatchedChild, WatcherProgram,
+    ChildCommand, ChildExit, ChildSession, ChildSignal, ChildStartError, ChildTerminal, LeftProcesses, SignalTarget, WatchedChild,
+    WatcherProgram,
 };
 use tempfile::TempDir;
 
@@ -152,6 +153,47 @@ fn k_13_a_command_at_a_terminal_keeps_its_session() {
     let ours = String::from_utf8_lossy(&ours.stdout).trim().to_owned();
     assert_eq!(session(ChildSession::Shared), ours);
     assert_ne!(session(ChildSession::Own), ours);
+}
+
+#[test]
+fn k_13_a_command_reads_what_it_is_given() {
+    let mut command = shell("cat");
+    command.streams = [Stdio::piped(), Stdio::piped(), Stdio::null()];
+    let text = wait(async {
+        let mut child = started(command).await;
+        let (input, output, _) = child.take_streams();
+        tokio::io::AsyncWriteExt::write_all(&mut input.unwrap(), b"a line").await.unwrap();
+        let mut text = String::new();
+        tokio::io::AsyncReadExt::read_to_string(&mut output.unwrap(), &mut text).await.unwrap();
+        child.left().await.unwrap();
+        text
+    });
+    assert_eq!(text, "a line");
+}
+
+#[test]
+fn k_13_a_command_with_a_terminal_leads_its_session_and_ends_with_all_it_started() {
+    let seconds = long();
+    let text = format!("test -t 0 && test -t 1 && ps -o tpgid=,pgid=,sid= -p $$; setsid sleep {seconds} & read line; echo \"got $line\"");
+    let (shown, left) = wait(async {
+        let terminal = ChildTerminal::open().unwrap();
+        let mut command = shell(&text);
+        command.terminal = Some(terminal.path().into());
+        let mut child = started(command).await;
+        until("it runs", || sleeping(&seconds) == 1);
+        terminal.write(b"hello\r").await.unwrap();
+        assert_eq!(child.exited().await.unwrap(), ChildExit::Code(0));
+        let left = child.left().await.unwrap();
+        let mut shown = Vec::new();
+        while let Some(bytes) = terminal.read().await {
+            shown.extend(bytes);
+        }
+        (String::from_utf8(shown).unwrap(), left)
+    });
+    let ids: Vec<&str> = shown.lines().next().unwrap().split_whitespace().collect();
+    assert!(ids.len() == 3 && ids.iter().all(|id| *id == ids[0]), "{shown}");
+    assert!(shown.contains("got hello"), "{shown}");
+    assert_eq!((left.ended.as_slice(), sleeping(&seconds)), ([String::from("sleep")].as_slice(), 0));
 }
 
 /// The folders that runs made in `parent`.

@@ -39,6 +39,8 @@ pub struct ChildCommand {
     pub streams: [Stdio; 3],
     /// Its session.
     pub session: ChildSession,
+    /// The terminal that takes the place of its streams, by its path ([`ChildTerminal::path`](super::ChildTerminal::path)); its session is then its own.
+    pub terminal: Option<PathBuf>,
     /// The names of processes that may outlive it.
     pub may_stay: Vec<String>,
     /// How long processes get between SIGTERM and SIGKILL.
@@ -79,6 +81,7 @@ pub enum ChildStartError {
 #[derive(Debug)]
 pub struct WatchedChild {
     watcher: Child,
+    streams: ChildStreams,
     socket: UnixStream,
     received: Vec<u8>,
     reports: VecDeque<WatcherReport>,
@@ -88,6 +91,9 @@ pub struct WatchedChild {
     is_over: bool,
     patience: Duration,
 }
+
+/// The input, the output and the errors of a command, where they are pipes.
+type ChildStreams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 /// The processes that were left of a command that had ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,6 +137,7 @@ impl ChildCommand {
             folder: None,
             streams: [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()],
             session: ChildSession::Own,
+            terminal: None,
             may_stay: Vec::new(),
             grace: Duration::from_millis(500),
             linger: Duration::from_millis(400),
@@ -148,6 +155,8 @@ impl ChildCommand {
         let (folder, listener) = socket().map_err(ChildStartError::Watcher)?;
         let (session, patience) = (self.session, self.grace + LAST_WAIT);
         let mut watcher = self.watcher(program, &folder).spawn().map_err(ChildStartError::Watcher)?;
+        // Who waits for a process closes its input, unless it was taken.
+        let streams = (watcher.stdin.take(), watcher.stdout.take(), watcher.stderr.take());
         let socket = tokio::select! {
             biased;
             connected = listener.accept() => connected.map_err(ChildStartError::Watcher)?.0,
@@ -157,6 +166,7 @@ impl ChildCommand {
         drop(folder);
         let mut child = WatchedChild {
             watcher,
+            streams,
             socket,
             received: Vec::new(),
             reports: VecDeque::new(),
@@ -189,7 +199,7 @@ impl ChildCommand {
             command.current_dir(folder);
         }
         let session = if self.session == ChildSession::Own { "own" } else { "shared" };
-        command.arg(folder.path().join(watcher::SOCKET)).arg(session);
+        command.arg(folder.path().join(watcher::SOCKET)).arg(session).arg(self.terminal.unwrap_or_default());
         command.args([self.grace, self.linger].map(|time| time.as_millis().to_string()));
         command.arg(self.may_stay.len().to_string()).args(self.may_stay).args(self.words);
         command.into()
@@ -204,7 +214,7 @@ impl WatchedChild {
 
     /// Its streams, where they are pipes; each can be taken once.
     pub fn take_streams(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
-        (self.watcher.stdin.take(), self.watcher.stdout.take(), self.watcher.stderr.take())
+        core::mem::take(&mut self.streams)
     }
 
     /// Sends a signal, when it still runs.

@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep};
 
 use super::descendants::{self, Descendant};
 use super::message::{ChildExit, SignalTarget, WatcherReport, WatcherRequest};
+use super::{WatcherProgram, terminal};
 
 pub(super) const ROLE: &str = "watch";
 
@@ -37,6 +38,8 @@ const STUCK: Duration = Duration::from_secs(5);
 struct WatcherArguments {
     socket: PathBuf,
     has_own_session: bool,
+    /// The path of the terminal that the command gets; empty for none.
+    terminal: OsString,
     grace: Duration,
     linger: Duration,
     may_stay: Vec<String>,
@@ -68,14 +71,15 @@ pub(super) fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 impl WatcherArguments {
     fn read(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let socket = PathBuf::from(arguments.next()?);
+        let has_own_session = arguments.next()? == "own";
+        let terminal = arguments.next()?;
         let mut text = || arguments.next()?.into_string().ok();
-        let has_own_session = text()? == "own";
         let mut number = || text()?.parse::<u64>().ok();
         let (grace, linger, staying) = (number()?, number()?, number()?);
         let may_stay = (0..staying).map(|_| arguments.next()?.into_string().ok()).collect::<Option<_>>()?;
         let words: Vec<OsString> = arguments.collect();
         let [grace, linger] = [grace, linger].map(Duration::from_millis);
-        (!words.is_empty()).then_some(Self { socket, has_own_session, grace, linger, may_stay, words })
+        (!words.is_empty()).then_some(Self { socket, has_own_session, terminal, grace, linger, may_stay, words })
     }
 }
 
@@ -137,14 +141,7 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     /// Starts the command, and says what came of it.
     async fn start(&mut self) -> bool {
-        use std::os::unix::process::CommandExt as _;
-        let (program, rest) = self.arguments.words.split_first().unwrap_or_else(|| unreachable!("read checks it"));
-        let mut command = Command::new(program);
-        command.args(rest);
-        if self.arguments.has_own_session {
-            command.process_group(0);
-        }
-        match command.spawn() {
+        match self.command().and_then(|mut command| command.spawn()) {
             Ok(child) => {
                 self.command = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 self.group = self.arguments.has_own_session.then_some(child.id());
@@ -157,6 +154,20 @@ impl Watcher<'_> {
                 false
             }
         }
+    }
+
+    fn command(&self) -> io::Result<Command> {
+        use std::os::unix::process::CommandExt as _;
+        if !self.arguments.terminal.is_empty() {
+            return Ok(terminal::command(&WatcherProgram::current()?, &self.arguments.terminal, &self.arguments.words));
+        }
+        let (program, rest) = self.arguments.words.split_first().unwrap_or_else(|| unreachable!("read checks it"));
+        let mut command = Command::new(program);
+        command.args(rest);
+        if self.arguments.has_own_session {
+            command.process_group(0);
+        }
+        Ok(command)
     }
 
     /// A program that is gone hears nothing.

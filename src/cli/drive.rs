@@ -11,13 +11,15 @@ use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::live::drive::moment::ClientMoment;
-use crate::live::drive::profile::shipped;
-use crate::live::drive::sweep::{ClientSweep, sweep};
-use crate::live::drive::{ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive};
+use crate::live::drive::profile::{ClientProfile, shipped};
+use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep};
+use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
+use crate::scenario::client_profile;
 use crate::scenario::drive::KnownClient;
+use crate::scenario::parse::nearest::nearest;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DriveArguments {
@@ -25,9 +27,18 @@ pub(super) struct DriveArguments {
     scenario: PathBuf,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
-    /// Which client it is: `claude-code`, `opencode` or `sdk`; when not given, as the scenario has it
+    /// The shipped profile of the client, such as `claude-code` or `gptme`; when not given, as the scenario has it
     #[arg(long, value_name = "CLIENT", value_parser = client)]
     client: Option<KnownClient>,
+    /// The file with the profile of the client
+    #[arg(long, value_name = "FILE", conflicts_with = "client")]
+    profile: Option<PathBuf>,
+    /// Copy the files of this folder into the client's working directory
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+    /// A shell command to run in the client's folders before it starts
+    #[arg(long, value_name = "COMMAND")]
+    setup: Option<String>,
     /// Set a variable for the client; `{base}` in the value stands for the base URL
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = super::selection::key_and_value)]
     variables: Vec<(String, String)>,
@@ -37,9 +48,12 @@ pub(super) struct DriveArguments {
     /// The standard input of the client
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// A shell command to run when the client has ended, e.g. one that resumes `{session}`
+    /// A shell command to run when the client has ended, e.g. one that resumes `{session}`; a sweep resumes as the profile says when not given
     #[arg(long, value_name = "COMMAND")]
     again: Option<String>,
+    /// Run the command of the profile that resumes the session when the client has ended, also without a sweep
+    #[arg(long, conflicts_with = "again")]
+    resume: bool,
     /// How long the client may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
@@ -49,17 +63,24 @@ pub(super) struct DriveArguments {
     /// Write the snapshot as it is now
     #[arg(long, conflicts_with = "snapshots")]
     accept: bool,
-    /// Do this at every boundary of the scenario and after each answer, one client each: `SIGINT`, `SIGTERM`, `SIGKILL`, `close`, `reset` or
-    /// `line:TEXT`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and `SIGINT:group` choose one
+    /// Give the client a terminal of its own, at which `--stdin` and the keys of a sweep are typed
+    #[arg(long)]
+    terminal: bool,
+    /// Do this at every moment of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGKILL`, `close`, `reset`, `line:TEXT`, or with
+    /// --terminal `key:ESC`, `key:^C`, `key:^C^C`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and
+    /// `SIGINT:group` choose one
     #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
     sweep: Option<SweepActions>,
-    /// Of a sweep do this row alone: `2:5`, `2:end` or `2:tools+50ms`; may be given several times
-    #[arg(long, value_name = "BOUNDARY", requires = "sweep")]
+    /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms`, `2:marker` or `done+500ms`; may be given several times
+    #[arg(long, value_name = "MOMENT", requires = "sweep")]
     only: Vec<ClientMoment>,
     /// Print what the client printed in each row of a sweep
     #[arg(long, requires = "sweep")]
     show: bool,
-    /// How many clients run at once in a sweep; one for each core when not given
+    /// Run each row of a sweep so often; a row whose runs differ is flaky, and fails
+    #[arg(long, value_name = "N", default_value = "1", requires = "sweep")]
+    repeat: NonZeroUsize,
+    /// How many clients run at once in a sweep; two for each core when not given, because clients wait most of the time
     #[arg(long, value_name = "N", requires = "sweep")]
     jobs: Option<NonZeroUsize>,
     /// How long an answer pauses before a sweep acts, in milliseconds: the client needs this time to read the bytes before
@@ -68,8 +89,8 @@ pub(super) struct DriveArguments {
     /// How long the answer pauses afterwards, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 300, requires = "sweep")]
     wait: u64,
-    /// The client; `{base}` in it stands for the base URL
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The client; `{base}` in it stands for the base URL; when not given, as its profile starts it
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
@@ -125,7 +146,8 @@ async fn swept(
         only: arguments.only.clone(),
         lead: Duration::from_millis(arguments.lead),
         wait: Duration::from_millis(arguments.wait),
-        jobs: arguments.jobs.unwrap_or_else(threads_available).get(),
+        repeat: arguments.repeat.get(),
+        jobs: arguments.jobs.map_or_else(|| CLIENTS_PER_CORE * threads_available().get(), NonZeroUsize::get),
     };
     let report = match sweep(&loaded.setup, how, &wanted, stop).await {
         Ok(report) => report,
@@ -136,10 +158,43 @@ async fn swept(
     };
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
-        row.run.iter().for_each(|run| print_line(&run.text));
+        row.runs.iter().flat_map(|run| &run.run).for_each(|run| print_line(&run.text));
     }
     print_line(&report.to_string());
+    for row in report.rows.iter().filter(|row| matches!(row.verdict(), RowVerdict::Failed | RowVerdict::Flaky { .. })).take(COMMANDS_MAX) {
+        print_line(&format!("again: {}", repeating_command(&row.moment, &row.action)));
+    }
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
+}
+
+/// How many clients of a sweep run at once on each core.
+const CLIENTS_PER_CORE: usize = 2;
+
+/// More rows than this are not repeated by a command each.
+const COMMANDS_MAX: usize = 20;
+
+/// The command that does one row of this sweep again.
+fn repeating_command(moment: &ClientMoment, action: &ClientAction) -> String {
+    let mut words: Vec<String> = vec![String::from("reenact")];
+    let mut given = std::env::args().skip(1);
+    let mut client = Vec::new();
+    while let Some(word) = given.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        match name {
+            "--" => client = core::iter::once(word).chain(given.by_ref()).collect(),
+            "--sweep" | "--only" if name == word => drop(given.next()),
+            "--sweep" | "--only" | "--show" => (),
+            _ => words.push(word),
+        }
+    }
+    words.extend([String::from("--sweep"), action.word(), String::from("--only"), moment.to_string(), String::from("--show")]);
+    words.iter().chain(&client).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_=/.:,+@%{}".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// The limit of a client's input.
@@ -148,24 +203,80 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
     let read = |path: &PathBuf| open::read(path, INPUT_BYTES_MAX).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
-    let of_scenario = &loaded.setup.scenario.drive;
-    let profile = match arguments.client.or(of_scenario.client) {
-        Some(client) => Some(Arc::new(shipped(client))),
-        None => of_scenario.profile.clone(),
-    };
+    let profile = profile(arguments, loaded)?;
+    let has_terminal = arguments.terminal || profile.as_ref().is_some_and(|profile| profile.terminal);
+    let takes_keys = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Keys(_)));
+    if takes_keys && !has_terminal {
+        return Err(String::from("--sweep key:… presses keys at a terminal: add --terminal"));
+    }
     let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
-        command: arguments.command.clone(),
+        command: start(arguments, profile.as_deref())?,
         watcher: super::watcher()?,
+        again: again(arguments, profile.as_deref())?,
         profile,
-        again: arguments.again.as_ref().map(|again| ["sh", "-c", again].map(String::from).to_vec()),
+        files: arguments.files.clone(),
+        setup: arguments.setup.clone(),
         variables: arguments.how.base_url_variables("{base}").chain(arguments.variables.iter().cloned()).collect(),
         surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
+        terminal: if has_terminal { ClientTerminal::Own } else { ClientTerminal::None },
         input: input.or(takes_lines.then(Vec::new)),
         keeps_input_open: takes_lines,
         patience: Duration::from_secs(arguments.timeout),
         options: arguments.how.options(),
     })
+}
+
+/// The longest file of a profile.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The profile that the command line names, or the scenario.
+fn profile(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<Option<Arc<ClientProfile>>, String> {
+    if let Some(path) = &arguments.profile {
+        let text = open::read(path, PROFILE_BYTES_MAX).map_err(|error| format!("--profile {}: {error}", path.display()))?;
+        let read = client_profile::read(&path.display().to_string(), &String::from_utf8_lossy(&text));
+        return read.map(|profile| Some(Arc::new(profile))).map_err(|diagnostics| diagnostics.to_string());
+    }
+    let of_scenario = &loaded.setup.scenario.drive;
+    let named = arguments.client.or(of_scenario.client.filter(|_| of_scenario.profile.is_none()));
+    Ok(named.map(|client| Arc::new(shipped(client))).or_else(|| of_scenario.profile.clone()))
+}
+
+/// The words that start the client.
+fn start(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<Vec<String>, String> {
+    match (&arguments.command[..], profile) {
+        ([], Some(profile)) if profile.start.is_empty() => {
+            Err(format!("the profile `{}` does not say how the client is started: write its command after `--`", profile.name))
+        }
+        ([], Some(profile)) => Ok(profile.start.clone()),
+        ([], None) => Err(String::from("no command is given: write it after `--`, or name a client with --client or --profile")),
+        (words, _) => Ok(words.to_vec()),
+    }
+}
+
+/// The words of the second command.
+fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<Option<Vec<String>>, String> {
+    if let Some(command) = &arguments.again {
+        return Ok(Some(["sh", "-c", command].map(String::from).to_vec()));
+    }
+    let resume = profile.map(|profile| &profile.resume).filter(|words| !words.is_empty());
+    if arguments.resume && resume.is_none() {
+        return Err(String::from("no profile says how the session is resumed: give the command with --again"));
+    }
+    let is_wanted = arguments.resume || arguments.sweep.is_some();
+    let Some(words) = resume.filter(|_| is_wanted) else { return Ok(None) };
+    let name = |words: &[String]| words.first().and_then(|word| Some(PathBuf::from(word).file_name()?.to_os_string()));
+    match &arguments.command[..] {
+        [] => Ok(Some(words.clone())),
+        // The same program from another place resumes its session, too.
+        [program, ..] if name(words) == name(&arguments.command) => {
+            Ok(Some(core::iter::once(program).chain(&words[1..]).cloned().collect()))
+        }
+        _ if arguments.resume => {
+            Err(format!("the profile resumes with `{}`, and the command after `--` is another program: use --again", words[0]))
+        }
+        _ => Ok(None),
+    }
 }
 
 async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &ClientHarness) -> CommandExit {
@@ -234,8 +345,10 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
 }
 
 fn client(word: &str) -> Result<KnownClient, String> {
-    let words = || KnownClient::ALL.iter().map(|client| client.as_str()).collect::<Vec<_>>().join(", ");
-    KnownClient::from_word(word).ok_or_else(|| format!("write one of {}", words()))
+    let words = || KnownClient::ALL.iter().map(|client| client.as_str());
+    let near = || nearest(word, words()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    KnownClient::from_word(word)
+        .ok_or_else(|| format!("write one of {}, or --profile FILE{}", words().collect::<Vec<_>>().join(", "), near()))
 }
 
 /// The actions of a sweep, each in runs of its own.
@@ -243,22 +356,5 @@ fn client(word: &str) -> Result<KnownClient, String> {
 struct SweepActions(Vec<ClientAction>);
 
 fn sweep_actions(word: &str) -> Result<SweepActions, String> {
-    let (name, target) = word.split_once(':').unwrap_or((word, ""));
-    let targets = match target {
-        "" => &[SignalTarget::Process, SignalTarget::Group][..],
-        "process" => &[SignalTarget::Process],
-        "group" => &[SignalTarget::Group],
-        _ => &[],
-    };
-    let known = ChildSignal::ALL.iter().find(|signal| signal.name() == name).filter(|_| !targets.is_empty());
-    let actions = match (word, known) {
-        (_, Some(signal)) => targets.iter().map(|target| ClientAction::Signal(*signal, *target)).collect(),
-        ("close", _) => vec![ClientAction::Close],
-        ("reset", _) => vec![ClientAction::Reset],
-        _ => match word.strip_prefix("line:") {
-            Some(line) => vec![ClientAction::Line(line.into())],
-            None => return Err(String::from("write SIGINT, SIGTERM, SIGHUP, SIGKILL, close, reset or line:TEXT")),
-        },
-    };
-    Ok(SweepActions(actions))
+    ClientAction::parse(word).map(SweepActions)
 }

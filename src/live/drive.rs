@@ -7,21 +7,33 @@
 //!                     └── verdict ──────> Driven <───────────┘ ──> normalised text ──> snapshot
 //! ```
 
+mod action;
 mod environment;
+mod marker;
+mod member_path;
 pub mod moment;
+mod moment_watch;
+mod path_pattern;
+mod plain_text;
+mod preparation;
 mod process;
 pub mod profile;
+mod scripted_interrupt;
+mod shell;
+mod streams;
 pub mod sweep;
+mod sweep_table;
 mod text;
+mod verdict;
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
 
 use super::network::{LOOPBACK, MachineNetwork, Network};
-use super::serve::gate::{AnswerBoundary, AnswerGates, HeldAnswer, HoldRelease};
+use super::serve::gate::{AnswerBoundary, AnswerGates};
 use super::serve::verdict::ServeVerdict;
 use super::serve::{ServeOptions, ServedScenario};
 pub use crate::children::{ChildSignal, SignalTarget};
@@ -30,11 +42,14 @@ use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
+pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 use environment::RunFolders;
-use moment::ClientMoment;
-use process::ProcessAction;
-pub use process::{ClientExit, ClientOutput};
+use marker::MarkerPlaces;
+use moment_watch::{MomentWatch, WatchedMoments};
+use process::RunSurroundings;
+pub use process::{ClientExit, ClientLeaving, ClientOutput};
 use profile::ClientProfile;
+use scripted_interrupt::InterruptAct;
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
@@ -45,6 +60,10 @@ pub struct ClientHarness {
     pub watcher: WatcherProgram,
     /// Its profile.
     pub profile: Option<Arc<ClientProfile>>,
+    /// A folder whose files are copied into its working directory.
+    pub files: Option<PathBuf>,
+    /// A command for a shell, run in its folders before it starts.
+    pub setup: Option<String>,
     /// A command that is run when the client is over, in the same folders: it prompts the client again or resumes its session.
     /// `{session}` stands for the session of the first run.
     pub again: Option<Vec<String>>,
@@ -52,7 +71,9 @@ pub struct ClientHarness {
     pub variables: Vec<(String, String)>,
     /// The environment of the client.
     pub surroundings: ClientSurroundings,
-    /// Its standard input.
+    /// Whether it has a terminal of its own.
+    pub terminal: ClientTerminal,
+    /// Its standard input, or what is typed at its terminal.
     pub input: Option<Vec<u8>>,
     /// Whether its standard input stays open after that, for lines of a sweep.
     pub keeps_input_open: bool,
@@ -72,11 +93,23 @@ pub enum ClientSurroundings {
     Inherited,
 }
 
+/// The terminal of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientTerminal {
+    /// None: pipes.
+    #[default]
+    None,
+    /// One of its own, at which keys are pressed. The second command has none.
+    Own,
+}
+
 /// The outcome of driving a client.
 #[derive(Clone, Debug)]
 pub struct ClientRun {
     /// Its requests.
     pub verdict: ServeVerdict,
+    /// How many of the answers to requests for messages the first command got.
+    pub first_answers: usize,
     /// Its output, and its end.
     pub output: ClientOutput,
     /// The same of the second command.
@@ -87,45 +120,10 @@ pub struct ClientRun {
     pub text: String,
     /// Where answers were held, each with the name of the event that came next.
     pub boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
+    /// The answers whose tools showed that they run.
+    pub marked: Vec<u32>,
     /// The result of the action on the client.
     pub action: ActionOutcome,
-}
-
-/// The action on a client at a moment of its run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundaryAction {
-    /// The moment of the action.
-    pub at: ClientMoment,
-    /// The action.
-    pub what: ClientAction,
-    /// How long the answer stands still before: the client has read all that was sent.
-    pub lead: Duration,
-    /// How long the answer stands still after.
-    pub wait: Duration,
-}
-
-/// Something that is done to a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClientAction {
-    /// It gets a signal, alone or with its group.
-    Signal(ChildSignal, SignalTarget),
-    /// The connection is closed inside the answer.
-    Close,
-    /// The connection breaks.
-    Reset,
-    /// It gets a line on its standard input.
-    Line(String),
-}
-
-/// The result of an action on a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ActionOutcome {
-    /// None was wanted, or its boundary never came.
-    NotDone,
-    /// It was done.
-    Done,
-    /// The next request came first, or the client ended first.
-    TooLate,
 }
 
 /// Why a client could not be driven. Messages end with a next step.
@@ -148,29 +146,30 @@ pub enum ClientHarnessError {
     /// There is no command.
     #[error("no command is given: write it after `--`")]
     NoCommand,
+    /// The files for it cannot be copied.
+    #[error("cannot copy the files of `{folder}` for the client: {problem}; name a folder that can be read")]
+    Files {
+        /// From where.
+        folder: String,
+        /// The error of the system.
+        problem: io::Error,
+    },
+    /// The command that prepares its folders failed.
+    #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
+    Setup {
+        /// The command.
+        command: String,
+        /// How it ended.
+        ended: ClientExit,
+        /// Its output.
+        said: String,
+    },
+    /// No terminal could be made.
+    #[error("cannot make a terminal for the client: {0}; leave --terminal out, or run where /dev/ptmx is")]
+    Terminal(io::Error),
     /// The watcher of the client does not run, or was killed.
     #[error("cannot watch the client: {0}; start it again")]
     Watcher(io::Error),
-}
-
-impl ClientAction {
-    /// Whether it is done to the client itself, and not to a connection: then it can be done between answers, too.
-    pub fn is_on_process(&self) -> bool {
-        matches!(self, Self::Signal(..) | Self::Line(_))
-    }
-}
-
-/// `SIGINT`, `SIGINT to the group`, `close`.
-impl core::fmt::Display for ClientAction {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Signal(signal, SignalTarget::Process) => f.write_str(signal.name()),
-            Self::Signal(signal, SignalTarget::Group) => write!(f, "{} to the group", signal.name()),
-            Self::Close => f.write_str("close"),
-            Self::Reset => f.write_str("reset"),
-            Self::Line(line) => write!(f, "line {line:?}"),
-        }
-    }
 }
 
 impl From<ChildStartError> for ClientHarnessError {
@@ -192,7 +191,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
     let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
     let names = folders.profile_names(&base, &prompt(setup, 0).unwrap_or_default());
-    drive.profile.iter().try_for_each(|profile| folders.put_files(profile, &names)).map_err(ClientHarnessError::Folders)?;
+    preparation::prepare(drive, &folders, &base, &names).await?;
     let (stop, stopped) = oneshot::channel::<()>();
     let (gates, held) = AnswerGates::new();
     let (act_on_process, actions) = mpsc::unbounded_channel();
@@ -201,30 +200,100 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let server = ServedScenario::new(setup, options).serve::<MachineNetwork>(listener, async {
         let _ = stopped.await;
     });
+    let markers = &setup.scenario.drive.markers;
+    let marker_places = MarkerPlaces::open(markers.file.as_ref().map(|file| folders.work().join(&**file))).await;
+    let marker_places = marker_places.map_err(ClientHarnessError::Port)?;
+    let marker_url = marker_places.url().map_err(ClientHarnessError::Port)?;
+    let (tell_signs, signs) = mpsc::unbounded_channel();
+    let first = RunSurroundings {
+        folders: &folders,
+        base: &base,
+        names: &names,
+        marker_url: &marker_url,
+        marker_line: markers.line.as_deref(),
+        terminal: drive.terminal,
+        signs: &tell_signs,
+    };
     let client = async {
-        let output = process::run(drive, &drive.command, &folders, &base, &names, actions).await;
+        let output = process::run(drive, &drive.command, &first, actions).await;
         let again = match (&output, &drive.again) {
             (Ok(output), Some(again)) => {
                 let session = output.session().unwrap_or_default();
                 let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
                 let names = names.clone().with("session", session).with("prompt", next);
                 let (_, no_actions) = mpsc::unbounded_channel();
-                Some(process::run(drive, again, &folders, &base, &names, no_actions).await)
+                let (no_signs, _) = mpsc::unbounded_channel();
+                let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..first };
+                Some(process::run(drive, again, &second, no_actions).await)
             }
             _ => None,
         };
         let _ = stop.send(());
         (output, again.transpose())
     };
-    let (verdict, (output, again), (boundaries, action)) = tokio::join!(server, client, keep_gates(held, act, act_on_process));
+    let client = async {
+        tokio::select! {
+            biased;
+            ended = client => ended,
+            never = marker_places.watch(&tell_signs) => match never {},
+        }
+    };
+    let interrupts = InterruptAct::of_scenario(&setup.scenario, drive.terminal);
+    let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
+    let (verdict, (output, again), watched) = tokio::join!(server, client, watch);
     let (output, again) = (output?, again?);
-    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, action };
-    driven.failures = failures(setup, &driven, act);
-    let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
-    driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
+    let WatchedMoments { boundaries, marked, action, interrupts, first_answers } = watched;
+    let failures = scripted_interrupt::failures(&setup.scenario, &interrupts);
+    let run = ClientRun { verdict, first_answers, output, again, failures, text: String::new(), boundaries, marked, action };
+    Ok(judged(setup, drive, act, run, &folders.named()))
+}
+
+/// The run with its failures, its transcript, and what its verdict rests on. Interrupts that were not done are among its failures already.
+fn judged(
+    setup: &RunSetup,
+    drive: &ClientHarness,
+    act: Option<&BoundaryAction>,
+    mut run: ClientRun,
+    folders: &[(String, &'static str)],
+) -> ClientRun {
+    run.verdict.failures.append(&mut run.failures);
+    run.failures = failures(setup, &run, act);
+    let profile = drive.profile.as_deref();
+    if let Some(profile) = profile {
+        run.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &run, act));
+    }
+    let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
+    run.text = text::render(setup, &run, profile, &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
-    driven.verdict.remarks.extend(unused);
-    Ok(driven)
+    run.verdict.remarks.extend(unused);
+    run.verdict.remarks.extend(acted_rules(&normaliser));
+    add_questions(setup, profile, &mut run);
+    run
+}
+
+/// A remark on the rules of normalisation that acted.
+fn acted_rules(normaliser: &Normaliser) -> Option<String> {
+    let rules: Vec<&str> = normaliser.acted().collect();
+    let order = if rules.contains(&"order") { "; `order` moved results of parallel tools" } else { "" };
+    (!rules.is_empty())
+        .then(|| format!("what varies was replaced by the rules {}{order}; `without` in [drive] leaves rules out", rules.join(", ")))
+}
+
+/// Adds the questions to a driven client beside those about its requests.
+fn add_questions(setup: &RunSetup, profile: Option<&ClientProfile>, run: &mut ClientRun) {
+    let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
+    further.extend(verdict::questions(profile, run).map(|(is_asked, words)| {
+        let is_exit_given = words == "the exit code" && setup.scenario.drive.exit.is_some();
+        (is_asked || is_exit_given, words)
+    }));
+    further.push((false, "the session on disk"));
+    if !setup.scenario.interrupts.is_empty() {
+        further.push((true, "the interrupts of the scenario"));
+    }
+    for (is_asked, words) in further {
+        let questions = &mut run.verdict.questions;
+        if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());
+    }
 }
 
 /// The prompt of a resumed session, where the scenario has no second prompt.
@@ -240,63 +309,7 @@ fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
     Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
-/// Lets all answers continue, and does what is to be done when its moment comes.
-async fn keep_gates(
-    mut held: mpsc::UnboundedReceiver<HeldAnswer>,
-    act: Option<&BoundaryAction>,
-    process: mpsc::UnboundedSender<ProcessAction>,
-) -> (Vec<(AnswerBoundary, Option<Arc<str>>)>, ActionOutcome) {
-    let (mut boundaries, mut outcome) = (Vec::new(), ActionOutcome::NotDone);
-    // When the action is due that waits for a while after the end of an answer.
-    let mut due: Option<Instant> = None;
-    loop {
-        let next = tokio::select! {
-            biased;
-            next = held.recv() => next,
-            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                due = None;
-                outcome = ActionOutcome::Done;
-                act.iter().for_each(|act| _ = act_on(&act.what, &process));
-                continue;
-            }
-        };
-        if due.take().is_some() {
-            outcome = ActionOutcome::TooLate;
-        }
-        let Some(one) = next else { return (boundaries, outcome) };
-        boundaries.push((one.boundary.clone(), one.event.clone()));
-        let Some(act) = act.filter(|act| act.at.boundary == one.boundary && outcome == ActionOutcome::NotDone) else {
-            let _ = one.go.send(HoldRelease::On);
-            continue;
-        };
-        one.disturb();
-        if let Some(after) = act.at.after {
-            let _ = one.go.send(HoldRelease::On);
-            due = Some(Instant::now() + after);
-            continue;
-        }
-        outcome = ActionOutcome::Done;
-        tokio::time::sleep(act.lead).await;
-        let how = act_on(&act.what, &process);
-        if how == HoldRelease::On {
-            tokio::time::sleep(act.wait).await;
-        }
-        let _ = one.go.send(how);
-    }
-}
-
-/// Does it, and says how the answer that is held continues. A client that is gone needs no signal and no line.
-fn act_on(what: &ClientAction, process: &mpsc::UnboundedSender<ProcessAction>) -> HoldRelease {
-    match what {
-        ClientAction::Close => return HoldRelease::Close,
-        ClientAction::Reset => return HoldRelease::Reset,
-        ClientAction::Signal(signal, target) => _ = process.send(ProcessAction::Signal(*signal, *target)),
-        ClientAction::Line(line) => _ = process.send(ProcessAction::Line(format!("{line}\n"))),
-    }
-    HoldRelease::On
-}
-
-/// The failures of the run, a sentence each.
+/// The failures of the run.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
     let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
@@ -311,7 +324,7 @@ fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) 
             failures.push(format!("{which} left processes behind: {}", output.left_behind.join(", ")));
         }
     }
-    let wanted = setup.scenario.drive.exit.filter(|_| act.is_none());
+    let wanted = setup.scenario.drive.exit.filter(|_| act.is_none() && driven.output.leaving == ClientLeaving::OnItsOwn);
     if let Some(wanted) = wanted.filter(|wanted| driven.output.ended != ClientExit::Code(i32::try_from(*wanted).unwrap_or(i32::MAX))) {
         failures.push(format!("expected exit code {wanted}, got {}", driven.output.ended));
     }

@@ -17,7 +17,6 @@
 mod body;
 mod chunk_writer;
 mod disk;
-mod head_watch;
 mod inflate;
 mod proxy;
 mod summary;
@@ -52,8 +51,8 @@ use crate::wire::http::HttpHeader;
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
 
-/// How many bytes may wait for the tape writer. When there are more, upstream is read no faster than they are worked through, as any proxy reads no
-/// faster than it works.
+/// How many bytes may wait for the tape writer. When there are more, clients and upstream are read no faster than they are worked through, as any
+/// proxy reads no faster than it works.
 const ROOM_BYTES: usize = 32 << 20;
 
 /// When so many bytes wait for the tape writer, it is woken.
@@ -359,8 +358,7 @@ impl TapeWriterEvent {
     /// would cost the client more than all the rest of the recording.
     fn is_urgent(&self, shared: &RecorderState) -> bool {
         match self {
-            Self::Chunk { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
-            Self::RequestBody { .. } => false,
+            Self::Chunk { .. } | Self::RequestBody { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
             _ => true,
         }
     }

@@ -16,6 +16,7 @@ mod in_flight;
 pub(super) mod judge;
 mod owner;
 mod play;
+pub mod questions;
 mod request_body;
 pub mod scenario_choice;
 mod schedule;
@@ -33,6 +34,7 @@ use tokio::time::Instant;
 use super::access::AccessRules;
 use super::clock::TimeScale;
 use super::driver::AnswerNote;
+use super::head_watch::HEAD_WAIT_MAX;
 use super::network::Network;
 use crate::engine::contract::{Agent, Micros, RequestId};
 #[cfg(feature = "network")]
@@ -89,8 +91,38 @@ pub struct ServeOptions {
     pub ways: TransportAssumptions,
     /// Where the world's notes are told as they come, beside the verdict's transcript; `None` for nowhere.
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
+    /// The client whose requests come.
+    pub client: ServedClient,
     /// The allowed callers beside programs that call this machine by loopback or by the address of the port.
     pub access: AccessRules,
+    /// The bounds of what clients may take of the server.
+    pub bounds: ServerBounds,
+}
+
+/// How much clients may take of a server (K-12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerBounds {
+    /// How many bytes the bodies of all requests may take together that are coming or not answered yet. A request that brings more is answered
+    /// with 529.
+    pub open_bytes_max: usize,
+    /// How long the head of a request may take from its first byte. Then its connection is closed.
+    pub head_wait_max: Duration,
+}
+
+impl Default for ServerBounds {
+    fn default() -> Self {
+        Self { open_bytes_max: 256 << 20, head_wait_max: HEAD_WAIT_MAX }
+    }
+}
+
+/// The client of a server, as far as the server knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServedClient {
+    /// A client's of which nothing else is seen: what cannot be asked of it fails the verdict, unless it may be left out (F-10).
+    #[default]
+    Foreign,
+    /// Those of the scenario's engine, which is asked for the rest elsewhere.
+    OwnEngine,
 }
 
 /// The server's assumptions about the ways to its clients.

@@ -86,14 +86,14 @@ keys! {
         /// A JSON line with these members, and these values, is the result of a run.
         result: Vec<(String, String)> as TextTable = Vec::new(), example("{ type = \"result\" }");
         /// Where the texts of the model are.
-        text: Option<TextPlace> as Option<Section<TextPlace>> = None;
+        text: Option<OutputTextPlace> as Option<Section<OutputTextPlace>> = None;
     }
 }
 
 keys! {
     /// Where the texts of the model are in the output of a client.
     #[derive(Eq)]
-    pub struct TextPlace {
+    pub struct OutputTextPlace check check_text {
         /// Only JSON lines with these members, and these values, hold text. Without lines and without `at` the whole output is text.
         lines: Vec<(String, String)> as TextTable = Vec::new(), example("{ type = \"assistant\" }");
         /// The path to the text in a line: members with dots between them, `[]` for each entry of an array.
@@ -139,6 +139,12 @@ pub fn read(name: &str, text: &str) -> Result<ClientProfile, Diagnostics> {
     read_client_profile(name, text)
 }
 
+fn check_text(place: &OutputTextPlace, reader: &mut TableReader<'_, '_>) {
+    if place.at.is_none() && !place.lines.is_empty() {
+        reader.key_problem("lines", "`lines` needs `at`, the path to the text in a line: add it, or remove this key".into());
+    }
+}
+
 fn check_session(_: &SessionPlace, reader: &mut TableReader<'_, '_>) {
     if reader.one_of(&["member", "files"]).is_none() {
         let message = format!("{} needs a place", reader.title());
@@ -165,7 +171,8 @@ mod tests {
             ("name = \"a\"\n[session]\n", "needs a place"),
             ("name = \"a\"\n[session]\nmember = \"a\"\nfiles = \"b\"\n", "files"),
             ("name = \"a\"\n[output.text]\nof = \"lst\"\n", "did you mean `last`"),
-            ("name = \"a\"\n[output.text]\nlines = { type = 1 }\n", "expected text"),
+            ("name = \"a\"\n[output.text]\nat = \"t\"\nlines = { type = 1 }\n", "expected text"),
+            ("name = \"a\"\n[output.text]\nlines = { type = \"a\" }\n", "needs `at`"),
         ] {
             let error = read("a.toml", wrong).unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("a.toml:"), "{error}");

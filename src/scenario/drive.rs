@@ -16,6 +16,19 @@ pub struct DriveScript {
     pub without: Vec<Arc<str>>,
     /// Further rules.
     pub normalise: Vec<NormaliseRule>,
+    /// How tools show that they run.
+    pub markers: ToolMarkers,
+    /// Whether what cannot be done to a client, or asked of it, may be left out (F-10).
+    pub may: bool,
+}
+
+/// By what it is seen that a tool of a client runs (K-9).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolMarkers {
+    /// It makes this file in the client's working folder, or changes it.
+    pub file: Option<Arc<str>>,
+    /// The client prints a line that holds this text.
+    pub line: Option<Arc<str>>,
 }
 
 words! {

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use super::client::setup;
 use reenact::children::WatcherProgram;
-use reenact::live::drive::sweep::{ClientSweep, sweep};
+use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, ClientSweepRow, RowVerdict, sweep};
 use reenact::live::drive::{
-    ActionOutcome, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, SignalTarget, drive,
+    ActionOutcome, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, SignalTarget, drive,
 };
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::world::setup::RunSetup;
 
-const TWO_TURNS: &str = r#"
+pub(crate) const TWO_TURNS: &str = r#"
 title = "A tool and an answer"
 tools = ["Read"]
 
@@ -112,6 +112,7 @@ try:
         calls = [block for block in content if block["type"] == "tool_use"]
         if not calls:
             break
+        exec(os.environ.get("TOOL", ""))
         time.sleep(float(os.environ.get("TOOL_SECONDS", "0")))
         messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "read"} for call in calls]})
     say("result", subtype="success", is_error=False, duration_ms=12)
@@ -120,7 +121,7 @@ except Exception as error:
     sys.exit(1)
 "#;
 
-fn has_python() -> bool {
+pub(crate) fn has_python() -> bool {
     let is_there = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
         println!("SKIPPED: there is no python3");
@@ -128,14 +129,17 @@ fn has_python() -> bool {
     is_there
 }
 
-fn client(mode: &str) -> ClientHarness {
+pub(crate) fn client(mode: &str) -> ClientHarness {
     ClientHarness {
         command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
         watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
         profile: None,
+        files: None,
+        setup: None,
         again: None,
         variables: vec![(String::from("MODE"), mode.into())],
         surroundings: ClientSurroundings::Clean,
+        terminal: ClientTerminal::None,
         input: None,
         keeps_input_open: false,
         patience: Duration::from_secs(60),
@@ -143,11 +147,11 @@ fn client(mode: &str) -> ClientHarness {
     }
 }
 
-fn wait<R>(work: impl Future<Output = R>) -> R {
+pub(crate) fn wait<R>(work: impl Future<Output = R>) -> R {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
 }
 
-fn driven(setup: &Arc<RunSetup>, how: &ClientHarness) -> ClientRun {
+pub(crate) fn driven(setup: &Arc<RunSetup>, how: &ClientHarness) -> ClientRun {
     wait(drive(setup, how, None)).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -170,6 +174,10 @@ fn k_7_k_10_five_runs_of_a_client_give_the_same_transcript() {
     ] {
         assert!(first.text.contains(part), "{part:?} is not in\n{}", first.text);
     }
+    let told = first.verdict.to_string();
+    assert!(told.contains("note: what varies was replaced by the rules durations, folders, "), "{told}");
+    assert!(told.contains("asked: ") && told.contains("processes left behind, an end in time"), "{told}");
+    assert!(told.contains("not asked: the exit code, the text of the output, the session on disk"), "{told}");
     for _ in 0..4 {
         assert_eq!(driven(&setup, &client("good")).text, first.text);
     }
@@ -238,14 +246,33 @@ fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
     assert!(driven(&setup, &how("sleep 0.1 & true")).failures.is_empty(), "who goes soon is not left behind");
 }
 
-fn swept(mode: &str, what: ClientAction, again: bool) -> reenact::live::drive::sweep::ClientSweepReport {
+fn swept(mode: &str, what: ClientAction, again: bool) -> ClientSweepReport {
     let script = CLIENT.replace('\'', "'\\''");
     let again = again.then(|| ["sh".into(), "-c".into(), format!("python3 -c '{script}' again")].to_vec());
     let how = ClientHarness { again, ..client(mode) };
-    let ways =
-        ClientSweep { what: vec![what], only: Vec::new(), lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };
+    let ways = ClientSweep { lead: Duration::from_millis(60), wait: Duration::from_millis(150), ..ways(vec![what], &[]) };
     wait(sweep(&setup(TWO_TURNS), &how, &ways, core::future::pending())).unwrap()
 }
+
+pub(crate) fn ways(what: Vec<ClientAction>, only: &[&str]) -> ClientSweep {
+    let only = only.iter().map(|moment| moment.parse().unwrap()).collect();
+    ClientSweep { what, only, repeat: 1, lead: Duration::from_millis(20), wait: Duration::from_millis(50), jobs: 2 }
+}
+
+/// The one run of a row.
+pub(crate) fn run_of(row: &ClientSweepRow) -> &ClientRun {
+    row.runs[0].run.as_ref().unwrap()
+}
+
+pub(crate) fn is_too_late(row: &ClientSweepRow) -> bool {
+    row.verdict() == RowVerdict::TooLate
+}
+
+fn has_problem(row: &ClientSweepRow, part: &str) -> bool {
+    row.problems().iter().any(|(problem, _)| problem.contains(part))
+}
+
+pub(crate) const TERMINATE: ClientAction = ClientAction::Signal(ChildSignal::Terminate, SignalTarget::Process);
 
 #[test]
 fn k_9_a_client_that_behaves_passes_at_every_boundary() {
@@ -256,9 +283,9 @@ fn k_9_a_client_that_behaves_passes_at_every_boundary() {
     println!("{swept}");
     assert!(swept.is_fine(), "{swept}");
     assert!(swept.rows.len() > 15, "{swept}");
-    assert!(swept.rows.iter().all(|row| row.run.as_ref().unwrap().action == ActionOutcome::Done || row.is_too_late()));
-    for row in &swept.rows {
-        let again = row.run.as_ref().unwrap().again.as_ref().unwrap();
+    assert!(swept.rows.iter().all(|row| run_of(row).action == ActionOutcome::Done || is_too_late(row)));
+    for row in swept.rows.iter().filter(|row| row.moment.is_in_answer()) {
+        let again = run_of(row).again.as_ref().unwrap();
         assert_eq!(again.ended, ClientExit::Code(0), "{}: what exists because of the interrupt is answered: {:?}", row.moment, again.lines);
     }
     let table = swept.to_string();
@@ -273,18 +300,12 @@ fn k_9_a_client_without_a_result_one_that_forgets_a_result_and_one_that_leaves_a
         return;
     }
     let silent = swept("silent", ClientAction::Signal(ChildSignal::Terminate, SignalTarget::Process), false);
-    assert!(silent.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("0 result lines, usually 1"))), "{silent}");
+    assert!(silent.rows.iter().any(|row| has_problem(row, "0 result lines, usually 1")), "{silent}");
     let orphan = swept("orphan", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), true);
-    assert!(orphan.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("O-1"))), "{orphan}");
+    assert!(orphan.rows.iter().any(|row| has_problem(row, "O-1")), "{orphan}");
     let child = swept("child", ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process), false);
-    assert!(
-        child
-            .rows
-            .iter()
-            .filter(|row| !row.is_too_late())
-            .all(|row| row.problems.iter().any(|problem| problem.contains("left processes behind: sleep"))),
-        "{child}"
-    );
+    let mut listening = child.rows.iter().filter(|row| !is_too_late(row) && row.moment.is_in_answer());
+    assert!(listening.all(|row| has_problem(row, "left processes behind: sleep")), "{child}");
 }
 
 #[test]
@@ -295,7 +316,7 @@ fn k_9_a_connection_that_is_closed_is_seen_by_the_client() {
     let swept = swept("good", ClientAction::Close, false);
     println!("{swept}");
     for row in &swept.rows {
-        let driven = row.run.as_ref().unwrap();
+        let driven = run_of(row);
         assert_eq!(driven.output.results(), 1, "{swept}");
         let inside = !row.moment.to_string().ends_with("end");
         assert!(!inside || driven.output.ended == ClientExit::Code(1), "{}: {}", row.moment, driven.output.ended);
@@ -309,20 +330,15 @@ fn k_9_a_sweep_acts_between_answers_and_says_what_it_asked() {
     }
     // The tool takes 150 ms: one moment lies in it, two behind the next request.
     let how = ClientHarness { variables: vec![("MODE".into(), "good".into()), ("TOOL_SECONDS".into(), "0.15".into())], ..client("good") };
-    let ways = |only: &[&str]| ClientSweep {
-        what: [SignalTarget::Process, SignalTarget::Group].map(|target| ClientAction::Signal(ChildSignal::Terminate, target)).to_vec(),
-        only: only.iter().map(|moment| moment.parse().unwrap()).collect(),
-        lead: Duration::from_millis(20),
-        wait: Duration::from_millis(50),
-        jobs: 2,
-    };
+    let targets = [SignalTarget::Process, SignalTarget::Group];
+    let ways = |only: &[&str]| ways(targets.map(|target| ClientAction::Signal(ChildSignal::Terminate, target)).to_vec(), only);
     let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+50ms", "1:tools+1s"]), core::future::pending())).unwrap();
     let table = swept.to_string();
     assert_eq!(swept.rows.len(), 4, "{table}");
     for row in &swept.rows {
-        assert_eq!(row.is_too_late(), row.moment.to_string() == "1:tools+1000ms", "{table}");
+        assert_eq!(is_too_late(row), row.moment.to_string() == "1:tools+1000ms", "{table}");
     }
-    for part in ["SIGTERM to the group", "4 runs, 0 failed, 2 too late", "asked: requests that the API takes", "not asked: the exit code"] {
+    for part in ["SIGTERM to the group", "4 rows, 0 failed, 2 too late", "asked: requests that the API takes", "not asked: the exit code"] {
         assert!(table.contains(part), "{part}: {table}");
     }
     let late = wait(sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+1s"]), core::future::pending())).unwrap();
@@ -334,8 +350,7 @@ fn k_9_a_sweep_acts_between_answers_and_says_what_it_asked() {
 #[test]
 fn k_9_a_client_that_fails_by_itself_is_not_swept() {
     let how = ClientHarness { command: ["sh", "-c", "exit 0"].map(String::from).to_vec(), ..client("good") };
-    let ways = ClientSweep { what: vec![ClientAction::Close], only: Vec::new(), lead: Duration::ZERO, wait: Duration::ZERO, jobs: 1 };
-    let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways, core::future::pending())).unwrap();
+    let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways(vec![ClientAction::Close], &[]), core::future::pending())).unwrap();
     let table = swept.to_string();
     assert!(!swept.is_fine() && table.contains("FAILED: no request for a message came"), "{table}");
     assert!(table.contains("the client fails although nothing is done to it, so nothing was tried: FAILED"), "{table}");

@@ -1,6 +1,7 @@
 //! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
 
 mod access;
+mod bounds;
 mod client;
 mod command;
 mod delays;
@@ -9,6 +10,9 @@ mod endpoint;
 mod faults;
 mod gates;
 mod load;
+mod moments;
+mod profiles;
+mod questions;
 mod several;
 mod tape;
 mod threads;

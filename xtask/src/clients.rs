@@ -7,6 +7,8 @@ mod agents;
 mod cases;
 mod install;
 mod judge;
+mod libraries;
+mod page;
 mod round_trip;
 mod run;
 
@@ -14,10 +16,11 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use cases::{CASES, ClientCase, SdkClient};
+use cases::{CASES, SdkClient};
 use install::InstallProblem;
 use judge::JudgeRow;
-use run::CaseStage;
+use libraries::{LIBRARIES, LIBRARY_CASES};
+use run::{CaseRun, CaseStage};
 
 /// The exit code that says: this machine lacks what the clients need. It is neither a success nor a failure.
 pub(crate) const LACKING: u8 = 3;
@@ -27,14 +30,17 @@ const AT_ONCE: usize = 4;
 
 pub(crate) fn main(options: &[&str]) -> ExitCode {
     let result = match options {
-        [] => sdks(""),
-        ["--only", part] => sdks(part),
+        [] => in_table(""),
+        ["--only", part] => in_table(part),
+        ["--page"] => return page::write(),
         ["--with", name] => match agents::named(name) {
             Some(agent) => with(agent),
             None => return crate::usage(&format!("`clients` does not know the client `{name}`, but {}", agents::names())),
         },
         ["--list"] => {
-            CASES.iter().for_each(|case| println!("{}\n    {}", case.name, case.asked()));
+            let of_libraries = LIBRARY_CASES.iter().map(|case| (case.name, &case.world));
+            let all = CASES.iter().map(|case| (case.name, &case.world)).chain(of_libraries);
+            all.for_each(|(name, world)| println!("{name}\n    {}", world.shown()));
             return ExitCode::SUCCESS;
         }
         _ => return crate::usage(&format!("`clients` does not know `{}`", options.join(" "))),
@@ -53,21 +59,33 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     }
 }
 
-/// Both SDKs through all cases whose name contains `part`: whether all did as expected.
-fn sdks(part: &str) -> Result<bool, InstallProblem> {
+/// The SDKs and the libraries through all cases whose name, or whose client, contains `part`: whether all did as expected.
+fn in_table(part: &str) -> Result<bool, InstallProblem> {
     let clients = install::sdks()?;
     let stage = CaseStage::new(build()?)?;
-    let cases = CASES.iter().map(Some).chain([None]).filter(|case| case.map_or(round_trip::NAME, |case| case.name).contains(part));
-    let all: Vec<(Option<&ClientCase>, &SdkClient)> = cases.flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
-    let rows = in_parallel(&all, |(case, client)| {
-        let name = case.map_or(round_trip::NAME, |case| case.name);
-        let row = match case {
-            Some(case) => stage.drive(case, client).map(|seen| judge::row(case, client, seen)),
-            None => round_trip::row(&stage, client),
-        };
-        row.unwrap_or_else(|problem| judge::row_of_a_problem(name, client.sdk.name(), problem))
+    let mut runs: Vec<CaseRun> = CASES.iter().flat_map(|case| clients.iter().map(move |client| case.run(client))).collect();
+    runs.retain(|run| run.is_named(part));
+    let mut of_libraries: Vec<CaseRun> = LIBRARY_CASES.iter().flat_map(|case| case.rows.iter().map(move |row| case.run(row))).collect();
+    of_libraries.retain(|run| run.is_named(part));
+    for library in LIBRARIES {
+        let mut runs = of_libraries.iter_mut().filter(|run| run.client == library.name).peekable();
+        if runs.peek().is_some() {
+            let command = install::library(library)?;
+            runs.for_each(|run| run.command.splice(..0, command.iter().cloned()).for_each(drop));
+        }
+    }
+    runs.extend(of_libraries);
+    let mut rows = in_parallel(&runs, |run| {
+        let row = stage.drive(run).map(|seen| judge::row(run, seen));
+        row.unwrap_or_else(|problem| judge::row_of_a_problem(run.case, run.client, problem))
     });
-    Ok(show(&rows, install::PINS))
+    if round_trip::NAME.contains(part) {
+        rows.extend(in_parallel(&clients, |client: &SdkClient| {
+            let row = round_trip::row(&stage, client);
+            row.unwrap_or_else(|problem| judge::row_of_a_problem(round_trip::NAME, client.language.name(), problem))
+        }));
+    }
+    Ok(show(&rows, &page::pins()))
 }
 
 /// An agent through all that there is for it: whether it did as expected.

@@ -96,36 +96,50 @@ fn skip(text: &[u8], at: usize, most: usize, bytes: &[u8]) -> usize {
     at + text.get(at..).unwrap_or_default().iter().take(most).take_while(|byte| bytes.contains(byte)).count()
 }
 
+/// The sign that gives a name its value, and the form in which it stands.
+struct AssignmentSign {
+    /// Where the sign stands.
+    at: usize,
+    /// Where the value begins, with the blanks before it.
+    value: usize,
+    /// `key="NAME" value="…"`
+    is_pair: bool,
+    /// `--name value`
+    is_option: bool,
+    /// `<name>value</name>`
+    is_tag: bool,
+}
+
+fn assignment_sign(text: &[u8], name: &Range<usize>) -> Option<AssignmentSign> {
+    let byte = |at: usize| text.get(at).copied();
+    let quote = skip(text, name.end, 8, b"\\");
+    let is_quoted = matches!(byte(quote), Some(b'"' | b'\'' | b'`'));
+    let end = if is_quoted { skip(text, skip(text, quote, 1, b"\"'`"), 1, b"]") } else { name.end };
+    let of_pair = paired_value(text, end);
+    let at = of_pair.unwrap_or_else(|| skip(text, end, 4, b" \t"));
+    let is_option = text[name.clone()].starts_with(b"-");
+    let is_tag = name.start.checked_sub(1).map(|at| text[at]) == Some(b'<') && byte(name.end) == Some(b'>');
+    let value = match byte(at) {
+        _ if of_pair.is_some() => at,
+        Some(b'>') if is_tag => at + 1,
+        Some(b'=') if byte(at + 1) == Some(b'=') => return None,
+        Some(b'=') if byte(at + 1) == Some(b'>') => at + 2,
+        Some(b':') if byte(at + 1) == Some(b'=') => at + 2,
+        // `Token::Ident` and `https://…` are none.
+        Some(b':') if matches!(byte(at + 1), Some(b':' | b'/')) => return None,
+        Some(b'=' | b':') => at + 1,
+        Some(b',') if is_quoted => at + 1,
+        Some(_) if is_option && at > name.end => at,
+        _ => return None,
+    };
+    Some(AssignmentSign { at, value, is_pair: of_pair.is_some(), is_option, is_tag })
+}
+
 /// The value that a name is given.
 fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     let byte = |at: usize| text.get(at).copied();
-    let before = name.start.checked_sub(1).map(|at| text[at]);
-    let mut at = skip(text, name.end, 8, b"\\");
-    let is_quoted = matches!(byte(at), Some(b'"' | b'\'' | b'`'));
-    if is_quoted {
-        at = skip(text, at, 1, b"\"'`");
-        at = skip(text, at, 1, b"]");
-    } else {
-        at = name.end;
-    }
-    let of_pair = paired_value(text, at);
-    let signs = of_pair.unwrap_or_else(|| skip(text, at, 4, b" \t"));
-    let is_option = text[name.clone()].starts_with(b"-");
-    let is_tag = before == Some(b'<') && byte(name.end) == Some(b'>');
-    let value = match byte(signs) {
-        _ if of_pair.is_some() => signs,
-        Some(b'>') if is_tag => signs + 1,
-        Some(b'=') if byte(signs + 1) == Some(b'=') => return None,
-        Some(b'=') if byte(signs + 1) == Some(b'>') => signs + 2,
-        Some(b':') if byte(signs + 1) == Some(b'=') => signs + 2,
-        // `Token::Ident` and `https://…` are none.
-        Some(b':') if matches!(byte(signs + 1), Some(b':' | b'/')) => return None,
-        Some(b'=' | b':') => signs + 1,
-        Some(b',') if is_quoted => signs + 1,
-        Some(_) if is_option && signs > name.end => signs,
-        _ => return None,
-    };
-    let is_list = byte(signs) == Some(b',') && of_pair.is_none();
+    let AssignmentSign { at: signs, value, is_pair: of_pair, is_option, is_tag } = assignment_sign(text, name)?;
+    let is_list = byte(signs) == Some(b',') && !of_pair;
     let start = skip(text, value, 4, b" \t");
     let quotes = skip(text, start, 8, b"\\");
     let of_setting = is_option || is_tag || is_setting(text, name.start) || matches!(byte(name.end), Some(b'=')) && is_pair(text, name);
@@ -148,7 +162,7 @@ fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mu
     let whole = |range: Range<usize>| if is_cut { head_of(Some(text.len())).range } else { range };
     *looked += range.len() as u64;
     // `NAME=value` and `--name value` are settings; with blanks or a colon it may be code as well.
-    let is_field = of_pair.is_some() || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
+    let is_field = of_pair || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
     let place = match (is_text, of_setting) {
         (true, _) => ValuePlace::Quoted,
         (false, true) if is_field && !is_option => ValuePlace::Field,

@@ -40,6 +40,11 @@ impl RunFolders {
         Ok(())
     }
 
+    /// Copies a folder's files into the working directory.
+    pub(super) fn copy_files(&self, from: &Path) -> io::Result<()> {
+        copy_entries(from, &self.work())
+    }
+
     /// The names that commands, variables and files may hold.
     pub(super) fn profile_names(&self, base: &str, prompt: &str) -> ProfileNames {
         let shown = |path: PathBuf| path.display().to_string();
@@ -91,6 +96,23 @@ impl RunFolders {
         let given = drive.variables.iter().map(|(name, value)| (name.clone(), names.fill(value)));
         own.chain(of_profile).chain(given).chain(no_proxy).collect()
     }
+}
+
+/// Copies what is in a folder. Links stay links.
+fn copy_entries(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy_entries(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// A variable of the calling process.

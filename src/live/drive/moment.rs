@@ -1,4 +1,5 @@
-//! The moments of a run at which something is done to a client: at a boundary of an answer, or a while after its end (K-9).
+//! The moments of a run at which something is done to a client: while it starts, at a boundary of an answer, while its tools run, and after the last
+//! answer (K-9).
 
 use core::fmt;
 use std::time::Duration;
@@ -6,41 +7,80 @@ use std::time::Duration;
 use crate::live::serve::gate::{AnswerBoundary, AnswerPart};
 use crate::prelude::*;
 
-/// How long after an answer's end a sweep acts: while a tool starts, while it runs, and when it has run for a while.
-pub const DELAYS: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(300), Duration::from_millis(1000)];
+/// How long after the start of a client a sweep acts.
+const START_DELAYS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(500)];
 
-/// The word for the time between an answer's end and the next request.
-const BETWEEN: &str = "tools+";
+/// How long after an answer's end a sweep acts: while a tool starts, while it runs, and when it has run for a while.
+const TOOL_DELAYS: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(300), Duration::from_millis(1000)];
+
+/// How long after the last answer a sweep acts: while a client stores what it has, and when it waits or goes.
+const DONE_DELAYS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
+
+const START: &str = "start+";
+const TOOLS: &str = "tools+";
+const MARKER: &str = "marker";
+const DONE: &str = "done+";
 
 /// A moment of a client's run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ClientMoment {
-    /// The boundary.
-    pub boundary: AnswerBoundary,
-    /// How long after it: only behind the end of an answer, where the client runs tools or comes to its end.
-    pub after: Option<Duration>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientMoment {
+    /// So long after the client started, before its first request.
+    Start(Duration),
+    /// Where an answer is held.
+    Answer(AnswerBoundary),
+    /// So long after the end of an answer that another one follows: the client runs tools, or waits to ask again.
+    Tools {
+        /// The how many-th answer.
+        answer: u32,
+        /// How long after it.
+        after: Duration,
+    },
+    /// When a tool shows that it runs.
+    Marker {
+        /// The newest answer by then.
+        answer: u32,
+    },
+    /// So long after the end of the last answer.
+    Done(Duration),
 }
 
 impl ClientMoment {
-    /// At a boundary.
-    pub fn at(boundary: AnswerBoundary) -> Self {
-        Self { boundary, after: None }
+    /// The moments of a run that nothing was done to: the boundaries of its answers, and the answers whose tools showed a marker.
+    pub(super) fn of_run(boundaries: &[AnswerBoundary], marked: &[u32]) -> Vec<Self> {
+        let last = last_answer(boundaries);
+        let start = START_DELAYS.map(Self::Start).into_iter();
+        let of_boundary = |boundary: &AnswerBoundary| {
+            let answer = boundary.answer;
+            let is_between = boundary.before == AnswerPart::End && Some(answer) != last;
+            let delays = if is_between { TOOL_DELAYS.as_slice() } else { &[] };
+            let marker = (boundary.before == AnswerPart::End && marked.contains(&answer)).then_some(Self::Marker { answer });
+            let after = delays.iter().map(move |after| Self::Tools { answer, after: *after });
+            core::iter::once(Self::Answer(boundary.clone())).chain(marker).chain(after)
+        };
+        let done = DONE_DELAYS.iter().filter(|_| last.is_some()).map(|after| Self::Done(*after));
+        start.chain(boundaries.iter().flat_map(of_boundary)).chain(done).collect()
     }
 
-    /// The moment itself and, behind the end of an answer, those after it.
-    pub fn from_boundary(boundary: &AnswerBoundary) -> Vec<Self> {
-        let delays = if boundary.before == AnswerPart::End { DELAYS.as_slice() } else { &[] };
-        let after = delays.iter().map(|after| Self { boundary: boundary.clone(), after: Some(*after) });
-        core::iter::once(Self::at(boundary.clone())).chain(after).collect()
+    /// Whether an answer is held at it. Elsewhere there is no connection that could be closed.
+    pub fn is_in_answer(&self) -> bool {
+        matches!(self, Self::Answer(_))
     }
 }
 
-/// `2:5`, `2:end`, `2:tools+50ms`.
+/// The number of the last answer that came to its end.
+pub(super) fn last_answer(boundaries: &[AnswerBoundary]) -> Option<u32> {
+    boundaries.iter().map(|boundary| boundary.answer).max()
+}
+
+/// `start+100ms`, `2:5`, `2:end`, `2:tools+50ms`, `2:marker`, `done+50ms`.
 impl fmt::Display for ClientMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.after {
-            None => self.boundary.fmt(f),
-            Some(after) => write!(f, "{}:{BETWEEN}{}ms", self.boundary.answer, after.as_millis()),
+        match self {
+            Self::Start(after) => write!(f, "{START}{}ms", after.as_millis()),
+            Self::Answer(boundary) => boundary.fmt(f),
+            Self::Tools { answer, after } => write!(f, "{answer}:{TOOLS}{}ms", after.as_millis()),
+            Self::Marker { answer } => write!(f, "{answer}:{MARKER}"),
+            Self::Done(after) => write!(f, "{DONE}{}ms", after.as_millis()),
         }
     }
 }
@@ -49,17 +89,33 @@ impl core::str::FromStr for ClientMoment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let Some((answer, delay)) = text.split_once(':').and_then(|(answer, rest)| Some((answer, rest.strip_prefix(BETWEEN)?))) else {
-            return Ok(Self::at(text.parse()?));
+        let wrong = || {
+            let examples = "`start+100ms`, `2:head`, `2:5`, `2:end`, `2:tools+50ms`, `2:marker` or `done+500ms`";
+            format!("`{text}` is not a moment: write {examples}; the numbers are those of answers and events")
         };
-        let wrong = || format!("`{text}` is not a moment: write the answer and a time, e.g. `2:tools+50ms` or `2:tools+1s`");
-        let number = |digits: &str| digits.parse::<u64>().ok();
-        let time = match delay.strip_suffix("ms").and_then(number) {
-            Some(time) => Some(Duration::from_millis(time)),
-            None => delay.strip_suffix('s').and_then(number).map(Duration::from_secs),
+        let parsed = if let Some(delay) = text.strip_prefix(START) {
+            delay_of(delay).map(Self::Start)
+        } else if let Some(delay) = text.strip_prefix(DONE) {
+            delay_of(delay).map(Self::Done)
+        } else {
+            let (answer, rest) = text.split_once(':').ok_or_else(wrong)?;
+            let answer = answer.parse().map_err(|_| wrong())?;
+            match (rest, rest.strip_prefix(TOOLS)) {
+                (MARKER, _) => Some(Self::Marker { answer }),
+                (_, Some(delay)) => delay_of(delay).map(|after| Self::Tools { answer, after }),
+                (_, None) => text.parse().ok().map(Self::Answer),
+            }
         };
-        let boundary = AnswerBoundary { answer: answer.parse().map_err(|_| wrong())?, before: AnswerPart::End };
-        Ok(Self { boundary, after: Some(time.ok_or_else(wrong)?) })
+        parsed.ok_or_else(wrong)
+    }
+}
+
+/// `50ms`, `1s`.
+fn delay_of(text: &str) -> Option<Duration> {
+    let number = |digits: &str| digits.parse::<u64>().ok();
+    match text.strip_suffix("ms").and_then(number) {
+        Some(time) => Some(Duration::from_millis(time)),
+        None => text.strip_suffix('s').and_then(number).map(Duration::from_secs),
     }
 }
 
@@ -69,15 +125,22 @@ mod tests {
 
     #[test]
     fn k_9_a_moment_reads_back() {
-        for text in ["1:head", "2:17", "3:end", "2:tools+50ms"] {
+        for text in ["1:head", "2:17", "3:end", "2:tools+50ms", "2:marker", "start+0ms", "done+500ms"] {
             assert_eq!(text.parse::<ClientMoment>().unwrap().to_string(), text);
         }
         assert_eq!("2:tools+1s".parse::<ClientMoment>().unwrap().to_string(), "2:tools+1000ms");
-        for text in ["", "1", "2:tools+", "2:tools+5", "x:tools+1s"] {
-            assert!(text.parse::<ClientMoment>().is_err(), "{text}");
+        for text in ["", "1", "2:tools+", "2:tools+5", "x:tools+1s", "start", "done+", "x:marker", "2:mark"] {
+            assert!(text.parse::<ClientMoment>().unwrap_err().contains("2:tools+50ms"), "{text}");
         }
-        let moments = ClientMoment::from_boundary(&"2:end".parse().unwrap());
-        let shown: Vec<String> = moments.iter().map(ToString::to_string).collect();
-        assert_eq!(shown, ["2:end", "2:tools+50ms", "2:tools+300ms", "2:tools+1000ms"]);
+    }
+
+    #[test]
+    fn k_9_a_run_has_moments_before_between_and_after_its_answers() {
+        let boundaries = ["1:head", "1:end", "2:head", "2:end"].map(|text| text.parse().unwrap());
+        let shown: Vec<String> = ClientMoment::of_run(&boundaries, &[1]).iter().map(ToString::to_string).collect();
+        let between = ["1:head", "1:end", "1:marker", "1:tools+50ms", "1:tools+300ms", "1:tools+1000ms"];
+        let wanted = [["start+0ms", "start+100ms", "start+500ms"].as_slice(), &between, &["2:head", "2:end"], &["done+50ms", "done+500ms"]];
+        assert_eq!(shown, wanted.concat());
+        assert_eq!(ClientMoment::of_run(&[], &[]).len(), START_DELAYS.len(), "a run without an answer is never done");
     }
 }

@@ -3,9 +3,13 @@
 //! A new shipped profile is a file in `profiles`, a word in `scenario::drive::KnownClient`, and a line in `text`.
 
 pub use crate::scenario::client_profile::{
-    ClientProfile, ExitCodes, OutputPlaces, PrintedAnswers, ProfileFile, SessionPlace, StorePlace, TextPlace,
+    ClientProfile, ExitCodes, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace, StorePlace,
 };
 
+use serde_json::Value;
+
+use super::member_path::values_at;
+use super::path_pattern;
 use crate::prelude::*;
 use crate::scenario::client_profile;
 use crate::scenario::drive::KnownClient;
@@ -27,6 +31,19 @@ pub const fn text(client: KnownClient) -> &'static str {
         KnownClient::Sdk => include_str!("profiles/sdk.toml"),
         KnownClient::SdkPython => include_str!("profiles/sdk-python.toml"),
         KnownClient::SdkTypescript => include_str!("profiles/sdk-typescript.toml"),
+    }
+}
+
+/// The session that a run names: where the profile says, or else in the JSON lines of its output.
+pub(super) fn session(place: Option<&SessionPlace>, mut lines: impl Iterator<Item = Value>, names: &ProfileNames) -> Option<String> {
+    let member = |line: &Value, path: &str| values_at(line, path).into_iter().find_map(|value| Some(value.as_str()?.into()));
+    match place {
+        None => lines.find_map(|line| ["session_id", "sessionID", "sessionId"].iter().find_map(|path| member(&line, path))),
+        Some(SessionPlace { member: Some(path), .. }) => lines.find_map(|line| member(&line, path)),
+        Some(SessionPlace { files, .. }) => {
+            let pattern = names.fill(files.as_ref()?);
+            path_pattern::last_star(&pattern, path_pattern::files(&pattern).last()?)
+        }
     }
 }
 

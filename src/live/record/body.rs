@@ -2,19 +2,20 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::chunk_writer::{ChunkWriter, ClientConnection};
-use super::head_watch::ExchangeUnderWay;
 use super::upstream::UpstreamLane;
 use super::{END_WAIT_MAX, ROOM_BYTES, TapeWriterEvent, TapeWriterLink, micros_since};
 use crate::engine::time::Micros;
+use crate::live::head_watch::ExchangeUnderWay;
 use crate::scenario::tape::ResponseEnd;
 
 /// The memory of a chunk beside its bytes.
@@ -78,17 +79,18 @@ impl Drop for ProxiedExchange {
 pub(super) type LinesWritten = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request's body.
-#[derive(Debug)]
 pub(super) struct ProxiedRequestBody {
     inner: Incoming,
     link: TapeWriterLink,
     id: u32,
     is_open: bool,
+    /// The tape writer is behind: bytes that came wait for room.
+    waiting: Option<(Bytes, Room)>,
 }
 
 impl ProxiedRequestBody {
     pub(super) fn new(inner: Incoming, link: TapeWriterLink, id: u32) -> Self {
-        let mut asking = Self { inner, link, id, is_open: true };
+        let mut asking = Self { inner, link, id, is_open: true, waiting: None };
         asking.note_end();
         asking
     }
@@ -103,6 +105,13 @@ impl ProxiedRequestBody {
         self.is_open = false;
         self.link.send(TapeWriterEvent::RequestEnd { id: self.id });
     }
+
+    /// Notes bytes and passes them on.
+    fn pass(&mut self, bytes: Bytes) -> Frame<Bytes> {
+        self.link.send(TapeWriterEvent::RequestBody { id: self.id, bytes: bytes.clone() });
+        self.note_end();
+        Frame::data(bytes)
+    }
 }
 
 impl Body for ProxiedRequestBody {
@@ -110,31 +119,60 @@ impl Body for ProxiedRequestBody {
     type Error = hyper::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
-        match &frame {
-            Some(Ok(frame)) => {
-                if let Some(bytes) = frame.data_ref() {
-                    self.link.send(TapeWriterEvent::RequestBody { id: self.id, bytes: bytes.clone() });
+        if self.waiting.is_none() {
+            match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => match take_room(&self.link.shared.room, bytes.len()) {
+                        None => return Poll::Ready(Some(Ok(self.pass(bytes)))),
+                        Some(room) => self.waiting = Some((bytes, room)),
+                    },
+                    Err(trailers) => {
+                        self.note_end();
+                        return Poll::Ready(Some(Ok(trailers)));
+                    }
+                },
+                None => {
+                    if self.is_open {
+                        self.end();
+                    }
+                    return Poll::Ready(None);
                 }
-                self.note_end();
+                error => return Poll::Ready(error),
             }
-            None if self.is_open => self.end(),
-            Some(Err(_)) | None => (),
         }
-        Poll::Ready(frame)
+        if let Some((_, room)) = &mut self.waiting {
+            ready!(room.as_mut().poll(context));
+        }
+        let bytes = self.waiting.take().map(|(bytes, _)| bytes).unwrap_or_default();
+        Poll::Ready(Some(Ok(self.pass(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.waiting.is_none() && self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let (inner, waiting) = (self.inner.size_hint(), self.waiting.as_ref().map_or(0, |(bytes, _)| bytes.len() as u64));
+        let mut hint = SizeHint::new();
+        hint.set_lower(inner.lower() + waiting);
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper + waiting);
+        }
+        hint
+    }
+}
+
+impl Drop for ProxiedRequestBody {
+    fn drop(&mut self) {
+        // What waits for room has arrived all the same; it is little.
+        if let Some((bytes, _)) = self.waiting.take() {
+            self.link.send(TapeWriterEvent::RequestBody { id: self.id, bytes });
+        }
     }
 }
 
 /// Where the connection upstream waits for the client's next request.
-pub(super) type UpstreamSlot = std::sync::Arc<tokio::sync::Mutex<Option<UpstreamLane>>>;
+pub(super) type UpstreamSlot = Arc<tokio::sync::Mutex<Option<UpstreamLane>>>;
 
 /// An answer's body, with the connections that it comes and goes over.
 pub(super) struct ProxiedResponseBody {
@@ -152,7 +190,7 @@ pub(super) struct ProxiedResponseBody {
 enum ResponseStage {
     Streaming,
     /// The tape writer is behind: bytes that came wait for room.
-    Waiting(Bytes, Micros, Pin<Box<dyn Future<Output = ()> + Send>>),
+    Waiting(Bytes, Micros, Room),
     /// The answer has ended; the client sees its end when it is written.
     Holding(Option<Frame<Bytes>>, LinesWritten),
     /// The answer was cut; the client sees it when it has what came before.
@@ -216,7 +254,7 @@ impl ProxiedResponseBody {
                 }
                 Ok(bytes) => {
                     let at = self.exchange.at();
-                    match self.take_room(bytes.len()) {
+                    match take_room(&self.exchange.link.shared.room, bytes.len()) {
                         None => self.pass(context, bytes, at),
                         Some(room) => {
                             self.stage = ResponseStage::Waiting(bytes, at, room);
@@ -269,29 +307,31 @@ impl ProxiedResponseBody {
         self.stage = ResponseStage::Holding(last, self.exchange.end(ResponseEnd::Complete));
         self.keep_lane();
     }
+}
 
-    /// Takes room for a chunk, or gives what to wait for.
-    fn take_room(&self, length: usize) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
-        let room = &self.exchange.link.shared.room;
-        let cost = room_for(length);
-        match room.try_acquire_many(cost) {
-            Ok(permit) => {
-                permit.forget();
-                None
-            }
-            Err(_) => {
-                let room = std::sync::Arc::clone(room);
-                Some(Box::pin(async move {
-                    if let Ok(permit) = room.acquire_many(cost).await {
-                        permit.forget();
-                    }
-                }))
-            }
+/// Room for bytes on their way to the tape writer, when there is some.
+type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Takes room for a piece of a body, or gives what to wait for. The tape writer gives it back.
+fn take_room(room: &Arc<Semaphore>, length: usize) -> Option<Room> {
+    let cost = room_for(length);
+    match room.try_acquire_many(cost) {
+        Ok(permit) => {
+            permit.forget();
+            None
+        }
+        Err(_) => {
+            let room = Arc::clone(room);
+            Some(Box::pin(async move {
+                if let Ok(permit) = room.acquire_many(cost).await {
+                    permit.forget();
+                }
+            }))
         }
     }
 }
 
-/// How much room a chunk of this length takes.
+/// How much room a piece of this length takes.
 pub(super) fn room_for(length: usize) -> u32 {
     u32::try_from((length + CHUNK_COST_BYTES).min(ROOM_BYTES)).unwrap_or(u32::MAX)
 }
@@ -382,7 +422,7 @@ impl Drop for ProxiedResponseBody {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, mpsc};
+    use std::sync::mpsc;
 
     use super::*;
     use crate::live::record::{RecorderState, now};

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::head_watch::HeadWatch;
+use crate::live::head_watch::{HEAD_WAIT_MAX, HeadWatch};
 use crate::live::network::{MachineNetwork, Network as _};
 
 /// How much of a burst leaves at once.
@@ -31,7 +31,7 @@ pub(super) struct ClientConnection {
 
 impl ClientConnection {
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream: Arc::new(stream), is_written: Arc::new(AtomicBool::new(true)), head: HeadWatch::new() }
+        Self { stream: Arc::new(stream), is_written: Arc::new(AtomicBool::new(true)), head: HeadWatch::new(HEAD_WAIT_MAX) }
     }
 
     /// Makes the client see a reset when the connection is closed.

@@ -22,6 +22,7 @@ use super::upstream::{RecorderUpstream, UpstreamFailure};
 use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
 use crate::children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};
 use crate::live::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
+use crate::live::head_watch::ExchangeUnderWay;
 use crate::live::network::{MachineNetwork, Network as _};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::signals::{StopSignal, StopSignals};
@@ -145,7 +146,7 @@ async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUp
     tokio::select! {
         biased;
         _ = server.serve_connection(TokioIo::new(connection), service) => (),
-        () = head.overdue() => notice("a connection was closed: the head of its request did not end"),
+        () = head.overdue() => notice(&format!("a connection was closed: {}", head.problem())),
     }
 }
 
@@ -158,10 +159,11 @@ async fn admit(
     client: ClientConnection,
     link: TapeWriterLink,
 ) -> Result<Response<RecorderBody>, String> {
+    let under_way = client.head.begin_exchange();
     let (head, body) = request.into_parts();
     match access.guard.decide(&head) {
         AccessDecision::Granted { origin } => {
-            let mut response = answer(Request::from_parts(head, body), upstream, slot, client, link).await?;
+            let mut response = answer(Request::from_parts(head, body), under_way, upstream, slot, client, link).await?;
             if let Some(origin) = origin {
                 mark_for_origin(&origin, response.headers_mut());
             }
@@ -187,6 +189,7 @@ async fn admit(
 /// One request. An error closes the client's connection without an answer, because there was none.
 async fn answer(
     request: Request<Incoming>,
+    under_way: ExchangeUnderWay,
     upstream: RecorderUpstream,
     slot: UpstreamSlot,
     client: ClientConnection,
@@ -194,7 +197,6 @@ async fn answer(
 ) -> Result<Response<ProxiedResponseBody>, String> {
     let mut exchange = ProxiedExchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
-    let under_way = client.head.begin_exchange();
     let (mut head, body) = request.into_parts();
     link.send(TapeWriterEvent::Request {
         id,

@@ -248,6 +248,7 @@ impl TapeWriter {
                 self.exchanges.insert(id, exchange);
             }
             TapeWriterEvent::RequestBody { id, bytes } => {
+                self.room += room_for(bytes.len()) as usize;
                 if let Some(UnfinishedExchange::Asking(asking)) = self.exchanges.get_mut(&id) {
                     asking.body.extend_from_slice(&bytes);
                     if asking.body.len() > REQUEST_BYTES_MAX {

@@ -15,15 +15,15 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::gate::AnswerGates;
+use super::gate::{AnswerGates, GatedAnswer};
 use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
 use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
-use super::request_body::{self, RequestBodyError};
+use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
 use super::schedule::{AnswerSchedule, ScheduledHead};
 use super::{CallerName, NAME_HEADER, PacketGrouping};
-use crate::engine::contract::{Agent, RequestId};
 use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
+use crate::live::head_watch::{HeadWatch, WatchedBody, WatchedStream};
 use crate::live::network::Network;
 use crate::prelude::*;
 use crate::wire::validate::endpoint::RequestHead;
@@ -38,6 +38,10 @@ pub(super) struct ConnectionContext {
     pub(super) packets: PacketGrouping,
     pub(super) gates: Option<AnswerGates>,
     pub(super) access: Arc<AccessGuard>,
+    /// Room for the bodies of requests of all connections.
+    pub(super) room: OpenBodiesRoom,
+    /// The part of the next request that is read.
+    pub(super) head: Arc<HeadWatch>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,
 }
@@ -57,10 +61,7 @@ pub(super) enum ServerResponse {
 #[derive(Debug)]
 pub(super) struct ResponsePlayback {
     pub(super) serial: AnswerSerial,
-    /// Its number among the answers with messages.
-    pub(super) number: u32,
-    pub(super) agent: Agent,
-    pub(super) id: RequestId,
+    pub(super) answer: GatedAnswer,
     pub(super) schedule: Arc<AnswerSchedule>,
 }
 
@@ -74,10 +75,20 @@ pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: Conne
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_buf_size(WRITE_BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(WatchedStream { stream, head: context.head.clone() }), service);
     // What goes wrong here is the client's leaving or a cut of ours, and both were told where they happened.
-    let ended = poll_fn(|context| connection.poll_without_shutdown(context)).await;
-    let mut stream = connection.into_parts().io.into_inner();
+    let ended = tokio::select! {
+        biased;
+        ended = poll_fn(|context| connection.poll_without_shutdown(context)) => Some(ended),
+        () = context.head.overdue() => None,
+    };
+    let mut stream = connection.into_parts().io.into_inner().stream;
+    let Some(ended) = ended else {
+        let problem = format!("it was closed: {}", context.head.problem());
+        let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
+        drop(stream.shutdown().await);
+        return;
+    };
     match (cut.try_recv(), ended) {
         (Ok(ConnectionCut::Reset), _) => N::break_on_close(&stream),
         (Ok(ConnectionCut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
@@ -97,6 +108,7 @@ async fn admit(
     context: ConnectionContext,
     cuts: mpsc::UnboundedSender<ConnectionCut>,
 ) -> Result<Response<AnyBody>, ConnectionCut> {
+    let under_way = context.head.begin_exchange();
     let (head, body) = request.into_parts();
     match context.access.decide(&head) {
         AccessDecision::Granted { origin } => {
@@ -104,7 +116,7 @@ async fn admit(
             if let Some(origin) = origin {
                 mark_for_origin(&origin, response.headers_mut());
             }
-            Ok(response)
+            Ok(response.map(|body| WatchedBody { body, _under_way: under_way }.boxed_unsync()))
         }
         AccessDecision::Preflight(headers) => {
             let mut response = Response::new(whole(String::new()));
@@ -129,8 +141,8 @@ async fn answer(
     let method = head.method.to_string();
     let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
     let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<CallerName>(value.as_bytes()).ok());
-    let body = match request_body::read(&head.headers, body).await {
-        Ok(body) => body,
+    let ReceivedBody { bytes: body, room } = match request_body::read(&head.headers, body, &context.room).await {
+        Ok(received) => received,
         Err(RequestBodyError::ClientLeft) => return Err(ConnectionCut::Close),
         Err(RequestBodyError::Refused { status, body, problem }) => {
             let problem = format!("{method} {path} was answered with {status}: {problem}");
@@ -153,17 +165,18 @@ async fn answer(
         body,
     };
     let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
-    let playing = match replied.await {
+    let replied = replied.await;
+    // Until here the body was in memory.
+    drop(room);
+    let playing = match replied {
         Ok(ServerResponse::Play(playing)) if !gone => playing,
         Ok(ServerResponse::Whole { head, body }) => return Ok(response(head.as_ref(), whole(body))),
         Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
         _ => return Err(ConnectionCut::Close), // the server is stopped
     };
-    let ResponsePlayback { serial, number, agent, id, schedule } = playing;
-    let ConnectionContext { tell, packets, gates, access: _, connection: _ } = context;
-    let number = Some(number);
-    let mut player =
-        AnswerPlayer { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
+    let ResponsePlayback { serial, answer, schedule } = playing;
+    let ConnectionContext { tell, packets, gates, .. } = context;
+    let mut player = AnswerPlayer { serial, answer, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
     if let Err(cut) = player.head().await {
         let _ = cuts.send(cut);
         return Err(cut);

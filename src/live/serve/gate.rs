@@ -46,24 +46,55 @@ pub struct HeldAnswer {
     pub id: RequestId,
     /// The name of the event that comes next, where it has one: `content_block_start`.
     pub event: Option<Arc<str>>,
+    /// The tools that the model asks for in what comes next, by name.
+    pub tools: Vec<Arc<str>>,
+    /// Whether the scenario has no answer for a further request.
+    pub is_last: bool,
     /// Opens the gate; when it is dropped, the answer continues.
     pub go: oneshot::Sender<HoldRelease>,
-    pub(super) server: ServerHandle,
+    pub(in crate::live) server: ServerHandle,
+}
+
+/// The next part of an answer, as far as a driver asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ComingPart {
+    /// The name of the event.
+    pub(super) event: Option<Arc<str>>,
+    /// The tools that it asks for.
+    pub(super) tools: Vec<Arc<str>>,
+}
+
+/// An answer, for its driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GatedAnswer {
+    /// Its number among the answers with messages.
+    pub(super) number: u32,
+    pub(super) agent: Agent,
+    pub(super) id: RequestId,
+    /// Whether the scenario has no further one.
+    pub(super) is_last: bool,
 }
 
 /// The way back to the server.
 #[derive(Clone, Debug)]
-pub(super) struct ServerHandle {
+pub(in crate::live) struct ServerHandle {
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
     pub(super) serial: AnswerSerial,
+}
+
+impl ServerHandle {
+    /// See [`HeldAnswer::disturb`].
+    pub(in crate::live) fn disturb(&self) {
+        // A server that is over answers nothing more.
+        let _ = self.tell.send(OwnerMessage::Disturbed { serial: self.serial });
+    }
 }
 
 impl HeldAnswer {
     /// Says that the client is acted on now: what it asks from here on may exist because of that alone, and then gets the default answer (M-3).
     /// It counts whether or not the client stays for the rest of this one.
     pub fn disturb(&self) {
-        // A server that is over answers nothing more.
-        let _ = self.server.tell.send(OwnerMessage::Disturbed { serial: self.server.serial });
+        self.server.disturb();
     }
 }
 
@@ -91,18 +122,27 @@ impl AnswerGates {
     }
 
     /// Holds an answer until it may continue.
-    pub(super) async fn hold(
-        &self,
-        boundary: AnswerBoundary,
-        (agent, id): (&Agent, RequestId),
-        event: Option<Arc<str>>,
-        server: ServerHandle,
-    ) -> HoldRelease {
+    pub(super) async fn hold(&self, answer: &GatedAnswer, before: AnswerPart, coming: ComingPart, server: ServerHandle) -> HoldRelease {
         let (go, gone) = oneshot::channel();
-        if self.0.send(HeldAnswer { boundary, agent: agent.clone(), id, event, go, server }).is_err() {
+        if self.0.send(answer.held(before, coming, go, server)).is_err() {
             return HoldRelease::On;
         }
         gone.await.unwrap_or_default()
+    }
+
+    /// Tells of the end of an answer that nobody waits for: its length was known, and all of it was sent.
+    pub(super) fn tell_end(&self, answer: &GatedAnswer, server: ServerHandle) {
+        let (go, _) = oneshot::channel();
+        // Who does not listen any more wants to know nothing.
+        let _ = self.0.send(answer.held(AnswerPart::End, ComingPart::default(), go, server));
+    }
+}
+
+impl GatedAnswer {
+    fn held(&self, before: AnswerPart, coming: ComingPart, go: oneshot::Sender<HoldRelease>, server: ServerHandle) -> HeldAnswer {
+        let Self { number, agent, id, is_last } = self.clone();
+        let ComingPart { event, tools } = coming;
+        HeldAnswer { boundary: AnswerBoundary { answer: number, before }, agent, id, event, tools, is_last, go, server }
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::connection::{self, ConnectionContext, ServerResponse};
 use super::play::ConnectionCut;
+use super::request_body::OpenBodiesRoom;
 use super::scenario_choice::{self, ChoosableScenario};
 use super::session::ClientSession;
 use super::verdict::ServeVerdict;
@@ -19,6 +20,7 @@ use crate::engine::time::Time;
 use crate::explore::panic_text;
 use crate::live::access::{AccessGuard, RefusedRequests};
 use crate::live::clock::SessionClock;
+use crate::live::head_watch::HeadWatch;
 use crate::live::network::{LOOPBACK, Network};
 use crate::prelude::*;
 use crate::sim::statements::{self, PlayedRun, RunView};
@@ -95,6 +97,7 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
     // Without an address of its own a port is at none.
     let listen = N::address(&listener).map_or(LOOPBACK.ip(), |address| address.ip());
     let access = Arc::new(AccessGuard::new(owner.options.access.clone(), listen));
+    let room = OpenBodiesRoom::new(owner.options.bounds.open_bytes_max);
     let mut stop = core::pin::pin!(stop);
     loop {
         let quiet_at = owner.quiet_at();
@@ -106,9 +109,16 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
             accepted = N::accept(&listener) => match accepted {
                 Ok((stream, _)) => {
                     count += 1;
-                    let ServeOptions { packets, gates, .. } = &owner.options;
-                    let access = access.clone();
-                    let context = ConnectionContext { tell: tell.clone(), packets: *packets, gates: gates.clone(), access, connection: count };
+                    let ServeOptions { packets, gates, bounds, .. } = &owner.options;
+                    let context = ConnectionContext {
+                        tell: tell.clone(),
+                        packets: *packets,
+                        gates: gates.clone(),
+                        access: access.clone(),
+                        room: room.clone(),
+                        head: HeadWatch::new(bounds.head_wait_max),
+                        connection: count,
+                    };
                     connections.spawn(connection::serve::<N>(stream, context));
                 }
                 Err(error) => {

@@ -11,11 +11,10 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::gate::{AnswerBoundary, AnswerGates, AnswerPart, HoldRelease, ServerHandle};
+use super::gate::{AnswerGates, AnswerPart, ComingPart, GatedAnswer, HoldRelease, ServerHandle};
 use super::owner::{AnswerSerial, OwnerMessage};
 use super::schedule::{AnswerSchedule, ConnectionEnding};
 use super::{APART, PacketGrouping};
-use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::world::delivery::DeliveryPart;
 
@@ -32,10 +31,7 @@ pub(super) enum ConnectionCut {
 #[derive(Debug)]
 pub(super) struct AnswerPlayer {
     pub(super) serial: AnswerSerial,
-    pub(super) agent: Agent,
-    pub(super) id: RequestId,
-    /// Its number among the answers with messages; `None` for all others, which are not held.
-    pub(super) number: Option<u32>,
+    pub(super) answer: GatedAnswer,
     pub(super) from: Instant,
     pub(super) schedule: Arc<AnswerSchedule>,
     pub(super) packets: PacketGrouping,
@@ -53,7 +49,7 @@ impl AnswerPlayer {
             return Err(self.end_without_head().await);
         }
         reach(at).await;
-        self.pass(AnswerPart::Head, None).await?;
+        self.pass(AnswerPart::Head, ComingPart::default()).await?;
         self.sent(DeliveryPart::Head);
         Ok(())
     }
@@ -68,7 +64,7 @@ impl AnswerPlayer {
         }
         reach(self.from + packet.at).await;
         if let Some(number) = packet.begins_piece
-            && let Err(cut) = self.pass(AnswerPart::Event(number), packet.event.clone()).await
+            && let Err(cut) = self.pass(AnswerPart::Event(number), packet.coming.clone()).await
         {
             return Some(Err(cut));
         }
@@ -93,7 +89,7 @@ impl AnswerPlayer {
         }
         let apart = if is_together { Duration::ZERO } else { APART };
         reach((self.from + schedule.end_at).max(Instant::now() + apart)).await;
-        if let Err(cut) = self.pass(AnswerPart::End, None).await {
+        if let Err(cut) = self.pass(AnswerPart::End, ComingPart::default()).await {
             return Some(cut);
         }
         match schedule.end {
@@ -109,7 +105,7 @@ impl AnswerPlayer {
 
     async fn end_without_head(&mut self) -> ConnectionCut {
         reach(self.from + self.schedule.end_at).await;
-        if let Err(cut) = self.pass(AnswerPart::End, None).await {
+        if let Err(cut) = self.pass(AnswerPart::End, ComingPart::default()).await {
             return cut;
         }
         match self.schedule.end {
@@ -120,10 +116,9 @@ impl AnswerPlayer {
     }
 
     /// Waits at a gate, if there is one.
-    async fn pass(&mut self, before: AnswerPart, event: Option<Arc<str>>) -> Result<(), ConnectionCut> {
-        let (Some(gates), Some(answer)) = (&self.gates, self.number) else { return Ok(()) };
-        let server = ServerHandle { tell: self.tell.clone(), serial: self.serial };
-        let cut = match gates.hold(AnswerBoundary { answer, before }, (&self.agent, self.id), event, server).await {
+    async fn pass(&mut self, before: AnswerPart, coming: ComingPart) -> Result<(), ConnectionCut> {
+        let Some(gates) = &self.gates else { return Ok(()) };
+        let cut = match gates.hold(&self.answer, before, coming, self.server()).await {
             HoldRelease::On => return Ok(()),
             HoldRelease::Close => ConnectionCut::Close,
             HoldRelease::Reset => ConnectionCut::Reset,
@@ -131,6 +126,10 @@ impl AnswerPlayer {
         self.is_over = true;
         self.report_to_owner(|serial, at| OwnerMessage::CutAtGate { serial, at, cut });
         Err(cut)
+    }
+
+    fn server(&self) -> ServerHandle {
+        ServerHandle { tell: self.tell.clone(), serial: self.serial }
     }
 
     fn cut(&mut self, cut: ConnectionCut) -> ConnectionCut {
@@ -159,6 +158,9 @@ impl Drop for AnswerPlayer {
             return;
         }
         if self.schedule.is_whole && self.next == self.schedule.packets.len() {
+            if let Some(gates) = &self.gates {
+                gates.tell_end(&self.answer, self.server());
+            }
             return self.sent(DeliveryPart::End); // its length was told: nobody asks for the end
         }
         self.report_to_owner(|serial, at| OwnerMessage::Left { serial, at });
@@ -230,6 +232,7 @@ impl Body for PlayedBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::contract::{Agent, RequestId};
     use crate::live::serve::schedule::TimedPacket;
 
     /// The parts of a body each time that it is asked, when all is due: `-` for not yet.
@@ -239,7 +242,7 @@ mod tests {
             bytes: Bytes::from_static(b"event"),
             ends_piece: true,
             begins_piece: Some(number),
-            event: None,
+            coming: ComingPart::default(),
         };
         let schedule = Arc::new(AnswerSchedule {
             head: None,
@@ -253,12 +256,10 @@ mod tests {
         let (cuts, _cut) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (serial, agent, id) = (AnswerSerial { session: 0, number: 1 }, Agent::ROOT, RequestId::first(1));
+            let answer = GatedAnswer { number: 1, agent: Agent::ROOT, id: RequestId::first(1), is_last: true };
             let player = AnswerPlayer {
-                serial,
-                agent,
-                id,
-                number: None,
+                serial: AnswerSerial { session: 0, number: 1 },
+                answer,
                 from: Instant::now(),
                 schedule,
                 packets,

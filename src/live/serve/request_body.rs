@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::prelude::*;
@@ -18,6 +19,20 @@ use crate::wire::validate::{REQUEST_BYTES_MAX, Refusal};
 /// How much more is read of a body that is too large, and for how long. Then its client has to see a broken connection.
 const DISCARD_BYTES_MAX: usize = 1 << 30;
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Room for the bodies that all clients send together (K-12).
+#[derive(Clone, Debug)]
+pub(super) struct OpenBodiesRoom {
+    left: Arc<Semaphore>,
+    bytes_max: usize,
+}
+
+/// A body, with the room that it takes until this is dropped.
+#[derive(Debug)]
+pub(super) struct ReceivedBody {
+    pub(super) bytes: Bytes,
+    pub(super) room: OwnedSemaphorePermit,
+}
 
 /// Why there is no body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +43,43 @@ pub(super) enum RequestBodyError {
     Refused { status: u16, body: String, problem: String },
 }
 
+impl OpenBodiesRoom {
+    /// For so many bytes.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        let bytes_max = bytes_max.min(Semaphore::MAX_PERMITS);
+        Self { left: Arc::new(Semaphore::new(bytes_max)), bytes_max }
+    }
+
+    /// Room for so many bytes, where there is some.
+    fn take(&self, count: usize) -> Option<OwnedSemaphorePermit> {
+        self.left.clone().try_acquire_many_owned(u32::try_from(count).ok()?).ok()
+    }
+
+    /// The API's answer when it has too much to do: clients ask again.
+    fn refusal(&self) -> RequestBodyError {
+        let error = serde_json::json!({ "type": "overloaded_error", "message": "Overloaded" });
+        let body = serde_json::json!({ "type": "error", "error": error }).to_string();
+        let problem =
+            format!("the bodies of open requests took more than {} MiB together: send fewer at once", self.bytes_max.div_ceil(1 << 20));
+        RequestBodyError::Refused { status: 529, body, problem }
+    }
+}
+
 /// Reads a body to its end.
-pub(super) async fn read<B>(headers: &HeaderMap, body: B) -> Result<Bytes, RequestBodyError>
+pub(super) async fn read<B>(headers: &HeaderMap, body: B, room: &OpenBodiesRoom) -> Result<ReceivedBody, RequestBodyError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let sent = collect(body).await?;
+    let sent = collect(body, room).await?;
     let encoding = headers.get("content-encoding").map_or("", |value| value.to_str().unwrap_or("?")).trim().to_ascii_lowercase();
     match encoding.as_str() {
         "" | "identity" => Ok(sent),
-        "gzip" | "x-gzip" => unpacked(&sent),
+        "gzip" | "x-gzip" => {
+            let bytes = unpacked(&sent.bytes)?;
+            drop(sent);
+            let taken = room.take(bytes.len()).ok_or_else(|| room.refusal())?;
+            Ok(ReceivedBody { bytes, room: taken })
+        }
         other => {
             let text = format!("content-encoding: `{other}` is not supported; send the body as it is, or with `gzip`");
             Err(invalid(&text))
@@ -46,20 +88,26 @@ where
 }
 
 /// All bytes of a body. Those of one that is too large are read and dropped.
-async fn collect<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, RequestBodyError> {
+async fn collect<B: Body<Data = Bytes> + Unpin>(mut body: B, room: &OpenBodiesRoom) -> Result<ReceivedBody, RequestBodyError> {
     let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
+    let mut taken = room.take(0).ok_or_else(|| room.refusal())?;
+    let refusal = loop {
+        let Some(frame) = body.frame().await else { return Ok(ReceivedBody { bytes: bytes.into(), room: taken }) };
         let frame = frame.map_err(|_| RequestBodyError::ClientLeft)?;
         let Some(data) = frame.data_ref() else { continue };
         if bytes.len() + data.len() > REQUEST_BYTES_MAX {
-            drop(bytes);
-            // Who is still sending then sees the connection break, which nothing can help.
-            let _ = timeout(DISCARD_TIME_MAX, discard(body)).await;
-            return Err(too_large());
+            break too_large();
+        }
+        match room.take(data.len()) {
+            Some(more) => taken.merge(more),
+            None => break room.refusal(),
         }
         bytes.extend_from_slice(data);
-    }
-    Ok(bytes.into())
+    };
+    drop((bytes, taken));
+    // Who is still sending then sees the connection break, which nothing can help.
+    let _ = timeout(DISCARD_TIME_MAX, discard(body)).await;
+    Err(refusal)
 }
 
 async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {

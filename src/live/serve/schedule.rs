@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use hyper::body::Bytes;
+use serde_json::Value;
 
+use super::gate::ComingPart;
 use super::{AnswerPace, ServeOptions};
 use crate::engine::contract::{AnswerEnd, RequestId};
 use crate::engine::time::Micros;
@@ -46,8 +48,8 @@ pub(super) struct TimedPacket {
     pub(super) ends_piece: bool,
     /// Its number among the pieces, from 1, where it is the first of one.
     pub(super) begins_piece: Option<u32>,
-    /// The name of the event that it begins with.
-    pub(super) event: Option<Arc<str>>,
+    /// The head.
+    pub(super) coming: ComingPart,
 }
 
 /// How a connection ends an answer.
@@ -74,7 +76,7 @@ pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, option
         number += 1;
         let at = time(*at);
         // Only who waits at gates asks what comes.
-        let event = if plan.is_stream && options.gates.is_some() { event_name(piece) } else { None };
+        let coming = options.gates.as_ref().map(|_| coming_part(piece, plan.is_stream)).unwrap_or_default();
         let bytes = Bytes::from_owner(piece.clone());
         let cuts = cuts_of(setup, piece, plan.is_stream, key, number);
         let last = cuts.len().saturating_sub(1);
@@ -86,7 +88,7 @@ pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, option
                 bytes: bytes.slice(from..from + length),
                 ends_piece: position == last,
                 begins_piece: is_first.then_some(number),
-                event: if is_first { event.clone() } else { None },
+                coming: if is_first { coming.clone() } else { ComingPart::default() },
             });
             from += length;
         }
@@ -141,11 +143,27 @@ fn cuts_of(setup: &RunSetup, piece: &[u8], is_stream: bool, key: &str, number: u
     choices.cut(key, number as usize, piece, chunking).into_iter().map(<[u8]>::len).collect()
 }
 
-fn event_name(piece: &[u8]) -> Option<Arc<str>> {
-    let mut name: Option<Arc<str>> = None;
+/// An event of a stream, or the whole of another answer.
+fn coming_part(piece: &[u8], is_stream: bool) -> ComingPart {
+    if !is_stream {
+        let message: Value = serde_json::from_slice(piece).unwrap_or_default();
+        let tools = message["content"].as_array().into_iter().flatten().filter_map(tool_name).collect();
+        return ComingPart { event: None, tools };
+    }
+    let mut coming = ComingPart::default();
     let mut sink = |frame: crate::wire::sse::SseFrame<'_>| {
-        name.get_or_insert_with(|| frame.event.into());
+        if coming.event.is_none() && !frame.event.is_empty() {
+            coming.event = Some(frame.event.into());
+        }
+        let data: Value = serde_json::from_str(frame.data).unwrap_or_default();
+        coming.tools.extend(tool_name(&data["content_block"]));
     };
-    SseFramer::new().feed(piece, &mut sink).ok()?;
-    name.filter(|name| !name.is_empty())
+    // What is no event has no name.
+    let _ = SseFramer::new().feed(piece, &mut sink);
+    coming
+}
+
+/// The tool that a block asks for.
+fn tool_name(block: &Value) -> Option<Arc<str>> {
+    block["name"].as_str().filter(|_| block["type"] == "tool_use").map(Into::into)
 }

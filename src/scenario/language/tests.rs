@@ -21,9 +21,9 @@ use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::client_profile::{
-    ClientProfile, ExitCodes, OutputPlaces, PrintedAnswers, ProfileFile, SessionPlace, StorePlace, TextPlace,
+    ClientProfile, ExitCodes, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace, StorePlace,
 };
-use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
+use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
@@ -375,15 +375,17 @@ fn k_10_what_is_known_of_a_driven_client_reads_back() {
     let between = |until: Option<&str>| VaryingPlace::Between { after: "build ".into(), until: until.map(Into::into) };
     let normalise =
         vec![rule("id", VaryingPlace::Member("build_id".into())), rule("build", between(Some(","))), rule("host", between(None))];
-    let drive =
-        DriveScript { client: Some(KnownClient::ClaudeCode), exit: Some(143), without: vec!["dates".into()], normalise, profile: None };
+    let markers = ToolMarkers { file: Some("started".into()), line: Some("runs".into()) };
+    let (client, without) = (Some(KnownClient::ClaudeCode), vec!["dates".into()]);
+    let drive = DriveScript { client, exit: Some(143), without, normalise, markers, may: true, profile: None };
     reads_back(&Scenario { drive, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
 #[test]
 fn k_7_the_profile_of_a_client_reads_back() {
     let members = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (String::from(*name), String::from(*value))).collect();
-    let text = TextPlace { lines: members(&[("message.role", "assistant")]), at: Some("message.text".into()), of: PrintedAnswers::Last };
+    let text =
+        OutputTextPlace { lines: members(&[("message.role", "assistant")]), at: Some("message.text".into()), of: PrintedAnswers::Last };
     let profile = ClientProfile {
         name: "a".into(),
         start: vec!["a".into(), "{prompt}".into()],

@@ -9,6 +9,7 @@ use std::process::Output;
 use super::cases::{CaseWorld, RequestGap};
 use super::install::{self, InstallProblem};
 use super::judge::{JudgeRow, row_of_a_problem, row_of_requests};
+use super::page::cell;
 use super::run::{CaseStage, ClientObservation};
 
 /// An agent, and how it is treated.
@@ -174,6 +175,16 @@ const AGENTS: [&AgentClient; 2] = [&CLAUDE_CODE, &OPENCODE];
 /// The agent of this name.
 pub(super) fn named(name: &str) -> Option<&'static AgentClient> {
     AGENTS.into_iter().find(|agent| agent.name == name)
+}
+
+/// The cases of each agent with its behaviour, as a table in Markdown.
+pub(super) fn table() -> String {
+    let of_agent = |agent: &AgentClient| {
+        let row = |case: &AgentCase| format!("| {} | {} |\n", case.name, cell(case.gaps, &case.says.join(", ")));
+        let rows: String = agent.cases.iter().map(row).collect();
+        format!("**{}**, `{}`\n\n| case | requests and output |\n| --- | --- |\n{rows}", agent.name, agent.pin)
+    };
+    AGENTS.map(of_agent).join("\n")
 }
 
 /// How agents are called, for people.

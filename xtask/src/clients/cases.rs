@@ -3,6 +3,8 @@
 //! Written from what these versions were seen to do, with their defaults (two retries; 0.5 s, then 1 s, less up to a quarter). Where a version
 //! is raised, this table is what shows whether its users must know.
 
+use super::run::CaseRun;
+
 /// One thing that happens to a client, and what it then does.
 #[derive(Debug)]
 pub(super) struct ClientCase {
@@ -54,8 +56,9 @@ pub(super) struct RequestGap {
     pub(super) at_most_ms: u64,
 }
 
+/// The language that a client is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sdk {
+pub(super) enum Language {
     Python,
     TypeScript,
 }
@@ -63,7 +66,7 @@ pub(super) enum Sdk {
 /// An SDK that is installed.
 #[derive(Debug)]
 pub(super) struct SdkClient {
-    pub(super) sdk: Sdk,
+    pub(super) language: Language,
     /// To be followed by the way.
     pub(super) command: Vec<String>,
 }
@@ -292,18 +295,31 @@ pub(super) const CASES: &[ClientCase] = &[
 ];
 
 impl ClientCase {
-    pub(super) fn outcome(&self, sdk: Sdk) -> &'static str {
-        match sdk {
-            Sdk::Python => self.python,
-            Sdk::TypeScript => self.typescript,
+    pub(super) fn run(&'static self, client: &SdkClient) -> CaseRun {
+        CaseRun {
+            case: self.name,
+            client: client.language.name(),
+            world: &self.world,
+            command: [&client.command[..], &[self.way.name().into()]].concat(),
+            gaps: self.gaps,
+            outcome: self.outcome(client.language),
+            remark: self.remark,
         }
     }
 
-    /// The answering world, for people.
-    pub(super) fn asked(&self) -> String {
-        match self.world {
-            CaseWorld::Shipped(text) | CaseWorld::Faults(text) | CaseWorld::Text(text) => text.replace('\n', ", "),
+    pub(super) fn outcome(&self, language: Language) -> &'static str {
+        match language {
+            Language::Python => self.python,
+            Language::TypeScript => self.typescript,
         }
+    }
+}
+
+impl CaseWorld {
+    /// The scenario or its faults, for people.
+    pub(super) fn shown(&self) -> String {
+        let (Self::Shipped(text) | Self::Faults(text) | Self::Text(text)) = self;
+        text.replace('\n', ", ")
     }
 }
 
@@ -319,7 +335,7 @@ impl RequestWay {
     }
 }
 
-impl Sdk {
+impl Language {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Python => "Python",

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cases::{Sdk, SdkClient};
+use super::cases::{Language, SdkClient};
+use super::libraries::Library;
 
 /// The installed packages, for people.
 pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
@@ -15,6 +16,8 @@ const TYPESCRIPT_PINS: [&str; 1] = ["@anthropic-ai/sdk@1.11.0"];
 
 const PYTHON_SCRIPT: &str = include_str!("drive_sdk.py");
 const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
+const PYTHON_LIBRARY_SCRIPT: &str = include_str!("drive_library.py");
+const TYPESCRIPT_LIBRARY_SCRIPT: &str = include_str!("drive_library.mjs");
 
 /// The needs of a machine, and how they are found.
 struct MachineNeed {
@@ -56,26 +59,42 @@ pub(super) fn folder() -> PathBuf {
     crate::root().join("target/clients")
 }
 
+/// A library, ready to be driven: the command, to be followed by the way.
+pub(super) fn library(library: &Library) -> Result<Vec<String>, InstallProblem> {
+    let home = folder().join(library.name.replace(' ', "-").to_ascii_lowercase());
+    let script = match library.language {
+        Language::Python => PYTHON_LIBRARY_SCRIPT,
+        Language::TypeScript => TYPESCRIPT_LIBRARY_SCRIPT,
+    };
+    Ok([script_in(&home, library.language, library.pins, script)?, vec![library.argument.into()]].concat())
+}
+
 fn python() -> Result<SdkClient, InstallProblem> {
-    let home = folder().join("python");
-    let program = home.join("bin/python");
-    once(&home, &PYTHON_PINS, |home| {
-        run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"];
-        run(Command::new(&program).args(pip).args(PYTHON_PINS))
-    })?;
-    let script = home.join("drive_sdk.py");
-    write(&script, PYTHON_SCRIPT)?;
-    Ok(SdkClient { sdk: Sdk::Python, command: vec![shown(&program), shown(&script)] })
+    let language = Language::Python;
+    Ok(SdkClient { language, command: script_in(&folder().join("python"), language, &PYTHON_PINS, PYTHON_SCRIPT)? })
 }
 
 fn typescript() -> Result<SdkClient, InstallProblem> {
-    let home = folder().join("typescript");
-    once(&home, &TYPESCRIPT_PINS, |home| npm(home, &TYPESCRIPT_PINS))?;
-    // Beside the packages, because that is where they are looked for.
-    let script = home.join("drive_sdk.mjs");
-    write(&script, TYPESCRIPT_SCRIPT)?;
-    Ok(SdkClient { sdk: Sdk::TypeScript, command: vec!["node".into(), shown(&script)] })
+    let language = Language::TypeScript;
+    Ok(SdkClient { language, command: script_in(&folder().join("typescript"), language, &TYPESCRIPT_PINS, TYPESCRIPT_SCRIPT)? })
+}
+
+/// Installs packages into a folder of their own, and puts a script beside them, because that is where Node looks for packages.
+fn script_in(home: &Path, language: Language, pins: &[&str], text: &str) -> Result<Vec<String>, InstallProblem> {
+    let (program, script) = match language {
+        Language::Python => (shown(&home.join("bin/python")), home.join("client.py")),
+        Language::TypeScript => (String::from("node"), home.join("client.mjs")),
+    };
+    once(home, pins, |home| match language {
+        Language::Python => {
+            run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
+            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"];
+            run(Command::new(&program).args(pip).args(pins))
+        }
+        Language::TypeScript => npm(home, pins),
+    })?;
+    write(&script, text)?;
+    Ok(vec![program, shown(&script)])
 }
 
 /// Installs an agent: its program.

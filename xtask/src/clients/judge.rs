@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::cases::{ClientCase, RequestGap, SdkClient};
+use super::cases::RequestGap;
 use super::install::InstallProblem;
-use super::run::ClientObservation;
+use super::run::{CaseRun, ClientObservation};
 
 /// A client may be this much later than it meant to be: it shares its machine.
 const LATE_US_MAX: u64 = 3_000_000;
@@ -29,12 +29,11 @@ pub(super) struct JudgeRow {
 }
 
 /// A client that was to do exactly this.
-pub(super) fn row(case: &ClientCase, client: &SdkClient, seen: ClientObservation) -> JudgeRow {
-    let outcome = case.outcome(client.sdk);
-    let mut row = row_of_requests(case.name, client.sdk.name(), case.gaps, outcome, seen);
-    row.remark = case.remark;
-    if row.outcome != outcome {
-        row.problems.push(format!("the client reports `{}`, and not `{outcome}`", row.outcome));
+pub(super) fn row(run: &CaseRun, seen: ClientObservation) -> JudgeRow {
+    let mut row = row_of_requests(run.case, run.client, run.gaps, run.outcome, seen);
+    row.remark = run.remark;
+    if row.outcome != run.outcome {
+        row.problems.push(format!("the client reports `{}`, and not `{}`", row.outcome, run.outcome));
     }
     row
 }
@@ -84,7 +83,7 @@ pub(super) fn row_of_a_problem(case: &'static str, client: &'static str, problem
     }
 }
 
-fn line(requests: usize, gaps: Vec<String>, outcome: &str) -> String {
+pub(super) fn line(requests: usize, gaps: Vec<String>, outcome: &str) -> String {
     let plural = if requests == 1 { "" } else { "s" };
     let apart = if gaps.is_empty() { String::new() } else { format!(", {} apart", gaps.join(" and ")) };
     format!("{requests} request{plural}{apart}; {outcome}")
@@ -116,7 +115,7 @@ impl fmt::Display for RequestGap {
 impl fmt::Display for JudgeRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.is_as_expected() { "ok" } else { "DIFFERENT" };
-        writeln!(f, "{:<58} {:<10} {word}", self.case, self.client)?;
+        writeln!(f, "{:<58} {:<12} {word}", self.case, self.client)?;
         write!(f, "    expected  {}\n    seen      {}", self.expected, self.seen)?;
         if let Some(remark) = self.remark {
             write!(f, "\n    remark    {remark}")?;

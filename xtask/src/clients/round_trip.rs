@@ -21,13 +21,13 @@ pub(super) const NAME: &str = "the tool runner, recorded and replayed";
 const OUTCOME: &str = r#"end_turn, "It is a package named demo.""#;
 
 pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, InstallProblem> {
-    let (scenario, tape) = (crate::root().join(SCENARIO), stage.folder.join(format!("{}.tape.jsonl", client.sdk.name())));
+    let (scenario, tape) = (crate::root().join(SCENARIO), stage.folder.join(format!("{}.tape.jsonl", client.language.name())));
     // What an earlier run left is no recording of this one.
     let _ = std::fs::remove_file(&tape);
     let mut command = stage.driving(&scenario, "sdk", &[]);
     command.arg(stage.program()).args(["record", "--upstream", "{base}", "--out"]).arg(&tape).arg("--");
     let seen = ClientObservation::read(&stage.output(command.args(&client.command).arg("runner"))?);
-    let mut row = row_of_requests(NAME, client.sdk.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
+    let mut row = row_of_requests(NAME, client.language.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
     if row.outcome != OUTCOME {
         row.problems.push(format!("the client reports `{}`, and not `{OUTCOME}`", row.outcome));
     }

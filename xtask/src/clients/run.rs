@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::cases::{CaseWorld, ClientCase, SdkClient};
+use super::cases::{CaseWorld, RequestGap};
 use super::install::{InstallProblem, folder, wrong};
 
 /// Where cases are played: the program, and a folder for what is written meanwhile.
@@ -12,6 +12,20 @@ use super::install::{InstallProblem, folder, wrong};
 pub(super) struct CaseStage {
     program: PathBuf,
     pub(super) folder: PathBuf,
+}
+
+/// A client that is to go through a case, and what it is expected to do.
+#[derive(Debug)]
+pub(super) struct CaseRun {
+    pub(super) case: &'static str,
+    pub(super) client: &'static str,
+    pub(super) world: &'static CaseWorld,
+    /// The client, with all its arguments.
+    pub(super) command: Vec<String>,
+    pub(super) gaps: &'static [RequestGap],
+    /// The report that the client is to print.
+    pub(super) outcome: &'static str,
+    pub(super) remark: Option<&'static str>,
 }
 
 /// The observations of a client.
@@ -27,6 +41,13 @@ pub(super) struct ClientObservation {
     pub(super) said: Vec<String>,
 }
 
+impl CaseRun {
+    /// Whether its case or its client has this in its name.
+    pub(super) fn is_named(&self, part: &str) -> bool {
+        self.case.contains(part) || self.client.contains(part)
+    }
+}
+
 impl CaseStage {
     pub(super) fn new(program: PathBuf) -> Result<Self, InstallProblem> {
         let folder = folder().join("work");
@@ -34,11 +55,11 @@ impl CaseStage {
         Ok(Self { program, folder })
     }
 
-    /// Runs an SDK through a case.
-    pub(super) fn drive(&self, case: &ClientCase, client: &SdkClient) -> Result<ClientObservation, InstallProblem> {
-        let scenario = self.scenario(case.name, client.sdk.name(), &case.world)?;
+    /// Drives a client through a case.
+    pub(super) fn drive(&self, run: &CaseRun) -> Result<ClientObservation, InstallProblem> {
+        let scenario = self.scenario(run.case, run.client, run.world)?;
         let mut command = self.driving(&scenario, "sdk", &[]);
-        self.output(command.args(&client.command).arg(case.way.name())).map(|output| ClientObservation::read(&output))
+        self.output(command.args(&run.command)).map(|output| ClientObservation::read(&output))
     }
 
     /// `reenact drive`, to be followed by the client's command.

@@ -15,6 +15,8 @@ use reenact::files::snapshot::Snapshot;
 use reenact::files::tape;
 use reenact::scenario::language::scenario_text;
 use reenact::scenario::parse;
+use reenact::stores::rules::{HistoryEnd, results, validity};
+use reenact::stores::{StoreFile, StoreFormat};
 use reenact::wire::assembler::{Assembler, AssemblerStep};
 use reenact::wire::event::StreamEvent;
 use reenact::wire::json::Json;
@@ -31,7 +33,7 @@ pub(crate) struct ReaderTarget {
 }
 
 /// All readers.
-pub(crate) const TARGETS: [ReaderTarget; 10] = [
+pub(crate) const TARGETS: [ReaderTarget; 11] = [
     ReaderTarget { name: "scenario", endings: &[".toml"], read: scenario },
     ReaderTarget { name: "tape", endings: &[".tape.jsonl"], read: read_tape },
     ReaderTarget { name: "import", endings: &[".har", ".yaml", ".yml", ".jsonl", ".json"], read: import },
@@ -42,6 +44,7 @@ pub(crate) const TARGETS: [ReaderTarget; 10] = [
     ReaderTarget { name: "windows", endings: &["windows.toml"], read: windows },
     ReaderTarget { name: "redaction", endings: &[".sse", ".json", ".har", ".yaml", ".log"], read: redaction },
     ReaderTarget { name: "scan", endings: &[".tape.jsonl", ".toml", ".md"], read: search },
+    ReaderTarget { name: "stores", endings: &[".store.jsonl", ".store.json"], read: stores },
 ];
 
 /// The sample files of a target, from the checkout and from one more folder.
@@ -49,7 +52,7 @@ pub(crate) fn samples(target: &ReaderTarget, root: &Path, more: Option<&Path>) -
     /// Larger samples leave no room for changes.
     const SAMPLE_BYTES_MAX: u64 = 64 * 1024;
     let mut folders: Vec<PathBuf> =
-        ["scenarios", "snapshots", "tests/samples", "tests/formats", "src/engine"].map(|folder| root.join(folder)).into();
+        ["scenarios", "snapshots", "tests/samples", "tests/stores", "tests/formats", "src/engine"].map(|folder| root.join(folder)).into();
     folders.extend(more.map(Path::to_path_buf));
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -172,6 +175,20 @@ fn search(bytes: &[u8], _: &Path) -> Result<(), String> {
         None => Ok(()),
         Some(finding) => Err(format!("a secret is said to be where the file has nothing: {finding:?}")),
     }
+}
+
+/// V-9: every format takes any bytes, and the rules take what it reads.
+fn stores(bytes: &[u8], _: &Path) -> Result<(), String> {
+    for format in StoreFormat::ALL {
+        let Ok(conversations) = format.read(&[StoreFile { name: "case", bytes }]) else { continue };
+        for conversation in conversations {
+            let _ = (results(conversation.context(), format.dialect(), HistoryEnd::Closed), validity(conversation.context()));
+            if conversation.context_from > conversation.messages.len() {
+                return Err("the context begins behind the last message".into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn rules() -> &'static Arc<RedactionRules> {

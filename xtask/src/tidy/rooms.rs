@@ -7,7 +7,7 @@ use super::checkout::SourceFile;
 use super::lexer::{self, Token};
 use super::{Checkout, TidyProblem};
 
-const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore"];
+const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores"];
 
 /// The rooms that a room may import, besides itself; `Pure` stands for all pure rooms.
 enum RoomImports {
@@ -27,6 +27,7 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("sim", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle"])),
     ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
     ("strategies", RoomImports::Import(&["wire", "engine", "scenario"])),
+    ("stores", RoomImports::Import(&["wire"])),
     ("files", RoomImports::PureAnd(&[])),
     ("runner", RoomImports::PureAnd(&["files"])),
     ("children", RoomImports::Import(&[])),

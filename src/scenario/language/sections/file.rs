@@ -8,7 +8,7 @@ use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
 use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
 use crate::scenario::client_profile::ClientProfile;
-use crate::scenario::drive::{DriveScript, NormaliseRule};
+use crate::scenario::drive::{DriveScript, NormaliseRule, ToolMarkers};
 use crate::scenario::fault::FaultRule;
 use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::SeedNumber;
@@ -175,6 +175,8 @@ impl ConvertedTable for Scenario {
                 exit: keys.drive.exit,
                 without,
                 normalise: keys.normalise,
+                may: keys.drive.may,
+                markers: ToolMarkers { file: keys.drive.marker_file, line: keys.drive.marker_line },
             },
             network: keys.network,
         };
@@ -190,7 +192,8 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, profile, exit, without, normalise } = scenario.drive;
+        let DriveScript { client, profile, exit, without, normalise, markers, may } = scenario.drive;
+        let ToolMarkers { file: marker_file, line: marker_line } = markers;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
             title: scenario.title,
@@ -230,7 +233,7 @@ impl ConvertedTable for Scenario {
             network: scenario.network,
             expect: scenario.expect,
             plan: scenario.plan,
-            drive: DriveKeys { client, exit, without },
+            drive: DriveKeys { client, exit, without, may, marker_file, marker_line },
             client: profile.map(Arc::unwrap_or_clone),
             normalise,
         }

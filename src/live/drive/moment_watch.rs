@@ -1,0 +1,282 @@
+//! Watches a client's answers and signs, and acts on the client when the moment for it has come (K-9).
+//!
+//! ```text
+//!   gates of answers ──┐
+//!   start, markers ────┼──> MomentWatch ──> signals, lines and keys for the process; whether the held answer continues
+//!   time that is up ───┘
+//! ```
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::action::{ActionOutcome, BoundaryAction, ClientAction};
+use super::moment::ClientMoment;
+use super::process::ProcessAction;
+use super::scripted_interrupt::{InterruptAct, TriggerProgress};
+use crate::live::serve::gate::{AnswerBoundary, AnswerPart, HeldAnswer, HoldRelease, ServerHandle};
+use crate::prelude::*;
+
+/// The signs of a client beside its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClientSign {
+    /// Its process runs.
+    Started,
+    /// A tool of it runs.
+    Marker,
+    /// Its terminal has shown nothing for a while.
+    Quiet,
+    /// Its process has ended.
+    Ended,
+}
+
+/// The observations and the result of the action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WatchedMoments {
+    /// Where answers were held, each with the name of the event that came next.
+    pub(super) boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
+    /// The answers whose tools showed a marker.
+    pub(super) marked: Vec<u32>,
+    /// The result of the action.
+    pub(super) action: ActionOutcome,
+    /// The interrupts of the scenario that were done, by their places.
+    pub(super) interrupts: Vec<usize>,
+    /// How many answers the first command got.
+    pub(super) first_answers: usize,
+}
+
+/// The watch over one run.
+#[derive(Debug)]
+pub(super) struct MomentWatch<'a> {
+    act: Option<&'a BoundaryAction>,
+    interrupts: Vec<InterruptAct<'a>>,
+    process: mpsc::UnboundedSender<ProcessAction>,
+    seen: WatchedMoments,
+    progress: TriggerProgress,
+    /// When the action is due that waits for a while.
+    due: Option<Instant>,
+    /// The way to the server, once something was asked.
+    server: Option<ServerHandle>,
+    /// The client was acted on before the server could be told.
+    is_untold: bool,
+    has_ended: bool,
+    /// Whether no answer is under way.
+    is_between: bool,
+    /// Whether the scenario has no further answer.
+    is_last: bool,
+}
+
+impl<'a> MomentWatch<'a> {
+    pub(super) fn new(
+        act: Option<&'a BoundaryAction>,
+        interrupts: Vec<InterruptAct<'a>>,
+        process: mpsc::UnboundedSender<ProcessAction>,
+    ) -> Self {
+        let seen = WatchedMoments {
+            boundaries: Vec::new(),
+            marked: Vec::new(),
+            action: ActionOutcome::NotDone,
+            interrupts: Vec::new(),
+            first_answers: usize::MAX,
+        };
+        Self {
+            act,
+            interrupts,
+            process,
+            seen,
+            progress: TriggerProgress::default(),
+            due: None,
+            server: None,
+            is_untold: false,
+            has_ended: false,
+            is_between: true,
+            is_last: false,
+        }
+    }
+
+    /// Lets all answers continue, and does what is to be done when its moment comes. It ends when serving does.
+    pub(super) async fn run(
+        mut self,
+        mut held: mpsc::UnboundedReceiver<HeldAnswer>,
+        mut signs: mpsc::UnboundedReceiver<ClientSign>,
+    ) -> WatchedMoments {
+        loop {
+            let next_due = self.due.into_iter().chain(self.interrupts.iter().filter_map(|act| act.due)).min();
+            tokio::select! {
+                biased;
+                Some(sign) = signs.recv() => self.on_sign(sign),
+                one = held.recv() => match one {
+                    Some(one) => self.on_held(one).await,
+                    None => break,
+                },
+                () = sleep_until(next_due.unwrap_or_else(Instant::now)), if next_due.is_some() => self.on_due(),
+            }
+        }
+        if self.due.is_some() {
+            self.seen.action = ActionOutcome::TooLate;
+        }
+        self.seen
+    }
+
+    fn on_sign(&mut self, sign: ClientSign) {
+        match sign {
+            ClientSign::Started => {
+                if let Some(ClientMoment::Start(after)) = self.waited_for() {
+                    self.due = Some(Instant::now() + *after);
+                }
+            }
+            ClientSign::Marker => self.on_marker(),
+            ClientSign::Quiet => self.on_quiet(),
+            ClientSign::Ended => {
+                self.has_ended = true;
+                self.seen.first_answers = self.progress.answer as usize;
+                if self.due.take().is_some() {
+                    self.seen.action = ActionOutcome::TooLate;
+                }
+            }
+        }
+    }
+
+    /// A client at a terminal that has its answers, or was acted on, waits for somebody to type: it is sent away.
+    fn on_quiet(&self) {
+        let has_all = self.is_last && self.due.is_none();
+        if self.is_between && (has_all || self.seen.action == ActionOutcome::Done || !self.seen.interrupts.is_empty()) {
+            // A client that is gone need not go.
+            let _ = self.process.send(ProcessAction::SendAway);
+        }
+    }
+
+    fn on_marker(&mut self) {
+        let answer = self.progress.answer;
+        if self.has_ended || answer == 0 {
+            return;
+        }
+        if !self.seen.marked.contains(&answer) {
+            self.seen.marked.push(answer);
+        }
+        if self.waited_for() == Some(&ClientMoment::Marker { answer }) {
+            self.do_action();
+        }
+        let now = Instant::now();
+        for act in &mut self.interrupts {
+            act.on_marker(&self.progress, now);
+        }
+    }
+
+    async fn on_held(&mut self, one: HeldAnswer) {
+        self.server = Some(one.server.clone());
+        if core::mem::take(&mut self.is_untold) {
+            one.disturb();
+        }
+        if self.due.take().is_some() {
+            self.seen.action = ActionOutcome::TooLate;
+        }
+        self.progress.on_held(&one);
+        self.seen.boundaries.push((one.boundary.clone(), one.event.clone()));
+        if self.has_ended {
+            let _ = one.go.send(HoldRelease::On);
+            return;
+        }
+        let now = Instant::now();
+        self.interrupts.iter_mut().for_each(|act| act.on_held(&one, &self.progress, now));
+        let is_end = one.boundary.before == AnswerPart::End;
+        (self.is_between, self.is_last) = (is_end, one.is_last);
+        match (self.waited_for(), self.act) {
+            (Some(ClientMoment::Answer(boundary)), Some(act)) if *boundary == one.boundary => {
+                self.hold(one, act).await;
+                return;
+            }
+            (Some(ClientMoment::Tools { answer, after }), _) if is_end && *answer == one.boundary.answer => self.due = Some(now + *after),
+            (Some(ClientMoment::Done(after)), Some(act)) if is_end && act.last_answer == one.boundary.answer => {
+                self.due = Some(now + *after);
+            }
+            _ => (),
+        }
+        self.hold_for_interrupts(one).await;
+    }
+
+    /// Acts while an answer stands still.
+    async fn hold(&mut self, mut one: HeldAnswer, act: &BoundaryAction) {
+        one.disturb();
+        self.seen.action = ActionOutcome::Done;
+        rest(&mut one, act.lead).await;
+        let how = match act.what {
+            ClientAction::Close => HoldRelease::Close,
+            ClientAction::Reset => HoldRelease::Reset,
+            // A client that is gone needs no signal and no line.
+            _ => {
+                let _ = self.to_process(&act.what);
+                rest(&mut one, act.wait).await;
+                HoldRelease::On
+            }
+        };
+        let _ = one.go.send(how);
+    }
+
+    /// The same for interrupts of the scenario that are due at this boundary.
+    async fn hold_for_interrupts(&mut self, mut one: HeldAnswer) {
+        if self.interrupts.iter().any(|act| act.is_due_now) {
+            rest(&mut one, InterruptAct::LEAD).await;
+            self.do_interrupts(|act| core::mem::take(&mut act.is_due_now));
+            rest(&mut one, InterruptAct::WAIT).await;
+        }
+        let _ = one.go.send(HoldRelease::On);
+    }
+
+    fn on_due(&mut self) {
+        let now = Instant::now();
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            self.do_action();
+        }
+        self.do_interrupts(|act| act.due.take_if(|due| *due <= now).is_some());
+    }
+
+    /// The moment that is still to come.
+    fn waited_for(&self) -> Option<&'a ClientMoment> {
+        self.act.filter(|_| self.seen.action == ActionOutcome::NotDone && self.due.is_none()).map(|act| &act.at)
+    }
+
+    /// Acts between answers.
+    fn do_action(&mut self) {
+        let Some(act) = self.act else { return };
+        self.tell_server();
+        self.seen.action = if self.to_process(&act.what) { ActionOutcome::Done } else { ActionOutcome::TooLate };
+    }
+
+    fn do_interrupts(&mut self, mut is_due: impl FnMut(&mut InterruptAct<'a>) -> bool) {
+        let due: Vec<(usize, ClientAction)> =
+            self.interrupts.iter_mut().filter_map(|act| is_due(act).then(|| (act.index, act.what.clone()))).collect();
+        for (index, what) in due {
+            self.tell_server();
+            if self.to_process(&what) {
+                self.seen.interrupts.push(index);
+            }
+        }
+    }
+
+    /// Later requests of the client may exist because it was acted on.
+    fn tell_server(&mut self) {
+        match &self.server {
+            Some(server) => server.disturb(),
+            None => self.is_untold = true,
+        }
+    }
+
+    /// Whether the process was there to be told.
+    fn to_process(&self, what: &ClientAction) -> bool {
+        let action = match what {
+            ClientAction::Close | ClientAction::Reset => return false,
+            ClientAction::Signal(signal, target) => ProcessAction::Signal(*signal, *target),
+            ClientAction::Line(line) => ProcessAction::Line(format!("{line}\n")),
+            ClientAction::Keys(keys) => ProcessAction::Keys(keys.clone()),
+        };
+        !self.has_ended && self.process.send(action).is_ok()
+    }
+}
+
+/// Waits while an answer stands still, and no longer than somebody waits for it.
+async fn rest(one: &mut HeldAnswer, time: Duration) {
+    let _ = timeout(time, one.go.closed()).await;
+}

@@ -1,0 +1,137 @@
+//! A sweep as a table, moment by outcome, with what is wrong, and what was asked (K-9).
+
+use core::fmt;
+
+use super::moment::ClientMoment;
+use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
+use super::{ClientRun, verdict};
+use crate::live::serve::gate::AnswerPart;
+use crate::prelude::*;
+
+/// The heads of the columns.
+const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "requests", "left", "again", "verdict"];
+
+impl ClientSweepReport {
+    /// The questions that were asked of each row, and those that were not.
+    fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
+        let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
+        for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {
+            if is_asked { &mut asked } else { &mut unasked }.push(what);
+        }
+        unasked.push("the session on disk");
+        if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
+        if self.has_again { &mut asked } else { &mut unasked }.push("the conversation when it is resumed (--again)");
+        if self.usual.marked.is_empty() {
+            unasked.push("a tool that shows that it runs (no marker was seen)");
+        }
+        [("asked", asked), ("not asked", unasked)]
+    }
+
+    fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdicts: Vec<RowVerdict> = self.rows.iter().map(ClientSweepRow::verdict).collect();
+        let count = |wanted: fn(&RowVerdict) -> bool| verdicts.iter().filter(|verdict| wanted(verdict)).count();
+        let failed = count(|verdict| matches!(verdict, RowVerdict::Failed));
+        let flaky = count(|verdict| matches!(verdict, RowVerdict::Flaky { .. }));
+        let too_late = count(|verdict| matches!(verdict, RowVerdict::TooLate));
+        if self.planned == 0 {
+            return f.write_str("no moment, so nothing was tried: FAILED");
+        }
+        write!(f, "{}, {failed} failed", plural(self.rows.len() as u64, "row"))?;
+        if self.runs() > self.rows.len() {
+            write!(f, ", {} runs", self.runs())?;
+        }
+        if flaky > 0 {
+            write!(f, ", {flaky} flaky: equal runs end differently")?;
+        }
+        if too_late > 0 {
+            write!(f, ", {too_late} too late: the next request or the end of the client came first")?;
+        }
+        let shells: Vec<&str> = verdicts
+            .iter()
+            .filter_map(|verdict| match verdict {
+                RowVerdict::Unasked { shell } => Some(*shell),
+                _ => None,
+            })
+            .collect();
+        if let [shell, ..] = shells[..] {
+            let count = shells.len();
+            write!(f, ", {count} not asked: the signal reached the shell `{shell}` alone; ")?;
+            f.write_str("put `exec` before the client, or name its program after `--`")?;
+        }
+        if self.runs() < self.planned {
+            write!(f, ", {} not done: the sweep was stopped", plural((self.planned - self.runs()) as u64, "run"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ClientSweepReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual_verdict = if self.usual.failures.is_empty() { "ok" } else { "FAILED" };
+        let usual = cells(["-", "(nothing done)", ""].map(String::from), Some(&self.usual), usual_verdict.into());
+        let lines: Vec<[String; 9]> = [COLUMNS.map(String::from), usual].into_iter().chain(self.rows.iter().map(row_cells)).collect();
+        let widths: Vec<usize> = (0..9).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect();
+        for line in &lines {
+            let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect::<Vec<_>>();
+            writeln!(f, "{}", cells.join("  ").trim_end())?;
+        }
+        for row in &self.rows {
+            for (problem, count) in row.problems() {
+                let of = if row.runs.len() > 1 { format!(" ({count} of {} runs)", row.runs.len()) } else { String::new() };
+                writeln!(f, "{}, {}: {problem}{of}", row.moment, row.action)?;
+            }
+        }
+        if !self.usual.failures.is_empty() {
+            for failure in &self.usual.failures {
+                writeln!(f, "FAILED: {failure}")?;
+            }
+            return f.write_str("the client fails although nothing is done to it, so nothing was tried: FAILED");
+        }
+        for (name, what) in self.questions() {
+            writeln!(f, "{name}: {}", what.join(", "))?;
+        }
+        self.summary(f)
+    }
+}
+
+/// `ok`, `FAILED`, `flaky, 2 of 5 failed`, `too late`, `not asked`.
+impl fmt::Display for RowVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fine => f.write_str("ok"),
+            Self::Failed => f.write_str("FAILED"),
+            Self::Flaky { failed, runs } => write!(f, "flaky, {failed} of {runs} failed"),
+            Self::TooLate => f.write_str("too late"),
+            Self::Unasked { .. } => f.write_str("not asked"),
+        }
+    }
+}
+
+/// A row by the first of its runs with which something is wrong, or else by its first.
+fn row_cells(row: &ClientSweepRow) -> [String; 9] {
+    let before = match &row.moment {
+        ClientMoment::Answer(boundary) => match (&row.event, boundary.before) {
+            (Some(event), _) => event.to_string(),
+            (None, AnswerPart::Head) => String::from("head"),
+            (None, AnswerPart::Event(_)) => String::from("body"),
+            (None, AnswerPart::End) => String::from("end"),
+        },
+        _ => String::new(),
+    };
+    let shown = row.runs.iter().find(|run| !run.problems.is_empty()).or_else(|| row.runs.iter().find(|run| !run.is_too_late()));
+    let shown = shown.or(row.runs.first()).and_then(|ClientSweepRun { run, .. }| run.as_ref().ok());
+    cells([row.moment.to_string(), row.action.to_string(), before], shown, row.verdict().to_string())
+}
+
+fn cells([moment, action, before]: [String; 3], driven: Option<&ClientRun>, verdict: String) -> [String; 9] {
+    let Some(driven) = driven else {
+        let mut cells: [String; 9] = Default::default();
+        (cells[0], cells[1], cells[2], cells[8]) = (moment, action, before, verdict);
+        return cells;
+    };
+    let left = if driven.output.left_behind.is_empty() { String::from("-") } else { driven.output.left_behind.len().to_string() };
+    let again = driven.again.as_ref().map_or(String::from("-"), |again| format!("{}, {} results", again.ended, again.results()));
+    let requests = driven.verdict.asked.iter().filter(|asked| asked.message.is_some()).count().to_string();
+    let (ended, results) = (driven.output.ended.to_string(), driven.output.results().to_string());
+    [moment, action, before, ended, results, requests, left, again, verdict]
+}

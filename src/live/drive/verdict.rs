@@ -1,0 +1,217 @@
+//! The part of a verdict that the profile of a client makes possible: the exit code, and the texts of the output (K-9).
+//!
+//! Both are held against what the client was answered. The last answer of the main conversation says whether the prompt was answered or failed.
+//! Texts of answers that came whole are owed, each once.
+
+use super::member_path::{has_members, values_at};
+use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
+use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientOutput, ClientRun};
+use crate::engine::contract::Input;
+use crate::live::serve::verdict::{ServedEnd, ServedExchange};
+use crate::prelude::*;
+use crate::transcript::event::EventKind;
+use crate::wire::assembler::Assembler;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::whole_message::whole_message;
+
+/// The outcome of a run's main conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PromptOutcome {
+    /// The last answer ends the conversation, or is the scenario's last.
+    Answered,
+    /// The last answer was a failure: an error, or not a whole answer.
+    Failed,
+    /// Neither can be said: the client left, or the model stopped for a reason that each client takes in its own way.
+    Unclear,
+}
+
+/// The failures of a run's first command. `exit` is the code that the scenario wants, which then counts, and `act` is what was done to it.
+pub(super) fn problems(profile: &ClientProfile, exit: Option<u32>, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
+    let is_late = act.is_some() && run.action != ActionOutcome::Done;
+    if run.output.signalled_shell.is_some() || is_late {
+        return Vec::new();
+    }
+    let answers = answers(run);
+    let signal = signal(act);
+    let exit_problem = exit_problem(profile, run, outcome(run, &answers), signal);
+    let mut problems: Vec<String> = exit_problem.into_iter().filter(|_| exit.is_none() || act.is_some()).collect();
+    if let Some(place) = &profile.output.text {
+        problems.extend(text_problems(place, run, &answers, signal));
+    }
+    problems
+}
+
+/// The questions that a profile asks of a run, each with whether it is asked.
+pub(super) fn questions(profile: Option<&ClientProfile>, run: &ClientRun) -> [(bool, &'static str); 2] {
+    let outcome = outcome(run, &answers(run));
+    let is_exit_asked = profile.is_some_and(|profile| codes(profile, outcome).is_some_and(|codes| !codes.is_empty()));
+    let is_text_asked = profile.is_some_and(|profile| profile.output.text.is_some());
+    [(is_exit_asked, "the exit code"), (is_text_asked, "the text of the output")]
+}
+
+/// An answer of the main conversation, as far as the client got it.
+#[derive(Debug)]
+struct AnswerAtClient {
+    status: Option<u16>,
+    how: ServedEnd,
+    is_whole: bool,
+    stop_reason: Option<Arc<str>>,
+    /// Of blocks that came whole.
+    texts: Vec<String>,
+}
+
+/// The answers that the first command got.
+fn answers(run: &ClientRun) -> Vec<AnswerAtClient> {
+    let messages = run.verdict.asked.iter().filter(|asked| asked.message.is_some()).take(run.first_answers);
+    let of_root = messages.filter(|asked| asked.message.as_ref().is_some_and(|message| message.agent.is_root()));
+    of_root.map(|asked| received(run, asked)).collect()
+}
+
+fn received(run: &ClientRun, asked: &ServedExchange) -> AnswerAtClient {
+    let (mut assembler, mut blocks, mut whole) = (Assembler::new(), Vec::new(), None);
+    let message = asked.message.as_ref();
+    for event in run.verdict.transcript.events.iter() {
+        let EventKind::Input(input) = &event.what else { continue };
+        let is_of = |id| message.is_some_and(|message| (&message.agent, message.id) == (&event.agent, id));
+        match input {
+            Input::Stream { id, event } if is_of(*id) => blocks.extend(assembler.on_event(event, &mut Vec::new()).into_blocks()),
+            Input::Body { id, body } if is_of(*id) => whole = whole_message(body).ok(),
+            _ => (),
+        }
+    }
+    let (is_whole, stop_reason) = match &whole {
+        Some(message) => (true, message.stop_reason.clone()),
+        None => (assembler.is_complete(), assembler.stop_reason().cloned()),
+    };
+    blocks.extend(whole.into_iter().flat_map(|message| message.blocks));
+    let text = |block: &Block| match block.kind() {
+        BlockKind::Text(text) => Some(plain(text)).filter(|text| !text.is_empty()),
+        _ => None,
+    };
+    AnswerAtClient { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
+}
+
+fn outcome(run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
+    let Some(last) = answers.last() else { return PromptOutcome::Unclear };
+    let is_scripted_end = run.verdict.unused.is_empty() && last.how == ServedEnd::Complete;
+    match (last.status, last.is_whole, last.stop_reason.as_deref()) {
+        (Some(200), true, Some("end_turn" | "stop_sequence")) => PromptOutcome::Answered,
+        (Some(200), true, Some("tool_use")) if is_scripted_end => PromptOutcome::Answered,
+        (Some(200), true, _) => PromptOutcome::Unclear,
+        (Some(200), false, _) => match last.how {
+            ServedEnd::Complete | ServedEnd::Reset | ServedEnd::ClosedAtGate | ServedEnd::ResetAtGate | ServedEnd::ServerGone => {
+                PromptOutcome::Failed
+            }
+            _ => PromptOutcome::Unclear,
+        },
+        (Some(_), ..) => PromptOutcome::Failed,
+        (None, ..) => match last.how {
+            ServedEnd::Reset | ServedEnd::ClosedAtGate | ServedEnd::ResetAtGate => PromptOutcome::Failed,
+            _ => PromptOutcome::Unclear,
+        },
+    }
+}
+
+fn signal(act: Option<&BoundaryAction>) -> Option<ChildSignal> {
+    match act?.what {
+        ClientAction::Signal(signal, _) => Some(signal),
+        _ => None,
+    }
+}
+
+fn codes(profile: &ClientProfile, outcome: PromptOutcome) -> Option<&[u32]> {
+    match outcome {
+        PromptOutcome::Answered => Some(&profile.exit.ok),
+        PromptOutcome::Failed => Some(&profile.exit.failed),
+        PromptOutcome::Unclear => None,
+    }
+}
+
+fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome, signal: Option<ChildSignal>) -> Option<String> {
+    let code = match run.output.ended {
+        ClientExit::Code(code) => u32::try_from(code).ok()?,
+        ClientExit::Signal(number) => 128 + u32::try_from(number).ok()?,
+        ClientExit::TimedOut => return None,
+    };
+    let (wanted, why) = match signal {
+        None => (
+            codes(profile, outcome)?,
+            if outcome == PromptOutcome::Answered { "the prompt was answered" } else { "the API failed for good" },
+        ),
+        Some(ChildSignal::Interrupt) => (&profile.exit.sigint[..], "after SIGINT"),
+        Some(ChildSignal::Terminate) => (&profile.exit.sigterm[..], "after SIGTERM"),
+        Some(_) => return None,
+    };
+    // A signal may come when the client is done already.
+    let is_done_before = signal.is_some() && outcome == PromptOutcome::Answered && profile.exit.ok.contains(&code);
+    if wanted.is_empty() || wanted.contains(&code) || is_done_before {
+        return None;
+    }
+    let wanted = wanted.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+    Some(format!("the exit code is {code}, and the profile has {wanted} ({why})"))
+}
+
+fn text_problems(place: &OutputTextPlace, run: &ClientRun, answers: &[AnswerAtClient], signal: Option<ChildSignal>) -> Vec<String> {
+    let printed = printed(place, &run.output);
+    let whole: Vec<&AnswerAtClient> = answers.iter().filter(|answer| answer.is_whole).collect();
+    let is_answered = outcome(run, answers) == PromptOutcome::Answered;
+    let times =
+        |of: &[&AnswerAtClient], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
+    // What is owed: a client that is interrupted may keep to itself what it has not worked on yet.
+    let owed: Vec<&AnswerAtClient> = match (place.of, signal) {
+        (PrintedAnswers::All, None) => whole.clone(),
+        (PrintedAnswers::All, Some(ChildSignal::Interrupt | ChildSignal::Terminate)) => {
+            answers[..answers.len().saturating_sub(1)].iter().filter(|answer| answer.is_whole).collect()
+        }
+        (PrintedAnswers::Last, None) if is_answered => whole.last().copied().into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let mut texts: Vec<&String> = answers.iter().flat_map(|answer| &answer.texts).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let mut problems = Vec::new();
+    for text in texts {
+        let got = count(&printed, text);
+        // An attempt that failed may have been shown before the answer that took its place.
+        let most = times(&whole, text).max(1);
+        if got < times(&owed, text) {
+            problems.push(format!("the output lacks a text of the model: {}", shown(text)));
+        } else if got > most {
+            problems.push(format!("the output has a text of the model {got} times, and it came {most} times: {}", shown(text)));
+        }
+    }
+    problems
+}
+
+/// The texts of the model in an output, with single blanks.
+fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
+    let Some(at) = &place.at else { return plain(&output.lines.join("\n")) };
+    let lines: Vec<serde_json::Value> = output.json_lines().filter(|line| has_members(line, &place.lines)).collect();
+    let texts = lines.iter().flat_map(|line| values_at(line, at)).filter_map(|value| value.as_str());
+    texts.map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// A text with single blanks: clients break lines in their own way.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+fn shown(text: &str) -> String {
+    const SHOWN_MAX: usize = 60;
+    match text.char_indices().nth(SHOWN_MAX) {
+        None => format!("{text:?}"),
+        Some((at, _)) => format!("{:?}…", &text[..at]),
+    }
+}
+
+/// Whether a line of JSON is the result of a run.
+pub(super) fn is_result(line: &serde_json::Value, places: Option<&OutputPlaces>) -> bool {
+    match places.filter(|places| !places.result.is_empty()) {
+        Some(places) => has_members(line, &places.result),
+        None => line["type"] == "result",
+    }
+}

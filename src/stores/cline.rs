@@ -1,0 +1,26 @@
+//! Sessions of cline: `~/.cline/data/sessions/<id>/<id>.messages.json`, with blocks like those of the Messages API.
+
+use super::content;
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::document::StoreDocument;
+use super::json_lines::shared;
+use super::{StoreError, StoreFile};
+use crate::prelude::*;
+use crate::wire::block::Role;
+
+pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
+    let document = StoreDocument::read(file)?;
+    let Some(stored) = document.objects("messages") else {
+        return Err(StoreError::new(file, "it has no array `messages`: is it the `*.messages.json` of a session of cline?"));
+    };
+    let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
+    for (line, message) in stored {
+        let role = message.string("role").and_then(|role| Role::from_word(&role));
+        match role {
+            Some(role) => messages.push(StoredMessage::new(role, HistoryPlace::Line(line), content::blocks(message.get("content")))),
+            None => remarks.add(format!("the message of line {line} has no role that is known")),
+        }
+    }
+    let session = shared(&document.object, "sessionId");
+    Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from: 0, remarks }])
+}

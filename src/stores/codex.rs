@@ -1,0 +1,67 @@
+//! Rollouts of codex: JSON lines of Responses items under `~/.codex/sessions/`. Calls and outputs belong together by `call_id`.
+
+use super::content;
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::json_lines::{each_object, shared};
+use super::{StoreError, StoreFile};
+use crate::prelude::*;
+use crate::wire::block::{Block, Role};
+use crate::wire::raw_json::RawObject;
+
+pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
+    let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
+    let (mut session, mut context_from, mut is_known, mut lines) = (None, 0, false, 0);
+    each_object(file, &mut remarks, |line, object| {
+        lines += 1;
+        let place = HistoryPlace::Line(line);
+        let payload = object.object("payload");
+        match object.string("type").as_deref() {
+            Some("session_meta") => session = session.take().or_else(|| payload.as_ref().and_then(|meta| shared(meta, "id"))),
+            Some("compacted") => {
+                context_from = messages.len();
+                let summary = payload.as_ref().and_then(|payload| payload.string("message")).unwrap_or_default();
+                messages.push(StoredMessage::new(Role::User, place, vec![Block::text(&summary)]));
+            }
+            Some("event_msg" | "turn_context") => (),
+            Some("response_item") => messages.extend(payload.as_ref().and_then(|item| said(place, item))),
+            // Older rollouts have the items themselves.
+            _ => match said(place, object) {
+                Some(item) => messages.push(item),
+                None => return,
+            },
+        }
+        is_known = true;
+    })?;
+    if !is_known && lines > 0 {
+        return Err(StoreError::new(file, "no line has a type of codex's rollouts: name another format"));
+    }
+    Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from, remarks }])
+}
+
+fn said(place: HistoryPlace, item: &RawObject<'_>) -> Option<StoredMessage> {
+    let text = |name| item.string(name).unwrap_or_default();
+    let id = || item.string("call_id").unwrap_or_default();
+    let (role, block) = match &*item.string("type")? {
+        "message" => {
+            let role = if item.string("role").as_deref() == Some("assistant") { Role::Assistant } else { Role::User };
+            (role, Block::text(&content::joined_text(item.get("content"))))
+        }
+        "function_call" => (Role::Assistant, content::tool_use(&id(), &text("name"), &text("arguments"))),
+        "custom_tool_call" => {
+            let input = serde_json::json!({ "input": text("input") }).to_string();
+            (Role::Assistant, content::tool_use(&id(), &text("name"), &input))
+        }
+        "local_shell_call" => (Role::Assistant, content::tool_use(&id(), "local_shell", item.get("action").unwrap_or("{}"))),
+        "function_call_output" | "custom_tool_call_output" => (Role::User, content::tool_result(&id(), &output(item), false)),
+        _ => return None,
+    };
+    Some(StoredMessage::new(role, place, vec![block]))
+}
+
+/// A text, an array of parts, or an object with one of them as its `content`.
+fn output(item: &RawObject<'_>) -> String {
+    match item.object("output") {
+        Some(object) => content::joined_text(object.get("content")),
+        None => content::joined_text(item.get("output")),
+    }
+}

@@ -1,0 +1,170 @@
+//! A stored session as a conversation: messages in the model's order, each block with the place where it stands.
+
+use core::fmt;
+
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message, Role};
+
+/// The most remarks that are kept of one conversation.
+const REMARKS_MAX: usize = 50;
+
+/// One conversation of a store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredConversation {
+    /// The file that holds it.
+    pub file: Arc<str>,
+    /// The session's id, where the store tells it.
+    pub session: Option<Arc<str>>,
+    /// Which of the file's conversations it is.
+    pub branch: StoredBranch,
+    /// The messages, oldest first, across compactions.
+    pub messages: Vec<StoredMessage>,
+    /// The first of the messages that the model is shown: those before were compacted.
+    pub context_from: usize,
+    /// Remarks on the file that break no rule.
+    pub remarks: StoreRemarks,
+}
+
+/// Which of a file's conversations it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoredBranch {
+    /// The session's own, up to its newest message.
+    Main,
+    /// One beside it, such as a sub-agent's, by the place of its first message.
+    SideChain(HistoryPlace),
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredMessage {
+    /// The role. Tool results are the user's.
+    pub role: Role,
+    /// Where it begins.
+    pub place: HistoryPlace,
+    /// The blocks of the message.
+    pub blocks: Vec<StoredBlock>,
+}
+
+/// A block of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredBlock {
+    /// Where it stands.
+    pub place: HistoryPlace,
+    /// The block, in the form of the Messages API.
+    pub block: Block,
+}
+
+/// Where a message stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HistoryPlace {
+    /// In this line of its file, from 1.
+    Line(usize),
+    /// In a file of its own.
+    File(Arc<str>),
+    /// In a request: its name, and the message's index from 0, as the API counts.
+    Request(Arc<str>, usize),
+}
+
+/// The API whose history a conversation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryDialect {
+    /// The Messages API, or what a client turns into it message by message: results come directly after their calls.
+    Messages,
+    /// The Responses API: an output may come anywhere behind its call.
+    Responses,
+}
+
+/// Remarks, a sentence each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreRemarks {
+    texts: Vec<String>,
+    left_out: usize,
+}
+
+impl StoredConversation {
+    /// The messages that the model is shown.
+    pub fn context(&self) -> &[StoredMessage] {
+        self.messages.get(self.context_from..).unwrap_or_default()
+    }
+}
+
+impl StoredMessage {
+    /// Blocks that stand at one place.
+    pub(super) fn new(role: Role, place: HistoryPlace, blocks: Vec<Block>) -> Self {
+        let blocks = blocks.into_iter().map(|block| StoredBlock { place: place.clone(), block }).collect();
+        Self { role, place, blocks }
+    }
+
+    /// The messages of a request, for the same rules.
+    pub fn of_request(name: &str, messages: &[Arc<Message>]) -> Vec<Self> {
+        let name: Arc<str> = name.into();
+        let placed = |(index, message): (usize, &Arc<Message>)| {
+            Self::new(message.role, HistoryPlace::Request(name.clone(), index), message.content.clone())
+        };
+        messages.iter().enumerate().map(placed).collect()
+    }
+
+    /// The message as the API takes it.
+    pub fn to_message(&self) -> Message {
+        Message { role: self.role, content: self.blocks.iter().map(|block| block.block.clone()).collect() }
+    }
+
+    /// Its texts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block.block.kind() {
+            BlockKind::Text(text) => Some(&**text),
+            _ => None,
+        })
+    }
+}
+
+impl StoreRemarks {
+    pub(super) fn add(&mut self, text: impl Into<String>) {
+        if self.texts.len() < REMARKS_MAX {
+            self.texts.push(text.into());
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The remarks; the last one says how many more there were.
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let more = (self.left_out > 0).then(|| Cow::Owned(format!("and {}", plural(self.left_out as u64, "further remark"))));
+        self.texts.iter().map(|text| Cow::Borrowed(&**text)).chain(more)
+    }
+}
+
+/// `line 7`, `message 3 of request 2`.
+impl fmt::Display for HistoryPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(f, "line {number}"),
+            Self::File(name) => f.write_str(name),
+            Self::Request(name, index) => write!(f, "message {index} of {name}"),
+        }
+    }
+}
+
+/// How much of a block is shown.
+const SHOWN_MAX: usize = 200;
+
+/// A line for each block, for people.
+impl fmt::Display for StoredConversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        match &self.branch {
+            StoredBranch::Main => (),
+            StoredBranch::SideChain(place) => write!(f, ", side chain of {place}")?,
+        }
+        for (index, message) in self.messages.iter().enumerate() {
+            let compacted = if index < self.context_from { ", compacted" } else { "" };
+            for block in &message.blocks {
+                let json = block.block.json().as_str();
+                let shown = json.char_indices().nth(SHOWN_MAX).map_or(json, |(end, _)| &json[..end]);
+                let cut = if shown.len() < json.len() { "…" } else { "" };
+                write!(f, "\n  {:<9} {}{compacted}: {shown}{cut}", message.role.as_str(), block.place)?;
+            }
+        }
+        self.remarks.iter().try_for_each(|remark| write!(f, "\n  note: {remark}"))
+    }
+}

@@ -1,0 +1,67 @@
+//! O-20: when a tool was started, its result does not claim that it never ran.
+
+use super::super::content::result_text;
+use super::super::conversation::StoredMessage;
+use super::{HistoryViolation, joined_words, quoted};
+use crate::prelude::*;
+use crate::wire::block::BlockKind;
+
+/// The phrases by which a result claims it, one a line, in lower case.
+const PHRASES: &str = include_str!("never_ran.txt");
+
+/// A claim is short. A longer text is what a tool printed, and may have any words.
+const CLAIM_CHARACTERS_MAX: usize = 600;
+
+/// A tool call that was seen to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartedCall {
+    /// Its id.
+    pub id: Arc<str>,
+    /// The sign of the claim, to stand behind `it`: `made the file started.txt`.
+    pub sign: String,
+}
+
+/// The results that claim of a started tool that it never ran.
+pub fn claims(messages: &[StoredMessage], started: &[StartedCall]) -> Vec<HistoryViolation> {
+    let mut found = Vec::new();
+    for block in messages.iter().flat_map(|message| &message.blocks) {
+        let BlockKind::ToolResult { tool_use_id, .. } = block.block.kind() else { continue };
+        let Some(call) = started.iter().find(|call| call.id == *tool_use_id) else { continue };
+        let text = joined_words(&result_text(&block.block));
+        if claims_that_it_never_ran(&text) {
+            let text = format!(
+                "tool call {} was started (it {}), and its result at {} says that it never ran: {}",
+                call.id,
+                call.sign,
+                block.place,
+                quoted(&text)
+            );
+            found.push(HistoryViolation::new("O-20", Some(tool_use_id), text));
+        }
+    }
+    found
+}
+
+fn claims_that_it_never_ran(text: &str) -> bool {
+    let is_short = text.chars().nth(CLAIM_CHARACTERS_MAX).is_none();
+    let text = text.to_lowercase();
+    is_short && phrases().any(|phrase| text.contains(phrase))
+}
+
+fn phrases() -> impl Iterator<Item = &'static str> {
+    PHRASES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o_20_phrases_are_such_as_can_be_found() {
+        assert!(phrases().count() > 10);
+        for phrase in phrases() {
+            assert_eq!(phrase, joined_words(&phrase.to_lowercase()), "a phrase is in lower case, with single blanks");
+            assert!(claims_that_it_never_ran(phrase));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! O-1 and O-2: each tool call has exactly one result, directly behind it, before anything else that the user says.
+//!
+//! The API joins neighbours of one role: results that are spread over several user messages in a row are right.
+
+use alloc::collections::BTreeMap;
+
+use super::super::conversation::{HistoryDialect, HistoryPlace, StoredBlock, StoredMessage};
+use super::HistoryViolation;
+use crate::prelude::*;
+use crate::wire::block::{BlockKind, Role};
+
+/// Whether a history goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryEnd {
+    /// Its agent may still answer the last calls: when it is resumed, for example.
+    Open,
+    /// It is as the model gets it.
+    Closed,
+}
+
+/// A call and its results.
+#[derive(Debug)]
+struct Call<'a> {
+    id: &'a str,
+    place: &'a HistoryPlace,
+    turn: usize,
+    /// Those in the turn behind it, each with what stands before it there and is no result.
+    direct: Vec<(&'a HistoryPlace, Option<&'a HistoryPlace>)>,
+    /// Those that come later.
+    late: Vec<&'a HistoryPlace>,
+}
+
+/// The messages that the API joins to one.
+#[derive(Debug)]
+struct Turn<'a> {
+    is_answer: bool,
+    place: &'a HistoryPlace,
+    blocks: Vec<&'a StoredBlock>,
+}
+
+/// The mistakes of calls and results.
+pub fn results(messages: &[StoredMessage], dialect: HistoryDialect, end: HistoryEnd) -> Vec<HistoryViolation> {
+    let mut pairing = Pairing { turns: turns(messages), ..Pairing::default() };
+    pairing.collect(dialect);
+    let mut found = pairing.found;
+    for call in &pairing.calls {
+        found.extend(call.doubled());
+        match dialect {
+            HistoryDialect::Messages => found.extend(call.unpaired(&pairing.turns, end)),
+            HistoryDialect::Responses => found.extend(call.unanswered(&pairing.turns, end)),
+        }
+    }
+    found
+}
+
+fn turns(messages: &[StoredMessage]) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    // A message that says nothing is not sent.
+    for message in messages.iter().filter(|message| !message.blocks.is_empty()) {
+        let is_answer = message.role == Role::Assistant;
+        match turns.last_mut().filter(|turn| turn.is_answer == is_answer) {
+            Some(turn) => turn.blocks.extend(&message.blocks),
+            None => turns.push(Turn { is_answer, place: &message.place, blocks: message.blocks.iter().collect() }),
+        }
+    }
+    turns
+}
+
+#[derive(Debug, Default)]
+struct Pairing<'a> {
+    turns: Vec<Turn<'a>>,
+    calls: Vec<Call<'a>>,
+    found: Vec<HistoryViolation>,
+}
+
+impl Pairing<'_> {
+    fn collect(&mut self, dialect: HistoryDialect) {
+        // The newest call of each id: a later answer may use one again.
+        let mut newest: BTreeMap<&str, usize> = BTreeMap::new();
+        for (number, turn) in self.turns.iter().enumerate() {
+            let mut before = None;
+            for block in &turn.blocks {
+                match block.block.kind() {
+                    BlockKind::ToolUse(call) if turn.is_answer => {
+                        let next = self.calls.len();
+                        if let Some(first) = newest.insert(&call.id, next).map(|at| &self.calls[at]).filter(|first| first.turn == number) {
+                            let text =
+                                format!("one answer has two tool calls with the id {}: {} and {}", call.id, first.place, block.place);
+                            self.found.push(HistoryViolation::new("O-2", Some(&call.id), text));
+                        }
+                        let (direct, late) = (Vec::new(), Vec::new());
+                        self.calls.push(Call { id: &call.id, place: &block.place, turn: number, direct, late });
+                    }
+                    BlockKind::ToolResult { tool_use_id, .. } => match newest.get(&**tool_use_id) {
+                        Some(at) if self.calls[*at].turn + 1 == number || dialect == HistoryDialect::Responses => {
+                            self.calls[*at].direct.push((&block.place, before));
+                        }
+                        Some(at) => self.calls[*at].late.push(&block.place),
+                        None => {
+                            let text = format!("{} has a result of {tool_use_id}, and no answer before it has this tool call", block.place);
+                            self.found.push(HistoryViolation::new("O-1", Some(tool_use_id), text));
+                        }
+                    },
+                    _ => before = before.or(Some(&block.place)),
+                }
+            }
+        }
+    }
+}
+
+impl Call<'_> {
+    fn doubled(&self) -> Option<HistoryViolation> {
+        let places: Vec<String> =
+            self.direct.iter().map(|(place, _)| *place).chain(self.late.iter().copied()).map(ToString::to_string).collect();
+        (places.len() > 1).then(|| {
+            let text = format!("tool call {} of {} has {} results: {}", self.id, self.place, places.len(), places.join(" and "));
+            HistoryViolation::new("O-2", Some(self.id), text)
+        })
+    }
+
+    fn unpaired(&self, turns: &[Turn<'_>], end: HistoryEnd) -> Option<HistoryViolation> {
+        let of_call = format!("tool call {} of {}", self.id, self.place);
+        let next = turns.get(self.turn + 1);
+        let text = match (self.direct.first(), self.late.first(), next) {
+            (Some((place, Some(before))), ..) => {
+                format!(
+                    "the result of {of_call} stands at {place}, behind what is said at {before}; the API wants it first, and refuses the history"
+                )
+            }
+            (Some((_, None)), ..) => return None,
+            (None, Some(late), Some(next)) => {
+                format!("{of_call} has no result directly behind it: the next message stands at {}, the result at {late}", next.place)
+            }
+            (None, None, Some(_)) if end == HistoryEnd::Open && self.is_last(turns) => return None,
+            (None, None, Some(next)) => format!("{of_call} has no result; the next user message stands at {}", next.place),
+            (None, _, None) if end == HistoryEnd::Open => return None,
+            (None, _, None) => format!("{of_call} has no result; the history ends there"),
+        };
+        Some(HistoryViolation::new("O-1", Some(self.id), text))
+    }
+
+    fn unanswered(&self, turns: &[Turn<'_>], end: HistoryEnd) -> Option<HistoryViolation> {
+        let is_open = end == HistoryEnd::Open && self.is_last(turns);
+        (self.direct.is_empty() && !is_open)
+            .then(|| HistoryViolation::new("O-1", Some(self.id), format!("tool call {} of {} has no output", self.id, self.place)))
+    }
+
+    /// Whether nothing came behind it but results of its neighbours.
+    fn is_last(&self, turns: &[Turn<'_>]) -> bool {
+        let is_result = |block: &&StoredBlock| matches!(block.block.kind(), BlockKind::ToolResult { .. });
+        turns.len() <= self.turn + 2 && turns.get(self.turn + 1).is_none_or(|next| next.blocks.iter().all(is_result))
+    }
+}
