@@ -55,7 +55,7 @@ pub fn result_ids(messages: &[StoredMessage]) -> impl Iterator<Item = &Arc<str>>
 }
 
 /// A text for a sentence, cut.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     /// Enough to find it by.
     const SHOWN_MAX: usize = 60;
     let text = joined_words(text);
