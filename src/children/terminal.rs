@@ -59,7 +59,7 @@ impl ChildTerminal {
         &self.path
     }
 
-    /// What was printed since; `None` while no process has the terminal open.
+    /// The output since then; `None` while no process has the terminal open.
     pub async fn read(&self) -> Option<Vec<u8>> {
         loop {
             self.screen.readable().await.ok()?;

@@ -9,7 +9,6 @@
 
 mod action;
 mod environment;
-mod evidence;
 mod judge;
 mod marker;
 mod member_path;
@@ -27,6 +26,7 @@ mod streams;
 pub mod sweep;
 mod sweep_table;
 mod text;
+mod traces;
 mod verdict;
 
 use std::io;
@@ -47,8 +47,6 @@ use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 use environment::RunFolders;
-use evidence::FolderState;
-pub use evidence::{FileTrace, RunEvidence, StoredSessions};
 pub use judge::{RunJudgement, RunQuestion};
 use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
@@ -56,6 +54,8 @@ pub use process::{ClientExit, ClientLeaving, ClientOutput};
 use process::{ProcessAction, RunSurroundings};
 use profile::ClientProfile;
 use scripted_interrupt::InterruptAct;
+use traces::FolderState;
+pub use traces::{ClientTraces, FileTrace, StoredSessions};
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ pub struct ClientRun {
     /// The result of the action on the client.
     pub action: ActionOutcome,
     /// Its traces on the disk.
-    pub evidence: RunEvidence,
+    pub traces: ClientTraces,
     /// The judgement of its traces and of its later requests.
     pub judgement: RunJudgement,
 }
@@ -171,7 +171,7 @@ pub enum ClientHarnessError {
         command: String,
         /// How it ended.
         ended: ClientExit,
-        /// What it printed.
+        /// Its output.
         said: String,
     },
     /// No terminal could be made.
@@ -239,34 +239,64 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let interrupts = InterruptAct::of_scenario(&setup.scenario, drive.terminal);
     let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
     let (verdict, ended, watched) = tokio::join!(server, client, watch);
-    let (output, again, evidence) = ended?;
+    let (output, again, traces) = ended?;
     let WatchedMoments { boundaries, marked, action, interrupts, first_answers, acted_at } = watched;
-    let mut driven = ClientRun {
-        verdict,
-        first_answers,
-        output,
-        again,
-        failures: Vec::new(),
-        text: String::new(),
-        boundaries,
-        marked,
-        action,
-        evidence: RunEvidence { acted_at, ..evidence },
-        judgement: RunJudgement::default(),
-    };
-    driven.verdict.failures.extend(scripted_interrupt::failures(&setup.scenario, &interrupts));
-    driven.failures = failures(setup, &driven, act);
-    if let Some(profile) = drive.profile.as_deref() {
-        driven.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &driven, act));
+    let failures = scripted_interrupt::failures(&setup.scenario, &interrupts);
+    let (text, judgement) = (String::new(), RunJudgement::default());
+    let traces = ClientTraces { acted_at, ..traces };
+    let run = ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement };
+    Ok(judged(setup, drive, act, run, &folders.named()))
+}
+
+/// The run with its failures, its transcript, and what its verdict rests on. Interrupts that were not done are among its failures already.
+fn judged(
+    setup: &RunSetup,
+    drive: &ClientHarness,
+    act: Option<&BoundaryAction>,
+    mut run: ClientRun,
+    folders: &[(String, &'static str)],
+) -> ClientRun {
+    run.verdict.failures.append(&mut run.failures);
+    run.failures = failures(setup, &run, act);
+    let profile = drive.profile.as_deref();
+    if let Some(profile) = profile {
+        run.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &run, act));
     }
-    driven.judgement = judge::judge(&driven, drive.profile.as_deref(), &prompts(setup, drive), act);
-    driven.failures.extend(driven.judgement.problems.iter().cloned());
-    driven.verdict.remarks.extend(driven.judgement.remarks.iter().cloned());
-    let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
-    driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
+    run.judgement = judge::judge(&run, profile, &prompts(setup, drive), act);
+    run.failures.extend(run.judgement.problems.iter().cloned());
+    run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
+    let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
+    run.text = text::render(setup, &run, profile, &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
-    driven.verdict.remarks.extend(unused);
-    Ok(driven)
+    run.verdict.remarks.extend(unused);
+    run.verdict.remarks.extend(acted_rules(&normaliser));
+    add_questions(setup, profile, &mut run);
+    run
+}
+
+/// A remark on the rules of normalisation that acted.
+fn acted_rules(normaliser: &Normaliser) -> Option<String> {
+    let rules: Vec<&str> = normaliser.acted().collect();
+    let order = if rules.contains(&"order") { "; `order` moved results of parallel tools" } else { "" };
+    (!rules.is_empty())
+        .then(|| format!("what varies was replaced by the rules {}{order}; `without` in [drive] leaves rules out", rules.join(", ")))
+}
+
+/// Adds the questions to a driven client beside those about its requests.
+fn add_questions(setup: &RunSetup, profile: Option<&ClientProfile>, run: &mut ClientRun) {
+    let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
+    further.extend(verdict::questions(profile, run).map(|(is_asked, words)| {
+        let is_exit_given = words == "the exit code" && setup.scenario.drive.exit.is_some();
+        (is_asked || is_exit_given, words)
+    }));
+    further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
+    if !setup.scenario.interrupts.is_empty() {
+        further.push((true, "the interrupts of the scenario"));
+    }
+    for (is_asked, words) in further {
+        let questions = &mut run.verdict.questions;
+        if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());
+    }
 }
 
 /// Runs the client, and then the second command, with what each leaves on the disk.
@@ -275,14 +305,14 @@ async fn run_commands(
     drive: &ClientHarness,
     first: &RunSurroundings<'_>,
     actions: mpsc::UnboundedReceiver<ProcessAction>,
-) -> Result<(ClientOutput, Option<ClientOutput>, RunEvidence), ClientHarnessError> {
+) -> Result<(ClientOutput, Option<ClientOutput>, ClientTraces), ClientHarnessError> {
     let folder = first.folders.work();
     let stored = || StoredSessions::read(drive.profile.as_deref(), first.names, &first.folders.named());
     let before = FolderState::read(&folder);
     let output = process::run(drive, &drive.command, first, actions).await?;
-    let mut evidence =
-        RunEvidence { changed: FolderState::read(&folder).changed_since(&before), stored: stored(), ..RunEvidence::default() };
-    let Some(again) = &drive.again else { return Ok((output, None, evidence)) };
+    let mut traces =
+        ClientTraces { changed: FolderState::read(&folder).changed_since(&before), stored: stored(), ..ClientTraces::default() };
+    let Some(again) = &drive.again else { return Ok((output, None, traces)) };
     let session = output.session().unwrap_or_default();
     let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
     let names = first.names.clone().with("session", session).with("prompt", next);
@@ -290,8 +320,8 @@ async fn run_commands(
     let (no_signs, _) = mpsc::unbounded_channel();
     let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..*first };
     let again = process::run(drive, again, &second, no_actions).await?;
-    evidence.stored_again = stored();
-    Ok((output, Some(again), evidence))
+    traces.stored_again = stored();
+    Ok((output, Some(again), traces))
 }
 
 /// The texts that the user may have given to the client: the scenario's prompt, words of its command that are sentences, and its input.
@@ -316,7 +346,7 @@ fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
     Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
-/// The failures of the run, a sentence each.
+/// The failures of the run.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
     let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");

@@ -1,4 +1,4 @@
-//! What must hold of a history, whether it is stored or sent: pure functions, each of which returns what breaks its rule.
+//! Rules of histories, stored or sent: pure functions. Each returns the violations of its rule.
 
 mod claims;
 mod losses;

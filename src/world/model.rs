@@ -6,6 +6,8 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
+use alloc::collections::BTreeSet;
+
 use super::choices::ChoiceMaker;
 use super::faults::{self, FaultTarget};
 use super::plan::ResponsePlan;
@@ -101,6 +103,11 @@ impl ModelServer {
     /// The id that the scenario has for a tool use.
     pub(crate) fn original_id<'a>(&'a self, id: &'a str) -> &'a str {
         self.server.original_id(id)
+    }
+
+    /// See [`AnswerQueue::normalising_rules`].
+    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+        self.server.normalising_rules()
     }
 
     /// The names of the unused answers.

@@ -27,7 +27,7 @@ pub(super) const DEFECTS: [(&str, &str); 10] = [
     ("prints-twice", "the output has a text of the model 2 times"),
 ];
 
-/// What the test that is started as the agent is called.
+/// The name of the test that is started as the agent.
 pub(super) const TEST: &str = "agent::is_started_by_other_tests";
 
 #[expect(clippy::disallowed_methods, reason = "the agent is told by its environment what to do")]
@@ -115,7 +115,7 @@ impl Agent {
         format!("ended with {}", status.code().unwrap_or(-1))
     }
 
-    /// What is to be done when the user interrupts.
+    /// The work that is left when the user interrupts.
     async fn stop(&mut self) {
         let group = self.command.and_then(rustix::process::Pid::from_raw);
         match (group, &*self.defect) {

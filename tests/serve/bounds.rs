@@ -1,4 +1,4 @@
-//! What clients can take of a server: memory for bodies that do not end, and connections whose heads do not (K-12).
+//! The bounds of a server: memory for bodies that do not end, and connections whose heads do not (K-12).
 
 use std::time::Duration;
 

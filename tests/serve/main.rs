@@ -15,6 +15,7 @@ mod judge;
 mod load;
 mod moments;
 mod profiles;
+mod questions;
 mod several;
 mod tape;
 mod threads;

@@ -1,4 +1,4 @@
-//! What is done to a client, and what becomes of it (K-9).
+//! The actions on a client, and their results (K-9).
 
 use core::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct BoundaryAction {
     pub at: ClientMoment,
     /// The number of the last answer, for moments after it.
     pub last_answer: u32,
-    /// What.
+    /// The action.
     pub what: ClientAction,
     /// How long the answer stands still before: the client has read all that was sent.
     pub lead: Duration,
@@ -46,7 +46,7 @@ pub enum TerminalKey {
     Control(char),
 }
 
-/// What became of an action on a client.
+/// The result of an action on a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
     /// None was wanted, or its boundary never came.
@@ -106,7 +106,7 @@ impl ClientAction {
 }
 
 impl TerminalKey {
-    /// What a terminal sends for it.
+    /// The bytes that a terminal sends for it.
     pub(super) fn byte(self) -> u8 {
         match self {
             Self::Escape => 0x1b,

@@ -8,10 +8,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::evidence::StoredSessions;
 use super::moment::ClientMoment;
 use super::profile::ClientProfile;
 use super::run_history::{RunExchange, exchanges};
+use super::traces::StoredSessions;
 use super::verdict::{plain, printed};
 use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientRun};
 use crate::prelude::*;
@@ -50,11 +50,11 @@ words! {
 /// The judgement of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunJudgement {
-    /// What is wrong, each with its rule.
+    /// Problems, each with its rule.
     pub problems: Vec<String>,
-    /// What should be known and is no failure.
+    /// Notes that are no failures.
     pub remarks: Vec<String>,
-    /// What was asked.
+    /// The questions that were asked.
     pub asked: Vec<RunQuestion>,
     /// The stored sessions and the requests of the second run, for people.
     pub shown: String,
@@ -101,14 +101,14 @@ impl RunJudge<'_> {
     }
 
     /// The files that one tool call alone names, each with it: its command made them.
-    fn traces(&self) -> impl Iterator<Item = (&super::evidence::FileTrace, &Arc<str>)> {
-        let of_file = |file: &'_ super::evidence::FileTrace| {
+    fn traces(&self) -> impl Iterator<Item = (&super::traces::FileTrace, &Arc<str>)> {
+        let of_file = |file: &'_ super::traces::FileTrace| {
             let name = file.path.rsplit('/').next().filter(|name| name.len() >= FILE_NAME_MIN)?.to_owned();
             let mut naming = self.first.iter().flat_map(|exchange| exchange.calls()).filter(|call| call.input.as_str().contains(&name));
             let only = naming.next()?;
             naming.all(|other| other.id == only.id).then_some(&only.id)
         };
-        self.run.evidence.changed.iter().filter_map(move |file| Some((file, of_file(file)?)))
+        self.run.traces.changed.iter().filter_map(move |file| Some((file, of_file(file)?)))
     }
 
     fn started(&self) -> Vec<StartedCall> {
@@ -123,7 +123,7 @@ impl RunJudge<'_> {
 
     /// Commands are over when their client was told to stop.
     fn effects(&self, judgement: &mut RunJudgement) {
-        let (Some(act), Some(acted_at)) = (self.act.filter(|act| act.what.is_on_process()), self.run.evidence.acted_at) else { return };
+        let (Some(act), Some(acted_at)) = (self.act.filter(|act| act.what.is_on_process()), self.run.traces.acted_at) else { return };
         judgement.asked.push(RunQuestion::Effects);
         for (file, id) in self.traces().filter(|(file, _)| file.written_at > acted_at + COMMAND_GRACE) {
             let text = format!(
@@ -155,7 +155,7 @@ impl RunJudge<'_> {
 
     /// The newest state of the store.
     fn stored(&self) -> Option<&StoredSessions> {
-        self.run.evidence.stored_again.as_ref().or(self.run.evidence.stored.as_ref())
+        self.run.traces.stored_again.as_ref().or(self.run.traces.stored.as_ref())
     }
 
     fn stores(&self, judgement: &mut RunJudgement) {
@@ -180,7 +180,7 @@ impl RunJudge<'_> {
         }
     }
 
-    /// What had come before the interruption, by the last request of the first run, its answer, and the store.
+    /// The losses: of all that had come before the interruption, by the last request of the first run, its answer, and the store.
     fn losses(&self, prompts: &[String], judgement: &mut RunJudgement) {
         let Some(last) = self.first.last() else { return };
         let is_resumed = self.run.again.is_some();
@@ -272,7 +272,7 @@ impl RunJudge<'_> {
     fn shown(&self) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
-        for (title, stored) in [("stored", &self.run.evidence.stored), ("stored again", &self.run.evidence.stored_again)] {
+        for (title, stored) in [("stored", &self.run.traces.stored), ("stored again", &self.run.traces.stored_again)] {
             for conversation in stored.iter().flat_map(|stored| &stored.conversations) {
                 let _ = writeln!(out, "{title}: {conversation}");
             }

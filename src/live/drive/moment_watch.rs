@@ -18,7 +18,7 @@ use super::scripted_interrupt::{InterruptAct, TriggerProgress};
 use crate::live::serve::gate::{AnswerBoundary, AnswerPart, HeldAnswer, HoldRelease, ServerHandle};
 use crate::prelude::*;
 
-/// What a client shows beside its requests.
+/// The signs of a client beside its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientSign {
     /// Its process runs.
@@ -31,14 +31,14 @@ pub(super) enum ClientSign {
     Ended,
 }
 
-/// What was seen and done.
+/// The observations and the result of the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WatchedMoments {
     /// Where answers were held, each with the name of the event that came next.
     pub(super) boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
     /// The answers whose tools showed a marker.
     pub(super) marked: Vec<u32>,
-    /// What became of the action.
+    /// The result of the action.
     pub(super) action: ActionOutcome,
     /// The interrupts of the scenario that were done, by their places.
     pub(super) interrupts: Vec<usize>,
@@ -259,7 +259,7 @@ impl<'a> MomentWatch<'a> {
         }
     }
 
-    /// What the client asks from here on may exist because it was acted on.
+    /// Later requests of the client may exist because it was acted on.
     fn tell_server(&mut self) {
         match &self.server {
             Some(server) => server.disturb(),

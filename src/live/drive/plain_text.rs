@@ -1,4 +1,4 @@
-//! What a terminal shows, as plain lines: without colours, and without what was written over (K-9).
+//! The picture of a terminal as plain lines: without colours, and without text that was written over (K-9).
 
 use crate::prelude::*;
 
@@ -7,7 +7,7 @@ pub(super) fn lines(printed: &[u8]) -> Vec<String> {
     without_codes(&String::from_utf8_lossy(printed)).split('\n').map(shown).filter(|line| !line.is_empty()).collect()
 }
 
-/// What is seen of a line: a carriage return begins it again.
+/// The visible part of a line: a carriage return begins it again.
 fn shown(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or_default().trim_end().to_string()

@@ -23,13 +23,13 @@ use crate::prelude::*;
 /// How long the output of a client may be held open by a process that cannot be ended.
 const OPEN_OUTPUT: Duration = Duration::from_millis(400);
 
-/// What is pressed to send a client away, as by somebody who knows nothing of it.
+/// The keys that send a client away whose own way out is not known.
 const FAREWELL: [TerminalKey; 3] = [TerminalKey::Control('C'), TerminalKey::Control('C'), TerminalKey::Control('D')];
 
 /// How long a client may take to go when it is sent away.
 const GOING: Duration = Duration::from_secs(3);
 
-/// The output of a client, with its end.
+/// The output of a client, and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOutput {
     /// Standard output, a line each; or what its terminal showed.
@@ -81,13 +81,13 @@ pub(super) enum ProcessAction {
     SendAway,
 }
 
-/// What a run needs beside its command.
+/// The surroundings of a run.
 #[derive(Debug)]
 pub(super) struct RunSurroundings<'a> {
     pub(super) folders: &'a RunFolders,
     /// The URL of the server.
     pub(super) base: &'a str,
-    /// What stands in words in braces.
+    /// The values of the words in braces.
     pub(super) names: &'a ProfileNames,
     /// The URL by which tools show that they run.
     pub(super) marker_url: &'a str,
@@ -154,9 +154,7 @@ pub(super) async fn run(
                 }
                 Some(action) = actions.recv() => match action {
                     ProcessAction::Signal(signal, target) => {
-                        if target == SignalTarget::Process && shell::is_shell_still(child.id()) {
-                            signalled_shell = shell::of_words(words);
-                        }
+                        signalled_shell = signalled_alone(words, &child, target);
                         child.signal(signal, target);
                     }
                     // The writer is there as long as this.
@@ -194,6 +192,11 @@ pub(super) async fn run(
     let (lines, errors) = printed.into_texts(run.terminal == ClientTerminal::Own);
     let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, results: 0, session: None };
     Ok(output.read(drive.profile.as_deref(), run.names))
+}
+
+/// The shell that stands before a client, where a signal reaches it alone.
+fn signalled_alone(words: &[String], child: &WatchedChild, target: SignalTarget) -> Option<&'static str> {
+    shell::of_words(words).filter(|_| target == SignalTarget::Process && shell::is_shell_still(child.id()))
 }
 
 /// Starts a command with its streams.

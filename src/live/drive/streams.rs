@@ -1,4 +1,4 @@
-//! What a client prints and what it is given to read: over pipes, or at a terminal of its own (K-9).
+//! The output and the input of a client: over pipes, or at a terminal of its own (K-9).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,13 +17,13 @@ use crate::prelude::*;
 /// How long nothing is shown at a terminal when its client waits for somebody to type.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What lies between two keys, so that a client takes them for two.
+/// The time between two keys, so that a client takes them for two.
 const KEY_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a terminal that no process has open is left alone.
 const OPENING: Duration = Duration::from_millis(20);
 
-/// What programs ask their terminal, and what it says: where the cursor is, and what kind of terminal it is.
+/// The questions of programs to their terminal, and its answers: the place of the cursor, and the kind of terminal.
 const TERMINAL_REPLIES: [(&[u8], &[u8]); 2] = [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?1;2c")];
 
 /// Where a client prints.
@@ -40,7 +40,7 @@ pub(super) enum ClientKeyboard {
     Terminal(Arc<ChildTerminal>),
 }
 
-/// What was printed so far.
+/// The output so far.
 #[derive(Debug, Default)]
 pub(super) struct PrintedBytes {
     output: Mutex<Vec<u8>>,

@@ -14,7 +14,7 @@ use crate::world::setup::RunSetup;
 /// A sweep over a client.
 #[derive(Clone, Debug)]
 pub struct ClientSweep {
-    /// What is done at each moment, in runs of its own.
+    /// The actions at each moment, in runs of their own.
     pub what: Vec<ClientAction>,
     /// The moments; all that the run shows in which nothing is done, when this is empty.
     pub only: Vec<ClientMoment>,
@@ -28,7 +28,7 @@ pub struct ClientSweep {
     pub jobs: usize,
 }
 
-/// What came of a sweep.
+/// The outcome of a sweep.
 #[derive(Clone, Debug)]
 pub struct ClientSweepReport {
     /// The run in which nothing was done.
@@ -57,13 +57,13 @@ pub struct ClientSweepRow {
 /// One run of a row.
 #[derive(Clone, Debug)]
 pub struct ClientSweepRun {
-    /// What came of it, or why it was not to be had.
+    /// The run, or the reason why it could not be had.
     pub run: Result<ClientRun, String>,
-    /// What is wrong with it; empty when nothing is.
+    /// Its problems; empty when nothing is wrong.
     pub problems: Vec<String>,
 }
 
-/// What the runs of a row say together.
+/// The common verdict of the runs of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowVerdict {
     /// Nothing is wrong.
@@ -141,7 +141,7 @@ pub async fn sweep(
     Ok(ClientSweepReport { usual, rows, planned, profile: client.profile.clone() })
 }
 
-/// What a sweep does: at each moment each action. Between answers there is no connection that could be closed.
+/// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.
 fn planned_rows(usual: &ClientRun, boundaries: &[AnswerBoundary], sweep: &ClientSweep) -> Vec<ClientSweepRow> {
     let moments = if sweep.only.is_empty() { ClientMoment::of_run(boundaries, &usual.marked) } else { sweep.only.clone() };
     let event = |moment: &ClientMoment| match moment {
@@ -179,7 +179,8 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
     let has_not_begun = matches!(moment, ClientMoment::Start(_)) && (driven.output.lines.is_empty() || is_unready);
     let owes_nothing = driven.output.ended == ClientExit::Signal(9) || has_not_begun;
     let (wanted, got) = (usual.output.results(), driven.output.results());
-    if wanted != got && !owes_nothing {
+    // Of a client that prints none the number says nothing.
+    if wanted > 0 && wanted != got && !owes_nothing {
         problems.push(format!("{got} result lines, usually {wanted}"));
     }
     // Nor is there anything to resume of it.
@@ -212,7 +213,7 @@ impl ClientSweepRun {
 }
 
 impl ClientSweepRow {
-    /// What its runs say together. Those in which the action came too late say nothing.
+    /// The common verdict of its runs. Those in which the action came too late say nothing.
     pub fn verdict(&self) -> RowVerdict {
         let outcomes: Vec<_> = self.runs.iter().filter_map(ClientSweepRun::outcome).collect();
         let failed = outcomes.iter().filter(|(_, _, is_fine)| !is_fine).count();

@@ -12,7 +12,7 @@ use crate::prelude::*;
 const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "requests", "left", "again", "verdict"];
 
 impl ClientSweepReport {
-    /// What was judged in each row, and what was not.
+    /// The questions that were asked of each row, and those that were not.
     fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
         let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
         for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {

@@ -1,4 +1,4 @@
-//! What the profile of a client lets one judge of a run: its exit code, and the texts of its output (K-9).
+//! The part of a verdict that the profile of a client makes possible: the exit code, and the texts of the output (K-9).
 //!
 //! Both are held against what the client was answered. The last answer of the main conversation says whether the prompt was answered or failed.
 //! Texts of answers that came whole are owed, each once.
@@ -14,7 +14,7 @@ use crate::wire::assembler::Assembler;
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::whole_message::whole_message;
 
-/// What the main conversation of a run came to.
+/// The outcome of a run's main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PromptOutcome {
     /// The last answer ends the conversation, or is the scenario's last.
@@ -25,7 +25,7 @@ pub(super) enum PromptOutcome {
     Unclear,
 }
 
-/// What is wrong with the first command of a run. `exit` is the code that the scenario wants, which then counts, and `act` is what was done to it.
+/// The failures of a run's first command. `exit` is the code that the scenario wants, which then counts, and `act` is what was done to it.
 pub(super) fn problems(profile: &ClientProfile, exit: Option<u32>, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     let is_late = act.is_some() && run.action != ActionOutcome::Done;
     if run.output.signalled_shell.is_some() || is_late {
@@ -41,7 +41,7 @@ pub(super) fn problems(profile: &ClientProfile, exit: Option<u32>, run: &ClientR
     problems
 }
 
-/// What a run without an action was asked, and what it was not.
+/// The questions that a profile asks of a run, each with whether it is asked.
 pub(super) fn questions(profile: Option<&ClientProfile>, run: &ClientRun) -> [(bool, &'static str); 2] {
     let outcome = outcome(run, &answers(run));
     let is_exit_asked = profile.is_some_and(|profile| codes(profile, outcome).is_some_and(|codes| !codes.is_empty()));
@@ -51,7 +51,7 @@ pub(super) fn questions(profile: Option<&ClientProfile>, run: &ClientRun) -> [(b
 
 /// An answer of the main conversation, as far as the client got it.
 #[derive(Debug)]
-struct ReceivedAnswer {
+struct AnswerAtClient {
     status: Option<u16>,
     how: ServedEnd,
     is_whole: bool,
@@ -61,13 +61,13 @@ struct ReceivedAnswer {
 }
 
 /// The answers that the first command got.
-fn answers(run: &ClientRun) -> Vec<ReceivedAnswer> {
+fn answers(run: &ClientRun) -> Vec<AnswerAtClient> {
     let messages = run.verdict.asked.iter().filter(|asked| asked.message.is_some()).take(run.first_answers);
     let of_root = messages.filter(|asked| asked.message.as_ref().is_some_and(|message| message.agent.is_root()));
     of_root.map(|asked| received(run, asked)).collect()
 }
 
-fn received(run: &ClientRun, asked: &ServedExchange) -> ReceivedAnswer {
+fn received(run: &ClientRun, asked: &ServedExchange) -> AnswerAtClient {
     let (mut assembler, mut blocks, mut whole) = (Assembler::new(), Vec::new(), None);
     let message = asked.message.as_ref();
     for event in run.verdict.transcript.events.iter() {
@@ -88,10 +88,10 @@ fn received(run: &ClientRun, asked: &ServedExchange) -> ReceivedAnswer {
         BlockKind::Text(text) => Some(plain(text)).filter(|text| !text.is_empty()),
         _ => None,
     };
-    ReceivedAnswer { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
+    AnswerAtClient { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
 }
 
-fn outcome(run: &ClientRun, answers: &[ReceivedAnswer]) -> PromptOutcome {
+fn outcome(run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
     let Some(last) = answers.last() else { return PromptOutcome::Unclear };
     let is_scripted_end = run.verdict.unused.is_empty() && last.how == ServedEnd::Complete;
     match (last.status, last.is_whole, last.stop_reason.as_deref()) {
@@ -151,14 +151,14 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
     Some(format!("the exit code is {code}, and the profile has {wanted} ({why})"))
 }
 
-fn text_problems(place: &OutputTextPlace, run: &ClientRun, answers: &[ReceivedAnswer], signal: Option<ChildSignal>) -> Vec<String> {
+fn text_problems(place: &OutputTextPlace, run: &ClientRun, answers: &[AnswerAtClient], signal: Option<ChildSignal>) -> Vec<String> {
     let printed = printed(place, &run.output);
-    let whole: Vec<&ReceivedAnswer> = answers.iter().filter(|answer| answer.is_whole).collect();
+    let whole: Vec<&AnswerAtClient> = answers.iter().filter(|answer| answer.is_whole).collect();
     let is_answered = outcome(run, answers) == PromptOutcome::Answered;
     let times =
-        |of: &[&ReceivedAnswer], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
+        |of: &[&AnswerAtClient], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
     // What is owed: a client that is interrupted may keep to itself what it has not worked on yet.
-    let owed: Vec<&ReceivedAnswer> = match (place.of, signal) {
+    let owed: Vec<&AnswerAtClient> = match (place.of, signal) {
         (PrintedAnswers::All, None) => whole.clone(),
         (PrintedAnswers::All, Some(ChildSignal::Interrupt | ChildSignal::Terminate)) => {
             answers[..answers.len().saturating_sub(1)].iter().filter(|answer| answer.is_whole).collect()

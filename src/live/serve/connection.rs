@@ -40,7 +40,7 @@ pub(super) struct ConnectionContext {
     pub(super) access: Arc<AccessGuard>,
     /// Room for the bodies of requests of all connections.
     pub(super) room: OpenBodiesRoom,
-    /// What is read of the next request.
+    /// The part of the next request that is read.
     pub(super) head: Arc<HeadWatch>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,

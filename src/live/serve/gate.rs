@@ -55,7 +55,7 @@ pub struct HeldAnswer {
     pub(in crate::live) server: ServerHandle,
 }
 
-/// What comes next of an answer, as far as a driver asks.
+/// The next part of an answer, as far as a driver asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ComingPart {
     /// The name of the event.

@@ -48,7 +48,7 @@ pub(super) struct TimedPacket {
     pub(super) ends_piece: bool,
     /// Its number among the pieces, from 1, where it is the first of one.
     pub(super) begins_piece: Option<u32>,
-    /// What it begins with.
+    /// The head.
     pub(super) coming: ComingPart,
 }
 

@@ -175,6 +175,7 @@ impl ConvertedTable for Scenario {
                 exit: keys.drive.exit,
                 without,
                 normalise: keys.normalise,
+                may: keys.drive.may,
                 markers: ToolMarkers { file: keys.drive.marker_file, line: keys.drive.marker_line },
             },
             network: keys.network,
@@ -191,7 +192,7 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, profile, exit, without, normalise, markers } = scenario.drive;
+        let DriveScript { client, profile, exit, without, normalise, markers, may } = scenario.drive;
         let ToolMarkers { file: marker_file, line: marker_line } = markers;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
@@ -232,7 +233,7 @@ impl ConvertedTable for Scenario {
             network: scenario.network,
             expect: scenario.expect,
             plan: scenario.plan,
-            drive: DriveKeys { client, exit, without, marker_file, marker_line },
+            drive: DriveKeys { client, exit, without, may, marker_file, marker_line },
             client: profile.map(Arc::unwrap_or_clone),
             normalise,
         }

@@ -44,12 +44,12 @@ pub struct StoredSessions {
 
 /// The traces of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunEvidence {
+pub struct ClientTraces {
     /// The files that the client and its commands made or changed until the client had ended.
     pub changed: Vec<FileTrace>,
     /// When the client was acted on.
     pub acted_at: Option<SystemTime>,
-    /// What it had stored by then; `None` where its profile does not say where.
+    /// The sessions that it had stored by then; `None` where its profile does not say where.
     pub stored: Option<StoredSessions>,
     /// The same when the second command had ended.
     pub stored_again: Option<StoredSessions>,
