@@ -260,7 +260,7 @@ fn judged(
     run.failures = failures(setup, &run, act);
     let profile = drive.profile.as_deref();
     if let Some(profile) = profile {
-        run.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &run, act));
+        run.failures.extend(verdict::problems(profile, &setup.scenario, &run, act));
     }
     run.judgement = judge::judge(&run, profile, &prompts(setup, drive), act);
     run.failures.extend(run.judgement.problems.iter().cloned());
@@ -285,10 +285,7 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
 /// Adds the questions to a driven client beside those about its requests.
 fn add_questions(setup: &RunSetup, profile: Option<&ClientProfile>, run: &mut ClientRun) {
     let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
-    further.extend(verdict::questions(profile, run).map(|(is_asked, words)| {
-        let is_exit_given = words == "the exit code" && setup.scenario.drive.exit.is_some();
-        (is_asked || is_exit_given, words)
-    }));
+    further.extend(verdict::questions(profile, &setup.scenario, run));
     further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));
@@ -350,7 +347,10 @@ fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
     let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
-    let mut failures: Vec<String> = driven.verdict.failures.iter().filter(is_owed).cloned().collect();
+    let told = &driven.verdict.failures;
+    // A request that breaks a rule is refused for it: once is enough.
+    let is_told = |failure: &&String| told.iter().any(|other| other.strip_prefix("O-1: ") == Some(failure.as_str()));
+    let mut failures: Vec<String> = told.iter().filter(is_owed).filter(|failure| act.is_none() || !is_told(failure)).cloned().collect();
     for (output, which) in
         core::iter::once((&driven.output, "the client")).chain(driven.again.as_ref().map(|again| (again, "the second command")))
     {
