@@ -55,7 +55,7 @@ words! {
 pub struct StoreFile<'a> {
     /// Its name, as messages call it.
     pub name: &'a str,
-    /// What is in it.
+    /// The content of the file.
     pub bytes: &'a [u8],
 }
 
@@ -64,7 +64,7 @@ pub struct StoreFile<'a> {
 pub struct StoreError {
     /// The name of the file.
     pub file: Arc<str>,
-    /// What is wrong, and what to do.
+    /// The mistake, with a next step.
     pub problem: String,
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
-use crate::children::WatcherProgram;
 use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
@@ -214,7 +213,7 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
     let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
         command: start(arguments, profile.as_deref())?,
-        watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
+        watcher: super::watcher()?,
         again: again(arguments, profile.as_deref())?,
         profile,
         files: arguments.files.clone(),

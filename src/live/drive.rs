@@ -157,7 +157,7 @@ pub enum ClientHarnessError {
     /// The command that prepares its folders failed.
     #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
     Setup {
-        /// Which.
+        /// The command.
         command: String,
         /// How it ended.
         ended: ClientExit,

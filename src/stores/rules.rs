@@ -1,4 +1,4 @@
-//! What must hold of a history, whether it is stored or sent: pure functions, each of which returns what breaks its rule.
+//! The rules of a history, stored or sent: pure functions, each of which returns the breaches of its rule.
 
 mod claims;
 mod losses;

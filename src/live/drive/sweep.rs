@@ -28,7 +28,7 @@ pub struct ClientSweep {
     pub jobs: usize,
 }
 
-/// What came of a sweep.
+/// The rows of a sweep.
 #[derive(Clone, Debug)]
 pub struct ClientSweepReport {
     /// The run in which nothing was done.
@@ -48,7 +48,7 @@ pub struct ClientSweepReport {
 pub struct ClientSweepRow {
     /// When the client was interfered with.
     pub moment: ClientMoment,
-    /// How.
+    /// The action.
     pub action: ClientAction,
     /// The event that would have come next.
     pub event: Option<Arc<str>>,
@@ -61,7 +61,7 @@ pub struct ClientSweepRow {
 pub struct ClientSweepRun {
     /// The run, or the reason why it could not be had.
     pub run: Result<ClientRun, String>,
-    /// What is wrong with it; empty when nothing is.
+    /// The failures of the row; empty when all is well.
     pub problems: Vec<String>,
 }
 

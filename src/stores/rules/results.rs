@@ -30,7 +30,7 @@ struct Call<'a> {
     late: Vec<&'a HistoryPlace>,
 }
 
-/// What the API joins to one message.
+/// The messages that the API joins to one.
 #[derive(Debug)]
 struct Turn<'a> {
     is_answer: bool,
@@ -38,7 +38,7 @@ struct Turn<'a> {
     blocks: Vec<&'a StoredBlock>,
 }
 
-/// What is wrong with calls and results.
+/// The mistakes of calls and results.
 pub fn results(messages: &[StoredMessage], dialect: HistoryDialect, end: HistoryEnd) -> Vec<HistoryViolation> {
     let mut pairing = Pairing { turns: turns(messages), ..Pairing::default() };
     pairing.collect(dialect);
