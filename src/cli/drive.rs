@@ -159,7 +159,10 @@ async fn swept(
     };
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
-        row.runs.iter().flat_map(|run| &run.run).for_each(|run| print_line(&run.text));
+        for run in row.runs.iter().flat_map(|run| &run.run) {
+            print_line(&run.text);
+            print_line(&run.judgement.shown);
+        }
     }
     print_line(&report.to_string());
     for row in report.rows.iter().filter(|row| matches!(row.verdict(), RowVerdict::Failed | RowVerdict::Flaky { .. })).take(COMMANDS_MAX) {

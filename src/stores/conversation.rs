@@ -21,7 +21,7 @@ pub struct StoredConversation {
     pub messages: Vec<StoredMessage>,
     /// The first of the messages that the model is shown: those before were compacted.
     pub context_from: usize,
-    /// Remarks on the file that break no rule.
+    /// Notes on the file that break no rule.
     pub remarks: StoreRemarks,
 }
 
@@ -37,11 +37,11 @@ pub enum StoredBranch {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMessage {
-    /// The role. Tool results are the user's.
+    /// The role of its author. Tool results are the user's.
     pub role: Role,
     /// Where it begins.
     pub place: HistoryPlace,
-    /// The blocks of the message.
+    /// Its contents.
     pub blocks: Vec<StoredBlock>,
 }
 

@@ -10,7 +10,7 @@ use crate::wire::validate::{ValidationContext, refusal};
 /// Refusals that are another rule's matter, or cannot be seen in a stored history.
 const OTHERS: [&str; 2] = ["duplicate_tool_use", "request_too_large"];
 
-/// The refusals of the API, by the first mistake that it would name. Results are [`super::results`]' matter.
+/// The refusal of the API, by the first thing that it would name. Results are [`super::results`]' matter.
 pub fn validity(messages: &[StoredMessage]) -> Vec<HistoryViolation> {
     let said: Vec<(&StoredMessage, Message)> = messages.iter().filter_map(|message| Some((message, sent(message)?))).collect();
     let mut request = Request::new("", 1);
