@@ -6,8 +6,6 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
-use alloc::collections::BTreeSet;
-
 use super::choices::ChoiceMaker;
 use super::faults::{self, FaultTarget};
 use super::plan::ResponsePlan;
@@ -106,7 +104,8 @@ impl ModelServer {
     }
 
     /// See [`AnswerQueue::normalising_rules`].
-    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+    #[cfg(any(test, feature = "live"))]
+    pub(crate) fn normalising_rules(&self) -> &alloc::collections::BTreeSet<&'static str> {
         self.server.normalising_rules()
     }
 

@@ -110,6 +110,7 @@ impl AnswerQueue {
     }
 
     /// The rules that replaced something where requests were held against the recorded ones (K-10).
+    #[cfg(any(test, feature = "live"))]
     pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
         &self.normalising
     }
