@@ -9,6 +9,7 @@
 
 mod action;
 mod environment;
+mod judge;
 mod marker;
 mod member_path;
 pub mod moment;
@@ -18,12 +19,14 @@ mod plain_text;
 mod preparation;
 mod process;
 pub mod profile;
+mod run_history;
 mod scripted_interrupt;
 mod shell;
 mod streams;
 pub mod sweep;
 mod sweep_table;
 mod text;
+mod traces;
 mod verdict;
 
 use std::io;
@@ -44,12 +47,15 @@ use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 use environment::RunFolders;
+pub use judge::{RunJudgement, RunQuestion};
 use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
-use process::RunSurroundings;
 pub use process::{ClientExit, ClientLeaving, ClientOutput};
+use process::{ProcessAction, RunSurroundings};
 use profile::ClientProfile;
 use scripted_interrupt::InterruptAct;
+use traces::FolderState;
+pub use traces::{ClientTraces, FileTrace, StoredSessions};
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
@@ -124,6 +130,10 @@ pub struct ClientRun {
     pub marked: Vec<u32>,
     /// The result of the action on the client.
     pub action: ActionOutcome,
+    /// Its traces on the disk.
+    pub traces: ClientTraces,
+    /// The judgement of its traces and of its later requests.
+    pub judgement: RunJudgement,
 }
 
 /// Why a client could not be driven. Messages end with a next step.
@@ -157,7 +167,7 @@ pub enum ClientHarnessError {
     /// The command that prepares its folders failed.
     #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
     Setup {
-        /// Which.
+        /// The command.
         command: String,
         /// How it ended.
         ended: ClientExit,
@@ -215,21 +225,9 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         signs: &tell_signs,
     };
     let client = async {
-        let output = process::run(drive, &drive.command, &first, actions).await;
-        let again = match (&output, &drive.again) {
-            (Ok(output), Some(again)) => {
-                let session = output.session().unwrap_or_default();
-                let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
-                let names = names.clone().with("session", session).with("prompt", next);
-                let (_, no_actions) = mpsc::unbounded_channel();
-                let (no_signs, _) = mpsc::unbounded_channel();
-                let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..first };
-                Some(process::run(drive, again, &second, no_actions).await)
-            }
-            _ => None,
-        };
+        let ended = run_commands(setup, drive, &first, actions).await;
         let _ = stop.send(());
-        (output, again.transpose())
+        ended
     };
     let client = async {
         tokio::select! {
@@ -240,11 +238,13 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     };
     let interrupts = InterruptAct::of_scenario(&setup.scenario, drive.terminal);
     let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
-    let (verdict, (output, again), watched) = tokio::join!(server, client, watch);
-    let (output, again) = (output?, again?);
-    let WatchedMoments { boundaries, marked, action, interrupts, first_answers } = watched;
+    let (verdict, ended, watched) = tokio::join!(server, client, watch);
+    let (output, again, traces) = ended?;
+    let WatchedMoments { boundaries, marked, action, interrupts, first_answers, acted_at } = watched;
     let failures = scripted_interrupt::failures(&setup.scenario, &interrupts);
-    let run = ClientRun { verdict, first_answers, output, again, failures, text: String::new(), boundaries, marked, action };
+    let (text, judgement) = (String::new(), RunJudgement::default());
+    let traces = ClientTraces { acted_at, ..traces };
+    let run = ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement };
     Ok(judged(setup, drive, act, run, &folders.named()))
 }
 
@@ -259,6 +259,9 @@ fn judged(
     run.verdict.failures.append(&mut run.failures);
     run.failures = failures(setup, &run, act);
     run.failures.extend(verdict::problems(drive, &setup.scenario, &run, act));
+    run.judgement = judge::judge(&run, drive.profile.as_deref(), &prompts(setup, drive), act);
+    run.failures.extend(run.judgement.problems.iter().cloned());
+    run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
     let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
     run.text = text::render(setup, &run, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
@@ -280,7 +283,7 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
 fn add_questions(setup: &RunSetup, drive: &ClientHarness, run: &mut ClientRun) {
     let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
     further.extend(verdict::questions(drive, &setup.scenario, run));
-    further.push((false, "the session on disk"));
+    further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));
     }
@@ -288,6 +291,40 @@ fn add_questions(setup: &RunSetup, drive: &ClientHarness, run: &mut ClientRun) {
         let questions = &mut run.verdict.questions;
         if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());
     }
+}
+
+/// Runs the client, and then the second command, with what each leaves on the disk.
+async fn run_commands(
+    setup: &RunSetup,
+    drive: &ClientHarness,
+    first: &RunSurroundings<'_>,
+    actions: mpsc::UnboundedReceiver<ProcessAction>,
+) -> Result<(ClientOutput, Option<ClientOutput>, ClientTraces), ClientHarnessError> {
+    let folder = first.folders.work();
+    let stored = || StoredSessions::read(drive.profile.as_deref(), first.names, &first.folders.named());
+    let before = FolderState::read(&folder);
+    let output = process::run(drive, &drive.command, first, actions).await?;
+    let mut traces =
+        ClientTraces { changed: FolderState::read(&folder).changed_since(&before), stored: stored(), ..ClientTraces::default() };
+    let Some(again) = &drive.again else { return Ok((output, None, traces)) };
+    let session = output.session().unwrap_or_default();
+    let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
+    let names = first.names.clone().with("session", session).with("prompt", next);
+    let (_, no_actions) = mpsc::unbounded_channel();
+    let (no_signs, _) = mpsc::unbounded_channel();
+    let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..*first };
+    let again = process::run(drive, again, &second, no_actions).await?;
+    traces.stored_again = stored();
+    Ok((output, Some(again), traces))
+}
+
+/// The texts that the user may have given to the client: the scenario's prompt, words of its command that are sentences, and its input.
+fn prompts(setup: &RunSetup, drive: &ClientHarness) -> Vec<String> {
+    let words = drive.command.iter().filter(|word| word.trim().contains(' ') && !word.contains('{')).cloned();
+    let input = drive.input.as_ref().and_then(|input| String::from_utf8(input.clone()).ok());
+    let mut prompts: Vec<String> = prompt(setup, 0).into_iter().chain(words).chain(input).collect();
+    prompts.retain(|prompt| !prompt.trim().is_empty());
+    prompts
 }
 
 /// The prompt of a resumed session, where the scenario has no second prompt.

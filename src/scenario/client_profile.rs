@@ -13,7 +13,7 @@ use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::{Diagnostics, read_client_profile};
 
 keys! {
-    /// `[client]`: a profile of the client that is driven (K-7). What it leaves out is not judged.
+    /// `[client]`: a profile of the client that is driven (K-7). Keys that are left out are not judged.
     #[derive(Eq)]
     pub struct ClientProfile check check_names {
         /// The name of the client.

@@ -66,7 +66,7 @@ fn call(call: &RawObject<'_>) -> Option<Block> {
     Some(content::tool_use(&call.string("id")?, &function.string("name").unwrap_or_default(), &input))
 }
 
-/// What stands beside an answer: a call that did not end yet has no output.
+/// The results beside an answer: a call that did not end yet has no output.
 fn results(item: &RawObject<'_>) -> Vec<Block> {
     let of_state = |state: &RawObject<'_>| {
         let output = objects(Some(state.present("output")?));

@@ -21,7 +21,7 @@ pub struct StoredConversation {
     pub messages: Vec<StoredMessage>,
     /// The first of the messages that the model is shown: those before were compacted.
     pub context_from: usize,
-    /// What should be known of the file and breaks no rule.
+    /// Notes on the file that break no rule.
     pub remarks: StoreRemarks,
 }
 
@@ -37,11 +37,11 @@ pub enum StoredBranch {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMessage {
-    /// Whose. Tool results are the user's.
+    /// The role of its author. Tool results are the user's.
     pub role: Role,
     /// Where it begins.
     pub place: HistoryPlace,
-    /// What it says.
+    /// Its contents.
     pub blocks: Vec<StoredBlock>,
 }
 
@@ -50,7 +50,7 @@ pub struct StoredMessage {
 pub struct StoredBlock {
     /// Where it stands.
     pub place: HistoryPlace,
-    /// What it is, in the form of the Messages API.
+    /// The block, in the form of the Messages API.
     pub block: Block,
 }
 

@@ -10,8 +10,9 @@
 
 use std::ops::Range;
 
-use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
 
 use super::assignments::{self, NamedValue};
 use super::closing;
@@ -335,8 +336,8 @@ impl SecretExplorer<'_> {
             let url_safe = packed.iter().any(|byte| b"-_".contains(byte));
             let whole = packed.len() - usize::from(packed.len() % 4 == 1);
             let unpack = |packed: &[u8]| match url_safe {
-                true => lenient_url_safe().decode(packed).ok(),
-                false => lenient().decode(packed).ok(),
+                true => LENIENT_URL_SAFE.decode(packed).ok(),
+                false => LENIENT.decode(packed).ok(),
             };
             // Most runs hold no text, pictures above all: their beginning shows it.
             if unpack(&packed[..whole.min(PACKED_SAMPLE_BYTES)]).is_none_or(|sample| !is_readable(&sample)) {
@@ -349,22 +350,13 @@ impl SecretExplorer<'_> {
     }
 }
 
-/// Base64 as it is found: what is left over in the last character does not matter.
-fn lenient() -> base64::engine::GeneralPurpose {
-    let config = base64::engine::GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_encode_padding(false);
-    base64::engine::GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        config.with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
-    )
-}
-
-fn lenient_url_safe() -> base64::engine::GeneralPurpose {
-    let config = base64::engine::GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_encode_padding(false);
-    base64::engine::GeneralPurpose::new(
-        &base64::alphabet::URL_SAFE,
-        config.with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
-    )
-}
+/// Base64 as it is found: the left-over bits of the last character do not matter.
+const LENIENT_CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_encode_padding(false)
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+static LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT_CONFIG);
+static LENIENT_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT_CONFIG);
 
 /// Whether a text holds what may be the escape of another character.
 fn has_escapes(text: &[u8]) -> bool {

@@ -6,7 +6,7 @@
 //!   time that is up ───┘
 //! ```
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -44,6 +44,8 @@ pub(super) struct WatchedMoments {
     pub(super) interrupts: Vec<usize>,
     /// How many answers the first command got.
     pub(super) first_answers: usize,
+    /// When the action was done.
+    pub(super) acted_at: Option<SystemTime>,
 }
 
 /// The watch over one run.
@@ -79,6 +81,7 @@ impl<'a> MomentWatch<'a> {
             action: ActionOutcome::NotDone,
             interrupts: Vec::new(),
             first_answers: usize::MAX,
+            acted_at: None,
         };
         Self {
             act,
@@ -265,14 +268,19 @@ impl<'a> MomentWatch<'a> {
     }
 
     /// Whether the process was there to be told.
-    fn to_process(&self, what: &ClientAction) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "it is compared with the times of files, which the system sets")]
+    fn to_process(&mut self, what: &ClientAction) -> bool {
         let action = match what {
             ClientAction::Close | ClientAction::Reset => return false,
             ClientAction::Signal(signal, target) => ProcessAction::Signal(*signal, *target),
             ClientAction::Line(line) => ProcessAction::Line(format!("{line}\n")),
             ClientAction::Keys(keys) => ProcessAction::Keys(keys.clone()),
         };
-        !self.has_ended && self.process.send(action).is_ok()
+        let is_done = !self.has_ended && self.process.send(action).is_ok();
+        if is_done {
+            self.seen.acted_at = Some(SystemTime::now());
+        }
+        is_done
     }
 }
 

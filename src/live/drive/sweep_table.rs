@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::moment::ClientMoment;
 use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
-use super::{ChildSignal, ClientAction, ClientRun, verdict};
+use super::{ChildSignal, ClientAction, ClientRun, RunQuestion, verdict};
 use crate::live::serve::gate::AnswerPart;
 use crate::prelude::*;
 
@@ -29,13 +29,20 @@ impl ClientSweepReport {
                 if codes.is_empty() { &mut unasked } else { &mut asked }.push(what);
             }
         }
-        unasked.push("the session on disk");
         if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
-        if self.has_again { &mut asked } else { &mut unasked }.push("the conversation when it is resumed (--again)");
+        for question in RunQuestion::ALL {
+            if self.is_judged(question) { &mut asked } else { &mut unasked }.push(question.as_str());
+        }
         if self.usual.marked.is_empty() {
             unasked.push("a tool that shows that it runs (no marker was seen)");
         }
         [("asked", asked), ("not asked", unasked)]
+    }
+
+    /// Whether the question was asked of a run.
+    fn is_judged(&self, question: RunQuestion) -> bool {
+        let runs = self.rows.iter().flat_map(|row| &row.runs).filter_map(|run| run.run.as_ref().ok());
+        runs.chain([&self.usual]).any(|run| run.judgement.asked.contains(&question))
     }
 
     fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,7 +106,7 @@ impl fmt::Display for ClientSweepReport {
             return f.write_str("the client fails although nothing is done to it, so nothing was tried: FAILED");
         }
         for (name, what) in self.questions() {
-            writeln!(f, "{name}: {}", what.join(", "))?;
+            writeln!(f, "{name}: {}", if what.is_empty() { String::from("nothing") } else { what.join(", ") })?;
         }
         self.summary(f)
     }

@@ -218,7 +218,7 @@ fn text_problems(
 }
 
 /// The texts of the model in an output, with single blanks.
-fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
+pub(super) fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
     let Some(at) = &place.at else { return plain(&output.lines.join("\n")) };
     let lines: Vec<serde_json::Value> = output.json_lines().filter(|line| has_members(line, &place.lines)).collect();
     let texts = lines.iter().flat_map(|line| values_at(line, at)).filter_map(|value| value.as_str());
@@ -226,7 +226,7 @@ fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
 }
 
 /// A text with single blanks: clients break lines in their own way.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -10,7 +10,9 @@ use std::io::{self, Write as _};
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::FrameDecoder;
+use ruzstd::decoding::errors::FrameDecoderError;
 
+use crate::files::compression::{zstd_decoder, zstd_error};
 use crate::wire::http::{HttpHeader, find};
 
 /// The limit of all layers of one body together (K-12).
@@ -27,9 +29,6 @@ const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 
 /// The size of the pieces in which unpacked bytes are passed on, roughly.
 const GIVEN_BYTES: usize = 1 << 20;
-
-/// How far back a compressed body may point (RFC 9659).
-const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
 /// The longest header of a zstd frame.
 const ZSTD_HEADER_BYTES: usize = 18;
@@ -138,12 +137,6 @@ fn too_large() -> io::Error {
     io::Error::other(format!("unpacked it is larger than {} MiB", UNPACKED_BYTES_MAX >> 20))
 }
 
-fn zstd_decoder() -> FrameDecoder {
-    let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
-    decoder
-}
-
 impl EncodingLayer {
     /// `left` is how much it may give, and becomes less by that.
     fn feed(&mut self, bytes: &[u8], left: &mut usize, give: &mut GivePiece<'_>) -> io::Result<()> {
@@ -230,8 +223,11 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io:
                 }
                 has_begun = true;
             }
-            Err(_) if waiting.len() < ZSTD_HEADER_BYTES => return Ok(out),
-            Err(error) => return Err(io::Error::other(error.to_string())),
+            // The header is not whole, as far as that shows.
+            Err(error) if waiting.len() < ZSTD_HEADER_BYTES && !matches!(error, FrameDecoderError::WindowSizeTooBig { .. }) => {
+                return Ok(out);
+            }
+            Err(error) => return Err(zstd_error(error)),
         }
     }
 }
@@ -239,6 +235,7 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::compression::zstd_with_window;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -314,5 +311,11 @@ mod tests {
             assert!(end.is_ok() && whole == text.len() && largest < 8 << 20, "{encoding}: {whole}, {largest}");
         }
         assert!(BodyInflater::from_headers(&[HttpHeader::new("content-encoding", &"gzip,".repeat(9))]).is_err());
+    }
+
+    #[test]
+    fn k_12_a_zstd_frame_that_asks_for_a_large_window_is_refused() {
+        assert!(fed("zstd", &zstd_with_window(23)).2.is_ok());
+        assert!(fed("zstd", &zstd_with_window(24)).2.unwrap_err().to_string().contains("a zstd window of 16 MiB"));
     }
 }

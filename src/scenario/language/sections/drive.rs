@@ -20,7 +20,7 @@ impl WordList for ShippedRules {
 }
 
 keys! {
-    /// `[drive]`: what is known of the client that `reenact drive` runs (K-7).
+    /// `[drive]`: facts about the client that `reenact drive` runs (K-7).
     pub(crate) struct DriveKeys {
         /// The client.
         client: Option<KnownClient> = None;
@@ -38,7 +38,7 @@ keys! {
 }
 
 keys! {
-    /// `[[normalise]]`: something that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
+    /// `[[normalise]]`: a part that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
     pub(crate) struct NormaliseKeys {
         /// The name that is shown in its place, in angle brackets.
         name: Option<Arc<str>> = None, required, example("\"build\"");

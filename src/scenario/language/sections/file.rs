@@ -37,7 +37,7 @@ use crate::scenario::types::{
 use crate::wire::block::Message;
 
 keys! {
-    /// A scenario: what is simulated, and what must hold. It needs a `[[prompt]]` or a `tape`.
+    /// A scenario: a simulated session, and its expectations. It needs a `[[prompt]]` or a `tape`.
     pub(crate) struct ScenarioKeys {
         /// The outcome that it shows, in a sentence.
         title: Option<String> = None;
@@ -67,13 +67,13 @@ keys! {
         limits: RunLimits as Section<RunLimits> = RunLimits::default();
         /// How requests are held against the recorded ones.
         matching: RequestMatching as Section<RequestMatching> = RequestMatching::default();
-        /// How new credentials are got.
+        /// The way to new credentials.
         auth: ScriptedAuth as Section<ScriptedAuth> = ScriptedAuth::default();
         /// The limits and refusals of the simulated API.
         api: SimulatedApi as Section<SimulatedApi> = SimulatedApi::default();
         /// Known tools, by name.
         tools: KnownToolsKeys as KnownToolsForm = KnownToolsKeys::default(), example("[\"Read\", \"Bash\"]");
-        /// Tools with what their runs do.
+        /// Tools, with the outcomes of their runs.
         tool: Vec<DeclaredTool> as Sections<DeclaredTool> = Vec::new();
         /// Slash commands.
         command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new(), example("[{ name = \"review\", asks = \"Review $ARGUMENTS\" }]");
