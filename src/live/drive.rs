@@ -258,19 +258,16 @@ fn judged(
 ) -> ClientRun {
     run.verdict.failures.append(&mut run.failures);
     run.failures = failures(setup, &run, act);
-    let profile = drive.profile.as_deref();
-    if let Some(profile) = profile {
-        run.failures.extend(verdict::problems(profile, &setup.scenario, &run, act));
-    }
-    run.judgement = judge::judge(&run, profile, &prompts(setup, drive), act);
+    run.failures.extend(verdict::problems(drive, &setup.scenario, &run, act));
+    run.judgement = judge::judge(&run, drive.profile.as_deref(), &prompts(setup, drive), act);
     run.failures.extend(run.judgement.problems.iter().cloned());
     run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
     let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
-    run.text = text::render(setup, &run, profile, &mut normaliser);
+    run.text = text::render(setup, &run, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
     run.verdict.remarks.extend(unused);
     run.verdict.remarks.extend(acted_rules(&normaliser));
-    add_questions(setup, profile, &mut run);
+    add_questions(setup, drive, &mut run);
     run
 }
 
@@ -283,9 +280,9 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
 }
 
 /// Adds the questions to a driven client beside those about its requests.
-fn add_questions(setup: &RunSetup, profile: Option<&ClientProfile>, run: &mut ClientRun) {
+fn add_questions(setup: &RunSetup, drive: &ClientHarness, run: &mut ClientRun) {
     let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
-    further.extend(verdict::questions(profile, &setup.scenario, run));
+    further.extend(verdict::questions(drive, &setup.scenario, run));
     further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));
