@@ -71,9 +71,10 @@ pub(super) struct DriveArguments {
     /// `SIGINT:group` choose one
     #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
     sweep: Option<SweepActions>,
-    /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms`, `2:marker` or `done+500ms`; may be given several times
+    /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms` (`2:tools` for each delay), `2:marker` or `done+500ms`; may be
+    /// given several times
     #[arg(long, value_name = "MOMENT", requires = "sweep")]
-    only: Vec<ClientMoment>,
+    only: Vec<SweepMoments>,
     /// Print what the client printed in each row of a sweep
     #[arg(long, requires = "sweep")]
     show: bool,
@@ -143,7 +144,7 @@ async fn swept(
 ) -> CommandExit {
     let wanted = ClientSweep {
         what: actions.0.clone(),
-        only: arguments.only.clone(),
+        only: arguments.only.iter().flat_map(|moments| moments.0.clone()).collect(),
         lead: Duration::from_millis(arguments.lead),
         wait: Duration::from_millis(arguments.wait),
         repeat: arguments.repeat.get(),
@@ -357,6 +358,18 @@ fn client(word: &str) -> Result<KnownClient, String> {
 /// The actions of a sweep, each in runs of its own.
 #[derive(Clone, Debug)]
 struct SweepActions(Vec<ClientAction>);
+
+/// The moments of one `--only`.
+#[derive(Clone, Debug)]
+struct SweepMoments(Vec<ClientMoment>);
+
+impl core::str::FromStr for SweepMoments {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        ClientMoment::parse_all(text).map(Self)
+    }
+}
 
 fn sweep_actions(word: &str) -> Result<SweepActions, String> {
     ClientAction::parse(word).map(SweepActions)

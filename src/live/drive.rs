@@ -260,7 +260,7 @@ fn judged(
     run.failures = failures(setup, &run, act);
     let profile = drive.profile.as_deref();
     if let Some(profile) = profile {
-        run.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &run, act));
+        run.failures.extend(verdict::problems(profile, &setup.scenario, &run, act));
     }
     run.judgement = judge::judge(&run, profile, &prompts(setup, drive), act);
     run.failures.extend(run.judgement.problems.iter().cloned());
@@ -285,10 +285,7 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
 /// Adds the questions to a driven client beside those about its requests.
 fn add_questions(setup: &RunSetup, profile: Option<&ClientProfile>, run: &mut ClientRun) {
     let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
-    further.extend(verdict::questions(profile, run).map(|(is_asked, words)| {
-        let is_exit_given = words == "the exit code" && setup.scenario.drive.exit.is_some();
-        (is_asked || is_exit_given, words)
-    }));
+    further.extend(verdict::questions(profile, &setup.scenario, run));
     further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));
@@ -362,8 +359,14 @@ fn without_repeats<'f>(failures: impl Iterator<Item = &'f String>) -> Vec<String
 /// The failures of the run.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
-    let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
-    let mut failures = without_repeats(driven.verdict.failures.iter().filter(is_owed));
+    let is_owed = |failure: &&String| failure.starts_with("O-") || failure.contains("the API refuses");
+    let told = &driven.verdict.failures;
+    // A request that breaks a rule is refused for it: once is enough.
+    let is_told = |failure: &&String| told.iter().any(|other| other.strip_prefix("O-1: ") == Some(failure.as_str()));
+    let mut failures: Vec<String> = match act {
+        None => told.clone(),
+        Some(_) => without_repeats(told.iter().filter(is_owed).filter(|failure| !is_told(failure))),
+    };
     for (output, which) in
         core::iter::once((&driven.output, "the client")).chain(driven.again.as_ref().map(|again| (again, "the second command")))
     {

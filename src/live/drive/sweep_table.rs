@@ -4,19 +4,30 @@ use core::fmt;
 
 use super::moment::ClientMoment;
 use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
-use super::{ClientRun, RunQuestion, verdict};
+use super::{ChildSignal, ClientAction, ClientRun, RunQuestion, verdict};
 use crate::live::serve::gate::AnswerPart;
 use crate::prelude::*;
 
 /// The heads of the columns.
 const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "requests", "left", "again", "verdict"];
 
+/// The questions about the end after a signal.
+const SIGNAL_QUESTIONS: [(ChildSignal, &str); 2] =
+    [(ChildSignal::Interrupt, "the exit code after SIGINT"), (ChildSignal::Terminate, "the exit code after SIGTERM")];
+
 impl ClientSweepReport {
     /// The questions that were asked of each row, and those that were not.
     fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
         let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
-        for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {
+        for what in verdict::QUESTIONS {
+            let is_asked = self.usual.verdict.questions.asked.iter().any(|other| *other == *what);
             if is_asked { &mut asked } else { &mut unasked }.push(what);
+        }
+        for (signal, what) in SIGNAL_QUESTIONS {
+            if self.rows.iter().any(|row| matches!(row.action, ClientAction::Signal(sent, _) if sent == signal)) {
+                let codes = self.profile.as_deref().and_then(|profile| verdict::codes_after(profile, signal)).unwrap_or_default();
+                if codes.is_empty() { &mut unasked } else { &mut asked }.push(what);
+            }
         }
         if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
         for question in RunQuestion::ALL {

@@ -4,11 +4,13 @@
 //! Texts of answers that came whole are owed, each once.
 
 use super::member_path::{has_members, values_at};
+use super::moment::ClientMoment;
 use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
-use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientOutput, ClientRun};
+use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientLeaving, ClientOutput, ClientRun};
 use crate::engine::contract::Input;
 use crate::live::serve::verdict::{ServedEnd, ServedExchange};
 use crate::prelude::*;
+use crate::scenario::types::Scenario;
 use crate::transcript::event::EventKind;
 use crate::wire::assembler::Assembler;
 use crate::wire::block::{Block, BlockKind};
@@ -25,28 +27,48 @@ pub(super) enum PromptOutcome {
     Unclear,
 }
 
-/// The failures of a run's first command. `exit` is the code that the scenario wants, which then counts, and `act` is what was done to it.
-pub(super) fn problems(profile: &ClientProfile, exit: Option<u32>, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
+/// The failures of a run's first command. `act` is what was done to it.
+pub(super) fn problems(profile: &ClientProfile, scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     let is_late = act.is_some() && run.action != ActionOutcome::Done;
     if run.output.signalled_shell.is_some() || is_late {
         return Vec::new();
     }
     let answers = answers(run);
     let signal = signal(act);
-    let exit_problem = exit_problem(profile, run, outcome(run, &answers), signal);
-    let mut problems: Vec<String> = exit_problem.into_iter().filter(|_| exit.is_none() || act.is_some()).collect();
+    let outcome = outcome(scenario, run, &answers);
+    let mut problems = Vec::new();
+    if owes_exit(scenario, run, act) {
+        problems.extend(exit_problem(profile, run, outcome, signal));
+    }
     if let Some(place) = &profile.output.text {
-        problems.extend(text_problems(place, run, &answers, signal));
+        problems.extend(text_problems(place, run, &answers, (outcome, signal)));
     }
     problems
 }
 
+/// The questions to a run that need a profile.
+pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the output"];
+
 /// The questions that a profile asks of a run, each with whether it is asked.
-pub(super) fn questions(profile: Option<&ClientProfile>, run: &ClientRun) -> [(bool, &'static str); 2] {
-    let outcome = outcome(run, &answers(run));
-    let is_exit_asked = profile.is_some_and(|profile| codes(profile, outcome).is_some_and(|codes| !codes.is_empty()));
+pub(super) fn questions(profile: Option<&ClientProfile>, scenario: &Scenario, run: &ClientRun) -> [(bool, &'static str); 2] {
+    let outcome = outcome(scenario, run, &answers(run));
+    let has_codes = |profile: &ClientProfile| match outcome {
+        PromptOutcome::Answered => !profile.exit.ok.is_empty(),
+        PromptOutcome::Failed => !profile.exit.failed.is_empty(),
+        PromptOutcome::Unclear => false,
+    };
+    let is_exit_asked = scenario.drive.exit.is_some() || profile.is_some_and(has_codes);
     let is_text_asked = profile.is_some_and(|profile| profile.output.text.is_some());
-    [(is_exit_asked, "the exit code"), (is_text_asked, "the text of the output")]
+    [(is_exit_asked, QUESTIONS[0]), (is_text_asked, QUESTIONS[1])]
+}
+
+/// The codes that a profile has for the end after a signal; `None` for a signal after which none is judged.
+pub(super) fn codes_after(profile: &ClientProfile, signal: ChildSignal) -> Option<&[u32]> {
+    match signal {
+        ChildSignal::Interrupt => Some(&profile.exit.sigint),
+        ChildSignal::Terminate => Some(&profile.exit.sigterm),
+        ChildSignal::HangUp | ChildSignal::Kill => None,
+    }
 }
 
 /// An answer of the main conversation, as far as the client got it.
@@ -91,9 +113,12 @@ fn received(run: &ClientRun, asked: &ServedExchange) -> AnswerAtClient {
     AnswerAtClient { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
 }
 
-fn outcome(run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
+fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
     let Some(last) = answers.last() else { return PromptOutcome::Unclear };
-    let is_scripted_end = run.verdict.unused.is_empty() && last.how == ServedEnd::Complete;
+    // Turns that nobody need ask for do not count. What is unused at the end says nothing of the first command: a second one may have used it.
+    let owed = scenario.prompts.iter().flat_map(|prompt| &prompt.turns).filter(|turn| !turn.may).count();
+    let got = answers.iter().filter(|answer| answer.is_whole).count();
+    let is_scripted_end = last.how == ServedEnd::Complete && got >= owed && (owed > 0 || run.verdict.unused.is_empty());
     match (last.status, last.is_whole, last.stop_reason.as_deref()) {
         (Some(200), true, Some("end_turn" | "stop_sequence")) => PromptOutcome::Answered,
         (Some(200), true, Some("tool_use")) if is_scripted_end => PromptOutcome::Answered,
@@ -112,18 +137,18 @@ fn outcome(run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
     }
 }
 
+/// Whether a profile's exit codes count: not beside the code that the scenario wants, and not for a client that was sent away or that had no time to
+/// listen for signals.
+fn owes_exit(scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> bool {
+    let is_starting = act.is_some_and(|act| matches!(act.at, ClientMoment::Start(_)));
+    let has_own = scenario.drive.exit.is_some() && act.is_none();
+    !is_starting && !has_own && run.output.leaving == ClientLeaving::OnItsOwn
+}
+
 fn signal(act: Option<&BoundaryAction>) -> Option<ChildSignal> {
     match act?.what {
         ClientAction::Signal(signal, _) => Some(signal),
         _ => None,
-    }
-}
-
-fn codes(profile: &ClientProfile, outcome: PromptOutcome) -> Option<&[u32]> {
-    match outcome {
-        PromptOutcome::Answered => Some(&profile.exit.ok),
-        PromptOutcome::Failed => Some(&profile.exit.failed),
-        PromptOutcome::Unclear => None,
     }
 }
 
@@ -133,14 +158,11 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
         ClientExit::Signal(number) => 128 + u32::try_from(number).ok()?,
         ClientExit::TimedOut => return None,
     };
-    let (wanted, why) = match signal {
-        None => (
-            codes(profile, outcome)?,
-            if outcome == PromptOutcome::Answered { "the prompt was answered" } else { "the API failed for good" },
-        ),
-        Some(ChildSignal::Interrupt) => (&profile.exit.sigint[..], "after SIGINT"),
-        Some(ChildSignal::Terminate) => (&profile.exit.sigterm[..], "after SIGTERM"),
-        Some(_) => return None,
+    let (wanted, why) = match (signal, outcome) {
+        (Some(signal), _) => (codes_after(profile, signal)?, format!("after {}", signal.name())),
+        (None, PromptOutcome::Answered) => (&profile.exit.ok[..], String::from("the prompt was answered")),
+        (None, PromptOutcome::Failed) => (&profile.exit.failed[..], String::from("the API failed for good")),
+        (None, PromptOutcome::Unclear) => return None,
     };
     // A signal may come when the client is done already.
     let is_done_before = signal.is_some() && outcome == PromptOutcome::Answered && profile.exit.ok.contains(&code);
@@ -151,10 +173,15 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
     Some(format!("the exit code is {code}, and the profile has {wanted} ({why})"))
 }
 
-fn text_problems(place: &OutputTextPlace, run: &ClientRun, answers: &[AnswerAtClient], signal: Option<ChildSignal>) -> Vec<String> {
+fn text_problems(
+    place: &OutputTextPlace,
+    run: &ClientRun,
+    answers: &[AnswerAtClient],
+    (outcome, signal): (PromptOutcome, Option<ChildSignal>),
+) -> Vec<String> {
     let printed = printed(place, &run.output);
     let whole: Vec<&AnswerAtClient> = answers.iter().filter(|answer| answer.is_whole).collect();
-    let is_answered = outcome(run, answers) == PromptOutcome::Answered;
+    let is_answered = outcome == PromptOutcome::Answered;
     let times =
         |of: &[&AnswerAtClient], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
     // What is owed: a client that is interrupted may keep to itself what it has not worked on yet.

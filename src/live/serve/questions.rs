@@ -4,7 +4,9 @@
 //! fails a verdict, unless it `may` be left out.
 
 use super::ServeOptions;
+use crate::engine::settings::Settings;
 use crate::prelude::*;
+use crate::scenario::plan::Plan;
 use crate::scenario::statement::{PathStep, Statement, statements};
 use crate::scenario::types::{Expectations, Scenario};
 
@@ -43,9 +45,22 @@ impl VerdictQuestions {
             questions.unasked.push("requests as they were recorded (`strict` in [matching])".into());
         }
         let unaskable = unaskable_keys(&scenario.expect).into_iter().map(|key| format!("`{key}` in [expect]"));
-        questions.unasked.extend(unaskable.chain(unaskable_sections(scenario, options).into_iter().map(|(name, _)| name)));
+        let sections = unaskable_sections(scenario, options).into_iter().map(|(name, _)| name);
+        questions.unasked.extend(unaskable.chain(sections).chain(own_affairs(scenario).map(String::from)));
         questions
     }
+}
+
+/// The parts of a scenario that a client has of its own: they are no promise, so that they are named and fail nothing.
+fn own_affairs(scenario: &Scenario) -> impl Iterator<Item = &'static str> {
+    let Scenario { settings, tools, results, network, plan, .. } = scenario;
+    let parts = [
+        ("settings of [engine]", *settings != Settings::default()),
+        ("what tools do", !tools.is_empty() || !results.is_empty()),
+        ("[network]", network.is_some()),
+        ("[plan]", *plan != Plan::EMPTY),
+    ];
+    parts.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name)
 }
 
 /// A failure for all that cannot be asked and must be.
