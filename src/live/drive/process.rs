@@ -134,7 +134,7 @@ pub(super) async fn run(
     let _ = run.signs.send(ClientSign::Started);
     let (mut printed, mut leaving) = (PrintedBytes::default(), ClientLeaving::OnItsOwn);
     let mut signalled_shell = None;
-    let (ended, left) = {
+    let (ended, mut left) = {
         let (type_more, typed) = mpsc::unbounded_channel();
         let (is_open, open) = oneshot::channel();
         let mut reading = pin!(printer.read(&mut printed, LineMarker { text: run.marker_line, tell: run.signs }, open));
@@ -187,10 +187,9 @@ pub(super) async fn run(
         }
         (ended, left)
     };
-    let mut left_behind: Vec<String> = left.ended;
-    left_behind.sort();
+    left.ended.sort();
     let (lines, errors) = printed.into_texts(run.terminal == ClientTerminal::Own);
-    let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, results: 0, session: None };
+    let output = ClientOutput { lines, errors, ended, leaving, left_behind: left.ended, signalled_shell, results: 0, session: None };
     Ok(output.read(drive.profile.as_deref(), run.names))
 }
 
