@@ -6,7 +6,10 @@
 use super::member_path::{has_members, values_at};
 use super::moment::ClientMoment;
 use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
-use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientLeaving, ClientOutput, ClientRun};
+use super::{
+    ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
+    ClientTerminal,
+};
 use crate::engine::contract::Input;
 use crate::live::serve::verdict::{ServedEnd, ServedExchange};
 use crate::prelude::*;
@@ -28,19 +31,17 @@ pub(super) enum PromptOutcome {
 }
 
 /// The failures of a run's first command. `act` is what was done to it.
-pub(super) fn problems(profile: &ClientProfile, scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
+pub(super) fn problems(harness: &ClientHarness, scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     let is_late = act.is_some() && run.action != ActionOutcome::Done;
-    if run.output.signalled_shell.is_some() || is_late {
-        return Vec::new();
-    }
+    let Some(profile) = harness.profile.as_deref().filter(|_| run.output.signalled_shell.is_none() && !is_late) else { return Vec::new() };
     let answers = answers(run);
-    let signal = signal(act);
+    let signal = signal(scenario, act);
     let outcome = outcome(scenario, run, &answers);
     let mut problems = Vec::new();
     if owes_exit(scenario, run, act) {
         problems.extend(exit_problem(profile, run, outcome, signal));
     }
-    if let Some(place) = &profile.output.text {
+    if let Some(place) = text_place(harness) {
         problems.extend(text_problems(place, run, &answers, (outcome, signal)));
     }
     problems
@@ -50,16 +51,20 @@ pub(super) fn problems(profile: &ClientProfile, scenario: &Scenario, run: &Clien
 pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the output"];
 
 /// The questions that a profile asks of a run, each with whether it is asked.
-pub(super) fn questions(profile: Option<&ClientProfile>, scenario: &Scenario, run: &ClientRun) -> [(bool, &'static str); 2] {
+pub(super) fn questions(harness: &ClientHarness, scenario: &Scenario, run: &ClientRun) -> [(bool, &'static str); 2] {
     let outcome = outcome(scenario, run, &answers(run));
     let has_codes = |profile: &ClientProfile| match outcome {
         PromptOutcome::Answered => !profile.exit.ok.is_empty(),
         PromptOutcome::Failed => !profile.exit.failed.is_empty(),
         PromptOutcome::Unclear => false,
     };
-    let is_exit_asked = scenario.drive.exit.is_some() || profile.is_some_and(has_codes);
-    let is_text_asked = profile.is_some_and(|profile| profile.output.text.is_some());
-    [(is_exit_asked, QUESTIONS[0]), (is_text_asked, QUESTIONS[1])]
+    let is_exit_asked = scenario.drive.exit.is_some() || harness.profile.as_deref().is_some_and(has_codes);
+    [(is_exit_asked, QUESTIONS[0]), (text_place(harness).is_some(), QUESTIONS[1])]
+}
+
+/// The place of the texts. A terminal breaks lines wherever they end, so that no text can be found there.
+fn text_place(harness: &ClientHarness) -> Option<&OutputTextPlace> {
+    harness.profile.as_deref().filter(|_| harness.terminal == ClientTerminal::None)?.output.text.as_ref()
 }
 
 /// The codes that a profile has for the end after a signal; `None` for a signal after which none is judged.
@@ -145,10 +150,12 @@ fn owes_exit(scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>)
     !is_starting && !has_own && run.output.leaving == ClientLeaving::OnItsOwn
 }
 
-fn signal(act: Option<&BoundaryAction>) -> Option<ChildSignal> {
-    match act?.what {
-        ClientAction::Signal(signal, _) => Some(signal),
-        _ => None,
+/// The signal that a client got: that of an action, or that of the scenario's interrupts.
+fn signal(scenario: &Scenario, act: Option<&BoundaryAction>) -> Option<ChildSignal> {
+    match act.map(|act| &act.what) {
+        Some(ClientAction::Signal(signal, _)) => Some(*signal),
+        Some(_) => None,
+        None => (!scenario.interrupts.is_empty()).then_some(ChildSignal::Interrupt),
     }
 }
 
