@@ -107,6 +107,7 @@ fn summary(imported: &ImportedRecording, written: &ImportedFiles) -> String {
     if let Some(secrets) = counts_text(&imported.redacted) {
         text.push_str(&format!("{secrets}\n"));
     }
+    imported.unsearched.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
     text.push_str(&format!("wrote {}\n", written.tape.display()));
     for scenario in &written.scenarios {
         text.push_str(&format!("wrote {}\n", scenario.display()));

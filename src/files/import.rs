@@ -91,6 +91,8 @@ pub struct ImportedRecording {
     pub explained: BTreeMap<ReplacedSecret, u64>,
     /// The parts of the file that the tape does not hold, a line each: exchanges with other APIs, and those that cannot be read.
     pub left_out: Vec<String>,
+    /// The texts that were not searched for secrets, a sentence each (K-2).
+    pub unsearched: Vec<String>,
 }
 
 impl ImportedRecording {
@@ -319,9 +321,9 @@ fn looks_like_a_recording(head: &[u8]) -> bool {
 
 /// A recording that has something to replay.
 fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) -> Result<ImportedRecording, ImportError> {
-    let CollectionSummary { header, exchanges, redacted, explained, left_out } = collected;
+    let CollectionSummary { header, exchanges, redacted, explained, left_out, unsearched } = collected;
     if exchanges.iter().any(|exchange| exchange.outline().asks_for_message()) {
-        return Ok(ImportedRecording { format, header, exchanges, redacted, explained, left_out });
+        return Ok(ImportedRecording { format, header, exchanges, redacted, explained, left_out, unsearched });
     }
     let mut found: Vec<String> = left_out;
     match exchanges.len() as u64 {

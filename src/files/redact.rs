@@ -15,12 +15,15 @@ mod answer;
 mod assignments;
 mod blocks;
 mod closing;
+mod event_text;
 mod explore;
 mod headers;
 mod json;
+mod learned;
 mod line_prefix;
 mod members;
 mod names;
+mod packed;
 mod placeholder;
 mod private_key;
 mod region;
@@ -30,31 +33,27 @@ mod telling_words;
 #[cfg(test)]
 mod tests;
 mod text_map;
+mod views;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, HeldChunk};
-use self::explore::{FoundSecret, SecretExplorer};
+use self::explore::{DEPTH_MAX, FoundSecret, SecretExplorer};
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
 use self::json::{JsonStart, JsonStrings};
+use self::learned::LearnedValues;
 use self::placeholder::{SecretNumbers, placeholder};
 pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
 use crate::prelude::plural;
-
-/// A value that stood in a header is looked for everywhere when it is at least this long: shorter ones are words.
-const LEARNED_BYTES_MIN: usize = 12;
-
-/// How many values of headers are looked for: clients have one key, or a few that are renewed.
-const LEARNED_MAX: usize = 64;
 
 /// Replaces secrets in what goes into one tape.
 #[derive(Clone, Debug)]
 pub struct Redactor {
     rules: Arc<RedactionRules>,
     numbers: SecretNumbers,
-    learned: Vec<Vec<u8>>,
+    learned: LearnedValues,
     counts: BTreeMap<String, u64>,
     explained: BTreeMap<ReplacedSecret, u64>,
     /// How many bytes of views were looked at.
@@ -88,7 +87,7 @@ impl Redactor {
         Self {
             rules: Arc::clone(rules),
             numbers: SecretNumbers::default(),
-            learned: Vec::new(),
+            learned: LearnedValues::default(),
             counts: BTreeMap::new(),
             explained: BTreeMap::new(),
             work: 0,
@@ -109,6 +108,16 @@ impl Redactor {
     /// The replaced secrets with the reason, and how often.
     pub fn explained(&self) -> &BTreeMap<ReplacedSecret, u64> {
         &self.explained
+    }
+
+    /// The texts that could not be searched, a sentence each, for people: they may hold secrets.
+    pub fn unsearched(&self) -> Vec<String> {
+        let deep = format!(
+            "text lies in text more than {DEPTH_MAX} levels deep and was not searched for secrets: unpack it and run `reenact scan` on it"
+        );
+        let full = "there were more values of secret headers than are looked for in bodies: run `reenact scan` on the tape";
+        let parts = [(self.is_too_deep, deep.as_str()), (self.learned.is_full(), full)];
+        parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
     }
 
     /// A whole body, its length kept.
@@ -167,9 +176,7 @@ impl Redactor {
 
     /// Remembers a value that is a secret because of where it stood.
     fn learn(&mut self, secret: &[u8]) {
-        if secret.len() >= LEARNED_BYTES_MIN && self.learned.len() < LEARNED_MAX && !self.learned.iter().any(|known| known == secret) {
-            self.learned.push(secret.to_vec());
-        }
+        self.learned.learn(secret);
     }
 
     fn rule_name(&self, rule: usize) -> &str {

@@ -340,14 +340,30 @@ fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
     Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
+/// The failures, without those that refuse a later request for the same reason: a history that is broken once is broken in all that follow.
+fn without_repeats<'f>(failures: impl Iterator<Item = &'f String>) -> Vec<String> {
+    let mut reasons: Vec<&str> = Vec::new();
+    let is_new = |failure: &&'f String| {
+        let failure: &'f str = failure;
+        let reason = failure.split_once("the API refuses request ").and_then(|(_, refused)| refused.split_once(": "));
+        let is_known = reason.is_some_and(|(_, reason)| reasons.contains(&reason));
+        reasons.extend(reason.map(|(_, reason)| reason));
+        !is_known
+    };
+    failures.filter(is_new).cloned().collect()
+}
+
 /// The failures of the run.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
-    let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
+    let is_owed = |failure: &&String| failure.starts_with("O-") || failure.contains("the API refuses");
     let told = &driven.verdict.failures;
     // A request that breaks a rule is refused for it: once is enough.
     let is_told = |failure: &&String| told.iter().any(|other| other.strip_prefix("O-1: ") == Some(failure.as_str()));
-    let mut failures: Vec<String> = told.iter().filter(is_owed).filter(|failure| act.is_none() || !is_told(failure)).cloned().collect();
+    let mut failures: Vec<String> = match act {
+        None => told.clone(),
+        Some(_) => without_repeats(told.iter().filter(is_owed).filter(|failure| !is_told(failure))),
+    };
     for (output, which) in
         core::iter::once((&driven.output, "the client")).chain(driven.again.as_ref().map(|again| (again, "the second command")))
     {

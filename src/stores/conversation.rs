@@ -59,6 +59,8 @@ pub struct StoredBlock {
 pub enum HistoryPlace {
     /// In this line of its file, from 1.
     Line(usize),
+    /// The element with this index, from 0, in the array of a document of one line.
+    Message(usize),
     /// In a file of its own.
     File(Arc<str>),
     /// In a request: its name, and the message's index from 0, as the API counts.
@@ -139,6 +141,7 @@ impl fmt::Display for HistoryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
+            Self::Message(index) => write!(f, "message {index}"),
             Self::File(name) => f.write_str(name),
             Self::Request(name, index) => write!(f, "message {index} of {name}"),
         }

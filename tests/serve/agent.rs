@@ -17,13 +17,16 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(super) const DEFECTS: [(&str, &str); 10] = [
     ("no-result", "O-1: "),
     ("doubled-result", "O-2: "),
-    ("text-before-result", "O-1: "),
+    (
+        "text-before-result",
+        "O-1: in the stored session, the result of tool call toolu_look of message 1 stands at message 2, behind what is said at message 2",
+    ),
     ("not-saved", "K-9: the resumed run begins anew"),
     ("prompt-lost", "O-24: the user's message"),
     ("answer-lost", "O-24: the text"),
     ("denies-the-start", "O-20: "),
     ("runs-on", "K-9: the command of tool call"),
-    ("leaves-a-child", "left processes behind"),
+    ("leaves-a-child", "K-9: the client left processes behind"),
     ("prints-twice", "the output has a text of the model 2 times"),
 ];
 

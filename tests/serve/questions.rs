@@ -144,3 +144,15 @@ fn o_1_another_order_of_results_is_told_and_no_failure() {
     let told = "request 2 has its results in another order than their tool uses, which the API takes";
     assert!(verdict.is_fine() && verdict.remarks.iter().any(|remark| remark.contains(told)), "{verdict}");
 }
+
+#[test]
+fn f_10_each_key_of_a_scenario_is_decided_for_clients() {
+    let read = |path: &str| std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let (page, schema) = (read("docs/clients.md"), read("scenarios/scenario.schema.json"));
+    let table: String = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert!(keys.len() > 30, "{keys:?}");
+    let missing: Vec<_> = keys.into_iter().filter(|key| !table.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "say in docs/clients.md what becomes of them with a client: {missing:?}");
+}

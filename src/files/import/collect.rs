@@ -79,6 +79,8 @@ pub(super) struct CollectionSummary {
     pub(super) explained: BTreeMap<redact::ReplacedSecret, u64>,
     /// The parts of the file that are not on the tape, a line each.
     pub(super) left_out: Vec<String>,
+    /// The texts that were not searched for secrets, a sentence each.
+    pub(super) unsearched: Vec<String>,
 }
 
 /// Collects exchanges into a tape.
@@ -251,7 +253,8 @@ impl TapeCollector {
         header.lost = self.lost.into_iter().collect();
         let redacted = self.redactor.counts().clone();
         header.redactions = redacted.keys().cloned().collect();
-        CollectionSummary { header, exchanges, redacted, explained: self.redactor.explained().clone(), left_out }
+        let unsearched = self.redactor.unsearched();
+        CollectionSummary { header, exchanges, redacted, explained: self.redactor.explained().clone(), left_out, unsearched }
     }
 
     fn note_what_is_lost(&mut self, decoded: &[DecodedExchange]) {

@@ -6,7 +6,7 @@
 //!                                                                                                  ------- one secret, two places
 //! ```
 //!
-//! Text, thinking and the input of tools are put together; signatures stay as they came. Everything else is looked at event by event.
+//! Text, thinking and the input of tools are put together; everything else is looked at event by event.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,11 +35,9 @@ pub(super) struct BlockReader {
 }
 
 /// The meaning of an event for blocks.
-enum BlockEvent {
+pub(super) enum BlockEvent {
     /// A fragment of a block: which, in what form, and where it stands in the data.
     Fragment { index: u64, inner: Range<usize> },
-    /// Nothing of it is looked at.
-    Opaque,
     /// A block ends, or begins anew.
     Stop(u64),
     /// Anything else.
@@ -48,7 +46,7 @@ enum BlockEvent {
 
 /// Which block a fragment belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum BlockId {
+pub(super) enum BlockId {
     Index(u64),
     /// Of another API: the key of the fragment, that of the object around it, and how many such came before in the event.
     Keys(Vec<u8>, Vec<u8>, usize),
@@ -178,7 +176,6 @@ impl BlockReader {
             return;
         }
         match read(data.text()) {
-            BlockEvent::Opaque => (),
             BlockEvent::Fragment { index, inner } => {
                 let extra = data.text().len() - inner.len();
                 let before = data.origins(inner.clone());
@@ -210,7 +207,7 @@ impl BlockReader {
 }
 
 /// The fragments in an event of another API.
-fn foreign_fragments(data: &[u8]) -> Vec<(BlockId, Range<usize>)> {
+pub(super) fn foreign_fragments(data: &[u8]) -> Vec<(BlockId, Range<usize>)> {
     let Some(json) = JsonStrings::read(data, &JsonStart::Beginning) else { return Vec::new() };
     let mut fragments: Vec<(BlockId, Range<usize>)> = Vec::new();
     for string in json.strings.iter().filter(|string| !string.value.is_empty()) {
@@ -255,7 +252,7 @@ fn usual_fragment(data: &[u8]) -> Option<(u64, Range<usize>)> {
 }
 
 /// Understands an event as far as blocks go.
-fn read(data: &[u8]) -> BlockEvent {
+pub(super) fn read(data: &[u8]) -> BlockEvent {
     let Ok(text) = std::str::from_utf8(data) else { return BlockEvent::Other };
     let Ok(event) = RawObject::parse(text) else { return cut(text) };
     let index = || event.count("index").unwrap_or_default();
@@ -267,7 +264,6 @@ fn read(data: &[u8]) -> BlockEvent {
                 Some("text_delta") => "text",
                 Some("thinking_delta") => "thinking",
                 Some("input_json_delta") => "partial_json",
-                Some("signature_delta") => return BlockEvent::Opaque,
                 _ => return BlockEvent::Other,
             };
             let inner = delta.get(name).and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));

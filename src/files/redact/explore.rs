@@ -10,31 +10,27 @@
 
 use std::ops::Range;
 
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use base64::{Engine as _, alphabet};
-
 use super::assignments::{self, NamedValue};
 use super::closing;
+use super::event_text;
 use super::json::{JsonStart, JsonString, JsonStrings};
-use super::line_prefix::line_prefix;
+use super::learned::LearnedValues;
 use super::members::{MemberNames, scheme_length};
-use super::placeholder::is_placeholder;
+use super::packed::{self, PackedSecret, PackedText};
+use super::placeholder::{is_placeholder, placeholders};
 use super::private_key;
 use super::rules::{BuiltinRule, RedactionRules};
-use super::text_map::{ByteRole, Flattener, MappedText};
+use super::text_map::{Flattener, MappedText};
+use super::views::{self, percent_byte};
 
 /// How many views may be inside of one another.
 pub const DEPTH_MAX: usize = 8;
 
-/// The least length of a run of base64 that is looked into.
-const PACKED_BYTES_MIN: usize = 24;
+/// Stands for the rule of what is found and is a placeholder.
+const PLACEHOLDER: usize = usize::MAX;
 
-/// How many backslashes before a letter are counted.
-const ESCAPES_MAX: usize = 1 << DEPTH_MAX;
-
-/// How much of it is unpacked to see whether it holds text: whole groups of four.
-const PACKED_SAMPLE_BYTES: usize = 88;
+/// How much of a value shows its shape.
+const SHAPE_BYTES: usize = 256;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,18 +47,10 @@ pub(super) struct FoundSecret {
     pub(super) packed: Option<PackedSecret>,
 }
 
-/// A secret in base64: the bytes of the groups that hold it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PackedSecret {
-    pub(super) bytes: Vec<u8>,
-    pub(super) secret: Range<usize>,
-    url_safe: bool,
-}
-
 /// Looks for secrets, and counts the bytes that it looked at.
 pub(super) struct SecretExplorer<'a> {
     pub(super) rules: &'a RedactionRules,
-    pub(super) learned: &'a [Vec<u8>],
+    pub(super) learned: &'a LearnedValues,
     pub(super) work: u64,
     /// There are views inside of the deepest: they were not looked at.
     pub(super) is_too_deep: bool,
@@ -76,30 +64,24 @@ impl FoundSecret {
     }
 }
 
-impl PackedSecret {
-    /// The base64 with `replacement` in the place of the secret.
-    pub(super) fn written(&self, replacement: &[u8]) -> Vec<u8> {
-        let mut bytes = self.bytes.clone();
-        bytes[self.secret.clone()].copy_from_slice(replacement);
-        let text = if self.url_safe { URL_SAFE_NO_PAD.encode(bytes) } else { STANDARD_NO_PAD.encode(bytes) };
-        text.into_bytes()
-    }
-}
-
 impl SecretExplorer<'_> {
     /// Every secret of a text, in order, none overlapping another; and its strings, where it is JSON.
     pub(super) fn explore(&mut self, text: &[u8], start: &JsonStart) -> (Vec<FoundSecret>, Option<JsonStrings>) {
         let (mut found, strings) = self.document(text, start, 0);
-        found.retain(|found| !found.spans.is_empty() && !is_placeholder(&found.secret) && !is_placeholder(&spelt(text, found)));
-        (joined(found), strings)
+        let is_replaced = |found: &FoundSecret| is_placeholder(&found.secret) || is_placeholder(&spelt(text, found));
+        found.retain(|found| !found.spans.is_empty() && (found.rule == PLACEHOLDER || !is_replaced(found)));
+        (joined(without_parts(found)), strings)
     }
 
     fn document(&mut self, text: &[u8], start: &JsonStart, depth: usize) -> (Vec<FoundSecret>, Option<JsonStrings>) {
         self.work += text.len() as u64;
-        match JsonStrings::read(text, start) {
+        let (mut found, strings) = match JsonStrings::read(text, start) {
             Some(strings) => (self.strings(text, &strings, start, depth), Some(strings)),
             None => (self.text(text, depth), None),
-        }
+        };
+        let placeholders = if depth > 0 { placeholders(text) } else { Vec::new() };
+        found.extend(placeholders.into_iter().map(|place| direct(PLACEHOLDER, String::new(), text, vec![place], depth)));
+        (found, strings)
     }
 
     /// The strings of JSON, each a view of its own.
@@ -112,7 +94,7 @@ impl SecretExplorer<'_> {
         let members = MemberNames { text, json, known };
         for (index, string) in json.strings.iter().enumerate() {
             let value = &text[string.value.clone()];
-            if value.is_empty() || members.is_opaque(index) {
+            if value.is_empty() || members.is_opaque(index) && !self.begins_as_secret(value) {
                 continue;
             }
             if let Some((rule, name)) = members.rule(index) {
@@ -124,6 +106,11 @@ impl SecretExplorer<'_> {
         }
         let parts = private_key::find_in_json(text).into_iter();
         found.extend(parts.map(|part| direct(BuiltinRule::PrivateKey as usize, String::new(), text, vec![part], depth)));
+        if depth < DEPTH_MAX {
+            for view in event_text::deltas(text, json).into_iter().chain(views::colours(text)) {
+                found.extend(self.child(&view, depth));
+            }
+        }
         // A key is never a secret because of a name, but what has the shape of one is a secret also as a key.
         for key in &json.keys {
             if key.len() >= 16 && key.len() < 4096 {
@@ -134,6 +121,13 @@ impl SecretExplorer<'_> {
             }
         }
         found
+    }
+
+    /// Whether a value that looks like base64 of no text has the shape of a secret from its first byte on.
+    fn begins_as_secret(&self, value: &[u8]) -> bool {
+        let mut found = Vec::new();
+        self.patterns(&value[..value.len().min(SHAPE_BYTES)], 0, &mut found);
+        found.iter().any(|found| found.hull().start == 0 && self.rules.has_shape(found.rule))
     }
 
     /// A string that is a secret as a whole.
@@ -189,13 +183,15 @@ impl SecretExplorer<'_> {
             found.push(direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth));
         }
         if depth < DEPTH_MAX {
-            self.escapes(text, depth, &mut found);
-            self.colours(text, depth, &mut found);
-            self.lines(text, depth, &mut found);
+            let views = [views::escapes(text), views::colours(text), views::lines(text), views::entities(text)];
+            let streams = event_text::blocks(text);
+            for view in views.into_iter().flatten().chain(streams) {
+                found.extend(self.child(&view, depth));
+            }
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);
         } else {
-            self.is_too_deep |= has_escapes(text) || memchr::memchr_iter(b'%', text).any(|sign| percent_byte(text, sign).is_some());
+            self.is_too_deep |= views::escapes(text).is_some() || views::has_percent(text) || packed::holds_text(text);
         }
         found
     }
@@ -215,182 +211,46 @@ impl SecretExplorer<'_> {
     }
 
     fn learned(&self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        for secret in self.learned {
-            for at in memchr::memmem::find_iter(text, secret) {
-                found.push(direct(
-                    BuiltinRule::Learned as usize,
-                    String::new(),
-                    text,
-                    std::iter::once(at..at + secret.len()).collect(),
-                    depth,
-                ));
-            }
+        for place in self.learned.find(text) {
+            found.push(direct(BuiltinRule::Learned as usize, String::new(), text, std::iter::once(place).collect(), depth));
         }
-    }
-
-    /// The text with its escapes resolved, where it has any: JSON in the middle of prose, strings of code.
-    fn escapes(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        if !has_escapes(text) {
-            return;
-        }
-        let mut view = MappedText::default();
-        Flattener::string().feed(0, text, &mut view);
-        found.extend(self.child(&view, depth));
-    }
-
-    /// The text without the sequences that colour it on a terminal.
-    fn colours(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        if memchr::memchr(0x1b, text).is_none() {
-            return;
-        }
-        let (mut view, mut at) = (MappedText::default(), 0);
-        while let Some(escape) = memchr::memchr(0x1b, &text[at..]).map(|escape| at + escape) {
-            view.push_run(at as u64, &text[at..escape], ByteRole::String);
-            let parameters = text[escape + 1..].iter().take_while(|byte| b"[0123456789;:?".contains(byte)).count();
-            at = (escape + 1 + parameters + usize::from(parameters > 0)).min(text.len());
-            view.push_run(escape as u64, b" ", ByteRole::Structure);
-        }
-        view.push_run(at as u64, &text[at..], ByteRole::String);
-        found.extend(self.child(&view, depth));
-    }
-
-    /// The lines without what tools put before them: numbers, marks, names of files.
-    fn lines(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        let first = text.split(|byte| *byte == b'\n').take(8);
-        if first.filter(|line| line_prefix(line) > 0).count() < 2 {
-            return;
-        }
-        let (mut view, mut start) = (MappedText::default(), 0);
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            let prefix = line_prefix(line);
-            view.push_run((start + prefix) as u64, &line[prefix..], ByteRole::String);
-            start += line.len();
-        }
-        found.extend(self.child(&view, depth));
     }
 
     /// Words that are written with percent signs.
     fn percent(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        let is_part = |byte: &u8| byte.is_ascii_graphic() && !b"\"'<>`\\".contains(byte);
-        let mut done = 0;
-        for sign in memchr::memchr_iter(b'%', text) {
-            if sign < done || percent_byte(text, sign).is_none() {
-                continue;
+        for value in views::percent_values(text) {
+            let view = views::percent(text, value.clone());
+            found.extend(self.child(&view, depth));
+            // A form writes a blank as a plus.
+            if depth < 3 && memchr::memchr(b'+', &text[value]).is_some() {
+                found.extend(self.child(&views::form(&view), depth));
             }
-            let start = sign - text[done..sign].iter().rev().take_while(|byte| is_part(byte)).count();
-            let end = sign + text[sign..].iter().take_while(|byte| is_part(byte)).count();
-            done = end;
-            // A value ends where the next begins, whatever its own signs stand for.
-            let mut from = start;
-            while from < end {
-                let to = memchr::memchr(b'&', &text[from + 1..end]).map_or(end, |next| from + 1 + next);
-                self.percent_value(text, from..to, depth, found);
-                from = to;
-            }
-        }
-    }
-
-    /// One value that is written with percent signs.
-    fn percent_value(&mut self, text: &[u8], value: Range<usize>, depth: usize, found: &mut Vec<FoundSecret>) {
-        let has_plus = memchr::memchr(b'+', &text[value.clone()]).is_some();
-        if !has_plus && memchr::memchr(b'%', &text[value.clone()]).is_none() {
-            return;
-        }
-        let (mut view, mut at) = (MappedText::default(), value.start);
-        while at < value.end {
-            match percent_byte(&text[..value.end], at) {
-                Some(byte) => {
-                    view.push_escape(at as u64, 3, &[byte]);
-                    at += 3;
-                }
-                None => {
-                    view.push_escape(at as u64, 1, &text[at..=at]);
-                    at += 1;
-                }
-            }
-        }
-        found.extend(self.child(&view, depth));
-        // A form writes a blank as a plus.
-        if depth < 3 && has_plus {
-            let mut form = MappedText::default();
-            for (origin, length, bytes) in view.pieces(0..view.text().len()) {
-                let blank = length == 1 && bytes == b"+";
-                form.push_escape(origin, length, if blank { b" " } else { bytes });
-            }
-            found.extend(self.child(&form, depth));
         }
     }
 
     /// Text that is packed as base64.
     fn packed(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
-        let mut at = 0;
-        while at < text.len() {
-            let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
-            let run = at..at + length;
-            at = run.end + 1;
-            if length < PACKED_BYTES_MIN {
-                continue;
-            }
-            let packed = &text[run.clone()];
-            let url_safe = packed.iter().any(|byte| b"-_".contains(byte));
-            let whole = packed.len() - usize::from(packed.len() % 4 == 1);
-            let unpack = |packed: &[u8]| match url_safe {
-                true => LENIENT_URL_SAFE.decode(packed).ok(),
-                false => LENIENT.decode(packed).ok(),
-            };
-            // Most runs hold no text, pictures above all: their beginning shows it.
-            if unpack(&packed[..whole.min(PACKED_SAMPLE_BYTES)]).is_none_or(|sample| !is_readable(&sample)) {
-                continue;
-            }
-            let Some(bytes) = unpack(&packed[..whole]).filter(|bytes| is_readable(bytes)) else { continue };
-            let inner = self.document(&bytes, &JsonStart::Beginning, depth + 1).0;
-            found.extend(inner.into_iter().map(|inner| repacked(inner, &bytes, &run, url_safe)));
+        for lines in packed::runs(text) {
+            let Some(packed) = PackedText::read(text, &lines) else { continue };
+            let inner = self.document(&packed.bytes, &JsonStart::Beginning, depth + 1).0;
+            found.extend(inner.into_iter().map(|inner| mapped(repacked(inner, &packed), &packed.characters)));
         }
     }
 }
 
-/// Base64 as it is found: the left-over bits of the last character do not matter.
-const LENIENT_CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_allow_trailing_bits(true)
-    .with_encode_padding(false)
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
-static LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT_CONFIG);
-static LENIENT_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT_CONFIG);
-
-/// Whether a text holds what may be the escape of another character.
-fn has_escapes(text: &[u8]) -> bool {
-    let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
-    memchr::memchr_iter(b'\\', text).any(is_escape)
-}
-
-/// A hit without what it begins with of an escape: the `n` of a line end, the digits behind a percent sign. They are no part of a secret.
+/// A hit without what it begins or ends with of an escape: the `n` of a line end, the digits behind a percent sign, the name of a quote. They are no
+/// part of a secret. Behind many backslashes the letter is an escape of a text further inside.
 fn behind_escape(text: &[u8], hit: Range<usize>) -> Range<usize> {
     let start = hit.start;
-    let backslashes = || text[..start].iter().rev().take(ESCAPES_MAX).take_while(|byte| **byte == b'\\').count();
-    let is_letter = matches!(text.get(start), Some(b'n' | b'r' | b't' | b'b' | b'f'));
+    let is_escaped = start > 0 && text[start - 1] == b'\\';
     let percent = (1..3).find(|back| start >= *back && percent_byte(text, start - back).is_some());
-    let skipped = match percent {
-        Some(back) => 3 - back,
-        None => usize::from(is_letter && backslashes() % 2 == 1),
+    let skipped = match (percent, text.get(start)) {
+        (Some(back), _) => 3 - back,
+        (None, Some(b'n' | b'r' | b't' | b'b' | b'f')) if is_escaped => 1,
+        (None, Some(b'u')) if is_escaped && text[start..].iter().skip(1).take(4).filter(|byte| byte.is_ascii_hexdigit()).count() == 4 => 5,
+        _ => 0,
     };
-    (start + skipped).min(hit.end)..hit.end
-}
-
-/// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
-fn is_readable(bytes: &[u8]) -> bool {
-    let is_text = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || **byte >= 0xc2;
-    let first = &bytes[..bytes.len().min(64)];
-    first.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count() * 10 >= first.len() * 9
-        && bytes.iter().filter(is_text).count() * 20 >= bytes.len() * 17
-}
-
-/// The byte that a percent sign and two digits stand for.
-fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
-    let digits = text.get(at..at + 3)?;
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    (digits[0] == b'%').then_some(())?;
-    u8::try_from(digit(digits[1])? * 16 + digit(digits[2])?).ok()
+    views::between_entities(text, (start + skipped).min(hit.end)..hit.end)
 }
 
 fn direct(rule: usize, name: String, text: &[u8], spans: Vec<Range<usize>>, depth: usize) -> FoundSecret {
@@ -420,19 +280,27 @@ fn mapped(mut found: FoundSecret, view: &MappedText) -> FoundSecret {
 }
 
 /// The secret in the bytes of base64, at the groups of four characters that hold it.
-fn repacked(inner: FoundSecret, bytes: &[u8], run: &Range<usize>, url_safe: bool) -> FoundSecret {
-    let hull = inner.hull();
-    let groups = hull.start / 3 * 3..bytes.len().min(hull.end.div_ceil(3) * 3);
-    let length = (groups.len() * 4).div_ceil(3);
-    let start = run.start + groups.start / 3 * 4;
+fn repacked(inner: FoundSecret, of: &PackedText) -> FoundSecret {
+    let (place, packed) = of.secret(inner.hull());
     // A secret in views of its own inside of base64 is replaced with all that its group holds.
-    let packed =
-        PackedSecret { bytes: bytes[groups.clone()].to_vec(), secret: hull.start - groups.start..hull.end - groups.start, url_safe };
-    FoundSecret { spans: std::iter::once(start..(start + length).min(run.end)).collect(), packed: Some(packed), ..inner }
+    FoundSecret { spans: std::iter::once(place).collect(), packed: Some(packed), ..inner }
 }
 
 fn spelt(text: &[u8], found: &FoundSecret) -> Vec<u8> {
     found.spans.iter().flat_map(|span| &text[span.clone()]).copied().collect()
+}
+
+/// Without what is a part of a placeholder: other views see it whole, and it was replaced before.
+fn without_parts(found: Vec<FoundSecret>) -> Vec<FoundSecret> {
+    let (placeholders, mut found): (Vec<FoundSecret>, Vec<FoundSecret>) = found.into_iter().partition(|found| found.rule == PLACEHOLDER);
+    let mut places: Vec<Range<usize>> = placeholders.into_iter().flat_map(|found| found.spans).collect();
+    places.sort_by_key(|place| (place.start, place.end));
+    let holds = |span: &Range<usize>| {
+        let index = places.partition_point(|place| place.start <= span.start);
+        index > 0 && places[index - 1].end >= span.end
+    };
+    found.retain(|found| !found.spans.iter().all(holds));
+    found
 }
 
 /// Secrets that overlap become one. The longer has the say of what it is; of two that are as long, the one that was seen plainer.

@@ -1,7 +1,8 @@
 //! The strings of a JSON text that are secrets because of their members' names, and those that must come back as they were (K-2).
 
 use super::json::{JsonString, JsonStrings};
-use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, telling, telling_header};
+use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, is_words, telling, telling_header};
+use super::packed;
 use super::rules::BuiltinRule;
 use std::ops::Range;
 
@@ -51,10 +52,13 @@ impl<'a> MemberNames<'a> {
         let is_cookie = key.to_ascii_lowercase().ends_with(b"cookie") && memchr::memchr(b'=', value).is_some() && value.len() >= 8;
         if is_cookie || telling(key).is_some_and(|tells| is_secret_value(tells, plain, ValuePlace::Whole)) {
             // Names of things are given as strings, too: `"required": ["password"]`.
-            let is_list_of_names = container.is_list && !is_drawn(plain);
-            if !is_list_of_names || value.len() >= 12 && is_mixed(plain) {
+            let is_list_of_names = container.is_list && (is_words(plain) || plain.len() < 8);
+            if !is_list_of_names {
                 return Some((BuiltinRule::Member, key));
             }
+        }
+        if let Some(name) = self.around(index).filter(|_| is_unbroken(value)) {
+            return Some((BuiltinRule::Member, name));
         }
         let before = self.before(index)?;
         let name = self.part(&before.value);
@@ -78,27 +82,56 @@ impl<'a> MemberNames<'a> {
         is_secret_value(tells, plain, ValuePlace::Whole).then_some((BuiltinRule::Member, name))
     }
 
-    /// Whether a string must come back as it was: a signature, what the model keeps encrypted, a picture.
+    /// The name of a secret that stands around a string, or behind it: `{"password": {"value": "…"}}`, `{"secrets": {"stripe": "…"}}`,
+    /// `{"value": "…", "name": "x-api-key"}`.
+    fn around(&self, index: usize) -> Option<&'a [u8]> {
+        let string = &self.json.strings[index];
+        let (key, value) = (self.key(string), self.part(&string.value));
+        let container = &self.json.containers[string.container];
+        let outer = container.key.as_ref().filter(|_| !container.is_list).map_or(&[][..], |key| self.part(key));
+        let is_value = key.eq_ignore_ascii_case(b"value") || key.eq_ignore_ascii_case(b"default");
+        let is_secret = |tells: TellingName| is_secret_value(tells, value, ValuePlace::Quoted) && !is_words(value);
+        if is_value && telling(outer).is_some_and(is_secret) {
+            return Some(outer);
+        }
+        const MAPS: [&[u8]; 6] = [b"secrets", b"credentials", b"passwords", b"tokens", b"api_keys", b"apikeys"];
+        let is_map = MAPS.iter().any(|map| outer.eq_ignore_ascii_case(map));
+        if is_map && value.len() >= 8 && is_mixed(value) && !is_words(value) {
+            return Some(outer);
+        }
+        let next =
+            self.json.strings.get(index + 1).filter(|next| next.container == string.container && next.position == string.position + 1)?;
+        let name = self.part(&next.value);
+        let is_name = matches!(self.key(next), b"name" | b"key" | b"header" | b"field") && key.eq_ignore_ascii_case(b"value");
+        (is_name && telling(name).is_some_and(is_secret)).then_some(name)
+    }
+
+    /// Whether a string must come back as it was: a signature, what the model keeps encrypted, a picture. Such is base64 that holds no text; text is
+    /// searched wherever it stands.
     pub(super) fn is_opaque(&self, index: usize) -> bool {
         let string = &self.json.strings[index];
         let (key, value) = (self.key(string), self.part(&string.value));
-        let is_base64 =
-            || value.len() >= OPAQUE_BYTES_MIN && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-\\".contains(byte));
-        if key == b"signature" || key == b"thoughtSignature" || key == b"thought_signature" || key.starts_with(b"encrypted_") {
-            return is_base64();
+        if value.len() < OPAQUE_BYTES_MIN {
+            return false;
+        }
+        if matches!(key, b"signature" | b"thoughtSignature" | b"thought_signature") || key.starts_with(b"encrypted_") {
+            return packed::is_opaque(value);
         }
         if key != b"data" && key != b"file_data" {
             return false;
         }
         let same = |at: &usize| self.json.strings[*at].container == string.container;
         let around = (index.saturating_sub(4)..index).chain(index + 1..self.json.strings.len().min(index + 5)).filter(same);
-        let mut siblings = around.map(|at| &self.json.strings[at]);
-        let is_media = siblings.any(|sibling| {
-            let (key, value) = (self.key(sibling), self.part(&sibling.value));
-            matches!(key, b"media_type" | b"mimeType" | b"mime_type") || key == b"type" && matches!(value, b"base64" | b"redacted_thinking")
-        });
-        is_media && is_base64()
+        let siblings = || around.clone().map(|at| &self.json.strings[at]).map(|sibling| (self.key(sibling), self.part(&sibling.value)));
+        let is_type = |key: &[u8]| matches!(key, b"media_type" | b"mimeType" | b"mime_type");
+        let is_media = siblings().any(|(key, value)| is_type(key) || key == b"type" && matches!(value, b"base64" | b"redacted_thinking"));
+        let is_text = siblings().any(|(key, value)| is_type(key) && value.starts_with(b"text/") || key == b"type" && value == b"text");
+        is_media && !is_text && packed::is_opaque(value)
     }
+}
+
+fn is_unbroken(value: &[u8]) -> bool {
+    !value.is_empty() && !value.iter().any(u8::is_ascii_whitespace)
 }
 
 /// Names of accounts: of organisations, users, devices.

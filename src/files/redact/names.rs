@@ -3,7 +3,9 @@
 //! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
 
 use super::placeholder::without_placeholders;
-use super::telling_words::{ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MEDIUM, OF_KEYS, PASSWORDS, STRONG, WEAK};
+use super::telling_words::{
+    ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MEDIUM, NO_PASSWORDS, OF_KEYS, PASSES, PASSWORDS, STRONG, WEAK,
+};
 
 /// How much a name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,9 +37,11 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     if is_id {
         return has(&["session", "sess"]).then_some(TellingName::Weak);
     }
-    let ends = |words: &[&str]| parts.iter().any(|part| words.iter().any(|word| part.ends_with(word)));
+    // `passwords` are several of them.
+    let is_word = |part: &str, word: &str| part.ends_with(word) || part.strip_suffix('s').is_some_and(|part| part.ends_with(word));
+    let ends = |words: &[&str]| parts.iter().any(|part| words.iter().any(|word| is_word(part, word) && part != "secrets"));
     let is_pair = |pair: [&str; 2]| parts.windows(2).any(|two| two == pair);
-    if ends(PASSWORDS) || has(&["pw"]) {
+    if ends(PASSWORDS) || has(&["pw"]) || is_pass(&parts) {
         return Some(TellingName::Password);
     }
     if ends(STRONG) || is_pair(["connection", "string"]) || has(&["recovery", "backup"]) && has(&["code", "codes", "phrase"]) {
@@ -50,7 +54,7 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     if key_of(OF_KEYS) {
         return Some(TellingName::Strong);
     }
-    if ends(&["token"]) {
+    if parts.iter().any(|part| part.ends_with("token")) {
         return match () {
             () if has(HARMLESS_TOKENS) => None,
             () if parts.len() > 1 || last != "token" => Some(TellingName::Strong),
@@ -61,6 +65,15 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
         return Some(TellingName::Medium);
     }
     (has(WEAK) || parts == ["tokens"]).then_some(TellingName::Weak)
+}
+
+/// Whether a name ends with the short word for a password: `DB_PASS`, `PGPASS`, `storepass`. Alone it may be anything.
+fn is_pass(parts: &[String]) -> bool {
+    match parts {
+        [.., before, last] if last == "pass" => !PASSES.contains(&before.as_str()),
+        [.., last] => last.len() > "pass".len() && last.ends_with("pass") && !NO_PASSWORDS.contains(&last.as_str()),
+        [] => false,
+    }
 }
 
 /// The kind of secret that the name of a header tells: whatever names a key there is sent as one.
@@ -132,9 +145,16 @@ pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace
         (TellingName::Password, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && !is_code(value),
         (TellingName::Strong, ValuePlace::Bare) => is_unbroken && value.len() >= 6 && is_mixed && has_digit && !is_code(value),
         (TellingName::Password | TellingName::Strong, ValuePlace::Field) => {
-            is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value) && !is_variable(name, value)
+            let is_name = is_variable(name, value) || name == TellingName::Strong && is_words(value);
+            is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value) && !is_name
         }
-        (TellingName::Strong, ValuePlace::Whole | ValuePlace::Quoted) => is_unbroken && value.len() >= 6,
+        // `TOKEN_KEY = "auth.token"` is the name of one.
+        (TellingName::Strong, ValuePlace::Whole | ValuePlace::Quoted) => {
+            is_unbroken && value.len() >= 6 && !(is_words(value) && telling(value).is_some())
+        }
+        (TellingName::Medium, ValuePlace::Setting) => {
+            is_unbroken && value.len() >= 8 && !is_words(value) && !is_plain(value) && !is_call(value)
+        }
         (TellingName::Medium, ValuePlace::Bare | ValuePlace::Field) => {
             is_unbroken && value.len() >= 8 && is_mixed && has_digit && !is_plain(value) && !is_code(value) && !is_call(value)
         }
@@ -167,9 +187,12 @@ fn is_reference(value: &[u8]) -> bool {
         "integer",
         "array",
         "default",
+        "changeme",
     ];
+    let is_metavariable = value.iter().all(|byte| byte.is_ascii_uppercase() || b"_-".contains(byte)) && telling(value).is_some();
     let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        || is_metavariable
         || value.starts_with(b"<") && value.ends_with(b">")
         || is_address(value)
         || value.starts_with(b"${")
@@ -201,8 +224,9 @@ pub(super) fn is_variable(name: TellingName, value: &[u8]) -> bool {
 
 /// A function that is called: `getpass.getpass()`.
 fn is_call(value: &[u8]) -> bool {
-    let name = value.iter().take_while(|byte| byte.is_ascii_alphabetic() || b"._:".contains(byte)).count();
-    name > 0 && value.get(name) == Some(&b'(')
+    let name = value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(byte)).count();
+    let is_name = is_words(&value[..name]) || value[..name].iter().all(|byte| !byte.is_ascii_digit());
+    name > 0 && is_name && value.get(name) == Some(&b'(')
 }
 
 /// Letters and digits, or capitals and small letters with a sign between.
@@ -211,7 +235,32 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
     let letters = has(u8::is_ascii_alphabetic);
     letters && has(u8::is_ascii_digit)
         || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| b"=+/~!@#%^&".contains(byte))
-        || letters && value.len() >= 20 && changes_of_case(value) >= value.len() / 4
+        || letters && value.len() >= 20 && changes_of_case(value) >= value.len() / 4 && !is_words(value)
+}
+
+/// Words of code or of prose, put together in any way: `nextchar`, `SecKeyRef`, `HTTPPasswordMgr`, `auth.token`. Drawn letters change their case, and
+/// have few vowels.
+pub(super) fn is_words(value: &[u8]) -> bool {
+    let (mut letters, mut words, mut digits, mut vowels) = (0, 0, 0, 0);
+    for (at, byte) in value.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| value[at]);
+        match byte {
+            byte if byte.is_ascii_alphabetic() => {
+                let is_inner = before.is_some_and(|before| {
+                    let after = value.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+                    before.is_ascii_alphabetic() && (byte.is_ascii_lowercase() || before.is_ascii_uppercase() && !after)
+                });
+                letters += 1;
+                words += usize::from(!is_inner);
+                vowels += usize::from(b"aeiouy".contains(&byte.to_ascii_lowercase()));
+            }
+            byte if byte.is_ascii_digit() => digits += 1,
+            byte if b"_-.:/ ".contains(byte) => (),
+            _ => return false,
+        }
+    }
+    let length = if digits > 0 { 4 } else { 3 };
+    letters >= length * words && digits * 5 <= letters && vowels * 5 >= letters && letters > 0
 }
 
 /// A word of code or of prose, with a number behind it perhaps: `get_user_v2`.
@@ -237,6 +286,7 @@ pub(super) fn is_drawn(value: &[u8]) -> bool {
     let (capitals, small, digits) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit));
     value.len() >= 20
         && !is_hash
+        && !is_words(value)
         && allowed
         && digits >= 3
         && (capitals >= 3 && small >= 3 || digits * 5 >= value.len() && capitals.max(small) >= 4)

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::scenario::tape::placeholder::{DIGITS_MAX, SHORT_WORD, WORD, length_at_start};
 
@@ -51,19 +52,29 @@ pub(super) fn is_placeholder(text: &[u8]) -> bool {
     length_at_start(text) == Some(text.len())
 }
 
+/// Where placeholders stand in a text.
+pub(super) fn placeholders(text: &[u8]) -> Vec<Range<usize>> {
+    let (mut found, mut done) = (Vec::new(), 0);
+    for at in memchr::memchr_iter(b'R', text) {
+        let is_whole = |end: usize| {
+            let follows = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+            text[at..].starts_with(WORD.as_bytes()) || !at.checked_sub(1).is_some_and(follows) && !follows(end)
+        };
+        if let Some(length) = length_at_start(&text[at..]).filter(|length| at >= done && is_whole(at + length)) {
+            found.push(at..at + length);
+            done = at + length;
+        }
+    }
+    found
+}
+
 /// A value without the placeholders in it: they are no evidence that what is around them is a secret, or a redacted tape would not stay as it is
 /// when it is redacted again.
 pub(super) fn without_placeholders(value: &[u8]) -> Cow<'_, [u8]> {
     let (mut out, mut done) = (Vec::new(), 0);
-    for at in memchr::memchr_iter(b'R', value) {
-        let is_whole = |end: usize| {
-            let follows = |at: usize| value.get(at).is_some_and(u8::is_ascii_alphanumeric);
-            value[at..].starts_with(WORD.as_bytes()) || !at.checked_sub(1).is_some_and(follows) && !follows(end)
-        };
-        if let Some(length) = length_at_start(&value[at..]).filter(|length| at >= done && is_whole(at + length)) {
-            out.extend_from_slice(&value[done..at]);
-            done = at + length;
-        }
+    for place in placeholders(value) {
+        out.extend_from_slice(&value[done..place.start]);
+        done = place.end;
     }
     if done == 0 {
         return Cow::Borrowed(value);

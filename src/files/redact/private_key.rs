@@ -12,6 +12,9 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::line_prefix::line_prefix;
+use super::views::sequence_end;
+
 static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
     Regex::new(
@@ -77,18 +80,11 @@ pub(super) fn find_in_json(text: &[u8]) -> Vec<Range<usize>> {
 /// The stretch of each line between two places that is a part of a key.
 fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
-    let mut spans = Vec::new();
+    let mut spans: Vec<Range<usize>> = Vec::new();
     let mut line_start = start;
     for line in text[start..end].split_inclusive(|byte| *byte == b'\n') {
-        let (mut longest, mut at) = (0..0, 0);
-        while at < line.len() {
-            let length = line[at..].iter().take_while(|byte| is_part(byte)).count();
-            if length >= longest.len() && length > 0 {
-                longest = at..at + length;
-            }
-            at += length.max(1);
-        }
-        let is_header = is_header(line) && longest.len() < 48;
+        let place = if line_start == start { longest_run(line) } else { stretch(line) };
+        let is_header = is_header(line) && place.len() < 48;
         let is_only = line_start == start && !line.ends_with(b"\n");
         let is_last = line_start + line.len() == end;
         let least = match () {
@@ -98,14 +94,18 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
             () => LINE_BYTES_MIN,
         };
         let is_prefix = is_closed && is_last && !line.ends_with(b"\n");
-        if (is_only || !is_prefix) && !is_header && longest.len() >= least {
+        if (is_only || !is_prefix) && !is_header && place.len() >= least {
             if is_only {
                 // Every word of it.
                 let words = line.split(|byte| !is_part(byte)).filter(|word| word.len() >= LINE_BYTES_MIN || is_closed && !word.is_empty());
                 let place = |word: &[u8]| word.as_ptr() as usize - line.as_ptr() as usize;
                 spans.extend(words.map(|word| line_start + place(word)..line_start + place(word) + word.len()));
             } else {
-                spans.push(line_start + longest.start..line_start + longest.end);
+                // What is short stands behind the last line; before a long one it does not belong to the key.
+                if place.len() >= LINE_BYTES_MIN && spans.iter().all(|span| span.len() < LINE_BYTES_MIN) {
+                    spans.clear();
+                }
+                spans.push(line_start + place.start..line_start + place.end);
             }
         } else if !is_closed && !is_header && spans.len() > 1 && !line.trim_ascii().is_empty() {
             break;
@@ -113,6 +113,43 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
         line_start += line.len();
     }
     spans
+}
+
+/// The part of a line that may belong to a key: behind what a tool put before it, and between the sequences that colour it.
+fn stretch(line: &[u8]) -> Range<usize> {
+    let mut start = 0;
+    while line.get(start) == Some(&0x1b) {
+        start = sequence_end(line, start);
+    }
+    start += line_prefix(&line[start..]);
+    let mut longest = start..start;
+    while start < line.len() {
+        if line[start] == 0x1b {
+            start = sequence_end(line, start);
+            continue;
+        }
+        let end = memchr::memchr(0x1b, &line[start..]).map_or(line.len(), |escape| start + escape);
+        let run = longest_run(&line[start..end]);
+        if run.len() >= longest.len() {
+            longest = start + run.start..start + run.end;
+        }
+        start = end;
+    }
+    longest
+}
+
+/// The longest run of characters of base64; the last of those that are as long.
+fn longest_run(line: &[u8]) -> Range<usize> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let (mut longest, mut at) = (0..0, 0);
+    while at < line.len() {
+        let length = line[at..].iter().take_while(|byte| is_part(byte)).count();
+        if length >= longest.len() && length > 0 {
+            longest = at..at + length;
+        }
+        at += length.max(1);
+    }
+    longest
 }
 
 /// `Proc-Type: 4,ENCRYPTED`, and not the number of a line.

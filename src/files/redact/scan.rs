@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::placeholder::is_placeholder;
 use super::region::HeldRegion;
 use super::text_map::{Flattener, MappedText};
-use super::{AnswerRedactor, HeldChunk, RedactionRules, Redactor, SecretHit, is_secret_header, parameter_is_secret};
+use super::{AnswerRedactor, HeldChunk, RedactionRules, Redactor, is_secret_header, parameter_is_secret};
 use crate::engine::time::Micros;
 use crate::scenario::tape::line::{BodyPiece, LineKind, SpanId, TapeLine, WINDOW};
 use crate::wire::raw_json::{RawObject, elements};
@@ -248,25 +248,21 @@ impl SecretScanner {
         }
     }
 
-    /// A text that is no tape, in pieces: memory does not grow with it more than the file itself does.
+    /// A text that is no tape, in pieces: memory does not grow with it more than the file itself does. A file of events is read as an answer is.
     fn plain(&mut self, contents: &[u8]) {
-        let mut region = HeldRegion::default();
-        for (number, piece) in contents.chunks(PIECE_BYTES).enumerate() {
-            let decided = region.decide_some(&mut self.redactor);
-            self.take(decided);
-            region.feed_source((number * PIECE_BYTES) as u64, piece);
+        let mut text = AnswerRedactor::body();
+        for piece in contents.chunks(PIECE_BYTES) {
+            text.feed(&mut self.redactor, HeldChunk { at: Micros(0), bytes: piece.to_vec() }, &mut |_| ());
         }
-        self.decide(region);
+        text.finish(&mut self.redactor, &mut |_| ());
+        for (rule, place) in text.take_found() {
+            self.found.push((self.redactor.rule_name(rule).to_owned(), place));
+        }
     }
 
     /// Takes what is in a region whose source is the file.
     fn decide(&mut self, mut region: HeldRegion) {
-        let hits = region.decide_all(&mut self.redactor);
-        self.take(hits);
-    }
-
-    fn take(&mut self, hits: Vec<SecretHit>) {
-        for hit in hits {
+        for hit in region.decide_all(&mut self.redactor) {
             self.found.push((self.redactor.rule_name(hit.rule).to_owned(), hit.span().start));
         }
     }

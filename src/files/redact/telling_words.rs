@@ -1,7 +1,17 @@
 //! The parts of names that tell of a secret, and those that tell of none (K-2).
 
 /// Of passwords: what has such a name may be prose.
-pub(super) const PASSWORDS: &[&str] = &["password", "passwd", "pwd", "passphrase", "passcode", "passwort", "mnemonic", "seedphrase"];
+pub(super) const PASSWORDS: &[&str] = &["password", "passwd", "pwd", "passphrase", "passcode", "passwort", "mnemonic", "seedphrase", "psk"];
+
+/// Words that end like the short name of a password and are none.
+pub(super) const NO_PASSWORDS: &[&str] =
+    &["bypass", "compass", "encompass", "lookingpass", "overpass", "renderpass", "subpass", "surpass", "trespass", "underpass"];
+
+/// Parts before which `pass` is a round of work.
+pub(super) const PASSES: &[&str] = &[
+    "by", "compiler", "first", "high", "last", "low", "multi", "next", "one", "per", "pre", "render", "second", "shadow", "single", "sub",
+    "test", "third", "two",
+];
 
 /// These are secrets also at the end of a part: `PGPASSWORD`, `accesstoken`.
 pub(super) const STRONG: &[&str] =
@@ -10,6 +20,7 @@ pub(super) const STRONG: &[&str] =
 pub(super) const MEDIUM: &[&str] = &[
     "token",
     "auth",
+    "cipher",
     "authorization",
     "authentication",
     "jwt",
@@ -30,6 +41,7 @@ pub(super) const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", 
 /// Words that make a key a secret.
 pub(super) const OF_KEYS: &[&str] = &[
     "access",
+    "aes",
     "account",
     "admin",
     "api",
@@ -38,22 +50,28 @@ pub(super) const OF_KEYS: &[&str] = &[
     "auth",
     "client",
     "consumer",
+    "crypto",
     "customer",
     "deploy",
     "developer",
+    "enc",
     "encryption",
+    "fernet",
     "functions",
     "gateway",
     "hmac",
     "host",
+    "jwt",
     "license",
     "management",
     "master",
     "private",
+    "preshared",
     "proxy",
     "rest",
     "root",
     "secret",
+    "security",
     "server",
     "service",
     "shared",
@@ -62,9 +80,12 @@ pub(super) const OF_KEYS: &[&str] = &[
     "ssl",
     "storage",
     "subscription",
+    "symmetric",
     "tls",
     "user",
+    "vault",
     "virtual",
+    "wallet",
     "write",
     "writer",
 ];

@@ -273,6 +273,13 @@ fn k_2_what_was_sent_as_a_key_is_known_everywhere() {
     let out = redactor.body(body.as_bytes());
     let start = body.find(&key).unwrap();
     assert_replaced(body.as_bytes(), &out, start..start + key.len(), "learned");
+    for number in 100..400 {
+        let value = format!("gate/{number}/{}", filled(8));
+        redactor.headers(&[HttpHeader::new("x-api-key", &value)]);
+        let body = format!("{{\"note\":\"it was {value} then\"}}");
+        assert!(!String::from_utf8_lossy(&redactor.body(body.as_bytes())).contains(&value), "{value}");
+    }
+    assert!(redactor.unsearched().is_empty());
 }
 
 #[test]
@@ -330,7 +337,7 @@ fn k_2_escapes_of_every_kind_are_seen_through() {
 #[test]
 fn k_2_signatures_and_encrypted_content_come_back_as_they_were() {
     // In the middle of the base64 stands what looks like a key.
-    let opaque = format!("{}/AKIA{}/{}", filled(60), "ABCDEFGH12345678", filled(60));
+    let opaque = format!("{}/AKIA{}/{}", filled(60), "ABCDEFGH12345678", filled(62));
     let block = format!(r#"{{"type":"thinking","thinking":"hm","signature":"{opaque}"}}"#);
     let hidden = format!(r#"{{"type":"redacted_thinking","data":"{opaque}"}}"#);
     let found = format!(r#"{{"type":"web_search_result","encrypted_content":"{opaque}"}}"#);
@@ -343,6 +350,23 @@ fn k_2_signatures_and_encrypted_content_come_back_as_they_were() {
     assert_eq!(streamed(&mut redactor(), AnswerRedactor::events(), &[&event]).concat(), event.as_bytes());
     let input = format!(r#"{{"type":"tool_use","input":{{"text":"{opaque}"}}}}"#);
     assert_ne!(redactor().body(input.as_bytes()), input.as_bytes(), "anywhere else it is a key");
+    // What is no base64 of other bytes than text is searched wherever it stands.
+    let (key, packed) = (format!("ghp_{}", filled(36)), |text: &str| {
+        use base64::Engine as _;
+        base64::engine::general_purpose::STANDARD.encode(text)
+    });
+    let lines = format!("USER=bob\nGITHUB_TOKEN={key}\nB=2\nC=3\n");
+    for value in [escaped(&lines), packed(&lines), format!("sk-ant-api03-{}AA", filled(93)), key.repeat(2)] {
+        for body in [
+            format!(r#"{{"type":"thinking","thinking":"hm","signature":"{value}"}}"#),
+            format!(r#"{{"type":"redacted_thinking","data":"{value}"}}"#),
+            format!(r#"{{"encrypted_content":"{value}"}}"#),
+            format!(r#"{{"source":{{"type":"text","media_type":"text/plain","data":"{value}"}}}}"#),
+            format!(r#"{{"source":{{"type":"base64","media_type":"application/pdf","data":"{value}"}}}}"#),
+        ] {
+            assert_ne!(String::from_utf8_lossy(&redactor().body(body.as_bytes())), body);
+        }
+    }
 }
 
 #[test]

@@ -162,7 +162,7 @@ impl RunJudge<'_> {
         let Some(stored) = self.stored() else { return };
         judgement.asked.push(RunQuestion::Store);
         judgement.problems.extend(stored.problems.iter().map(|problem| format!("K-9: {problem}")));
-        let repaired: Vec<&Arc<str>> = self.resumed().iter().flat_map(|resumed| result_ids(&resumed.messages)).collect();
+        let repaired = self.resumed().map(repaired_calls).unwrap_or_default();
         for conversation in &stored.conversations {
             let dialect = stored.format.map_or(HistoryDialect::Messages, StoreFormat::dialect);
             let mut found = results(conversation.context(), dialect, HistoryEnd::Open);
@@ -171,10 +171,11 @@ impl RunJudge<'_> {
             }
             for HistoryViolation { rule, call, text } in found {
                 // A client may leave a call open in its file, and answer it when it asks the next time.
-                let is_repaired = rule == "O-1" && call.is_some_and(|call| repaired.contains(&&call));
+                let is_repaired = rule == "O-1" && call.is_some_and(|call| repaired.contains(&call));
                 match self.resumed().filter(|_| is_repaired) {
-                    Some(resumed) => judgement.remarks.push(format!("{}: {text}; {} repairs it", conversation.file, resumed.name())),
-                    None => judgement.problems.push(format!("{rule}: {}: {text}", conversation.file)),
+                    Some(resumed) => judgement.remarks.push(format!("in the stored session, {text}; {} repairs it", resumed.name())),
+                    // The file's name differs from run to run: `shown` has it.
+                    None => judgement.problems.push(format!("{rule}: in the stored session, {text}")),
                 }
             }
         }
@@ -290,4 +291,11 @@ impl RunJudge<'_> {
         }
         out
     }
+}
+
+/// The calls whose results a request has as the API wants them.
+fn repaired_calls(request: &RunExchange) -> Vec<Arc<str>> {
+    let broken = results(&request.messages, HistoryDialect::Messages, HistoryEnd::Closed);
+    let is_right = |id: &&Arc<str>| broken.iter().all(|violation| violation.call.as_ref() != Some(id));
+    result_ids(&request.messages).filter(is_right).cloned().collect()
 }

@@ -209,7 +209,7 @@ impl<'a> MomentWatch<'a> {
             ClientAction::Reset => HoldRelease::Reset,
             // A client that is gone needs no signal and no line.
             _ => {
-                let _ = self.to_process(&act.what);
+                let _ = self.tell_process(&act.what);
                 rest(&mut one, act.wait).await;
                 HoldRelease::On
             }
@@ -245,7 +245,7 @@ impl<'a> MomentWatch<'a> {
     fn do_action(&mut self) {
         let Some(act) = self.act else { return };
         self.tell_server();
-        self.seen.action = if self.to_process(&act.what) { ActionOutcome::Done } else { ActionOutcome::TooLate };
+        self.seen.action = if self.tell_process(&act.what) { ActionOutcome::Done } else { ActionOutcome::TooLate };
     }
 
     fn do_interrupts(&mut self, mut is_due: impl FnMut(&mut InterruptAct<'a>) -> bool) {
@@ -253,7 +253,7 @@ impl<'a> MomentWatch<'a> {
             self.interrupts.iter_mut().filter_map(|act| is_due(act).then(|| (act.index, act.what.clone()))).collect();
         for (index, what) in due {
             self.tell_server();
-            if self.to_process(&what) {
+            if self.tell_process(&what) {
                 self.seen.interrupts.push(index);
             }
         }
@@ -269,7 +269,7 @@ impl<'a> MomentWatch<'a> {
 
     /// Whether the process was there to be told.
     #[expect(clippy::disallowed_methods, reason = "it is compared with the times of files, which the system sets")]
-    fn to_process(&mut self, what: &ClientAction) -> bool {
+    fn tell_process(&mut self, what: &ClientAction) -> bool {
         let action = match what {
             ClientAction::Close | ClientAction::Reset => return false,
             ClientAction::Signal(signal, target) => ProcessAction::Signal(*signal, *target),

@@ -133,12 +133,11 @@ pub(super) async fn run(
     // Who does not listen any more wants to know nothing.
     let _ = run.signs.send(ClientSign::Started);
     let (mut printed, mut leaving) = (PrintedBytes::default(), ClientLeaving::OnItsOwn);
-    let marker = LineMarker { text: run.marker_line, tell: run.signs };
     let mut signalled_shell = None;
     let (ended, mut left) = {
         let (type_more, typed) = mpsc::unbounded_channel();
         let (is_open, open) = oneshot::channel();
-        let mut reading = pin!(printer.read(&mut printed, marker, open));
+        let mut reading = pin!(printer.read(&mut printed, LineMarker { text: run.marker_line, tell: run.signs }, open));
         let mut writing = pin!(keyboard.write(drive, typed));
         let (mut is_read, mut deadline) = (false, Instant::now() + drive.patience);
         let ended = loop {

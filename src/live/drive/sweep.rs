@@ -190,7 +190,20 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
     {
         problems.push(format!("the second command ended with {}, and {} result lines", again.ended, again.results()));
     }
-    problems
+    problems.into_iter().map(with_rule).collect()
+}
+
+/// A problem that names its rule. Those that name none are about how a client is driven, or about what it sent.
+fn with_rule(problem: String) -> String {
+    let rule = problem.split_once(": ").map(|(rule, _)| rule);
+    let is_rule = rule.and_then(|rule| rule.split_once('-')).is_some_and(|(letter, number)| {
+        letter.len() == 1 && letter.chars().all(|letter| letter.is_ascii_uppercase()) && number.chars().all(|digit| digit.is_ascii_digit())
+    });
+    match is_rule {
+        true => problem,
+        false if problem.contains("the API refuses") => format!("O-10: {problem}"),
+        false => format!("K-9: {problem}"),
+    }
 }
 
 impl ClientSweepRun {

@@ -79,6 +79,8 @@ pub struct TapeSummary {
     pub redacted: BTreeMap<String, u64>,
     /// The replaced secrets, with the reason.
     pub explained: BTreeMap<ReplacedSecret, u64>,
+    /// The texts that were not searched for secrets, a sentence each (K-2).
+    pub unsearched: Vec<String>,
     /// Requests that were turned away: they were neither passed on nor recorded.
     pub refused_requests: RefusedRequests,
     /// The reason of an early end.
@@ -108,6 +110,7 @@ impl TapeSummary {
         if let Some(secrets) = counts_text(&self.redacted) {
             text.push_str(&format!("\n{secrets}"));
         }
+        self.unsearched.iter().for_each(|sentence| text.push_str(&format!("\n{sentence}")));
         if self.ends_unwritten > 0 {
             text.push_str(&format!(
                 "\npassed on before they were written: {} (with --durable they wait)",

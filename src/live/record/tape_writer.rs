@@ -175,6 +175,7 @@ impl TapeWriter {
                         self.hand_over();
                         self.summary.redacted = self.redactor.counts().clone();
                         self.summary.explained = self.redactor.explained().clone();
+                        self.summary.unsearched = self.redactor.unsearched();
                         return self.summary;
                     }
                     Ok(event) => self.take(event),

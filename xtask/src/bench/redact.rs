@@ -11,7 +11,7 @@ use reenact::files::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor
 use reenact::wire::http::HttpHeader;
 
 use super::body;
-use super::outcome::{BarLimit, ReportLine, TIMES, throughput};
+use super::outcome::{ReportLine, throughput};
 use super::peers::CHUNK;
 use super::rounds;
 
@@ -23,32 +23,20 @@ const ROUNDS: usize = 7;
 pub(crate) fn against_a_pass() -> Vec<ReportLine> {
     let rules = RedactionRules::with(&[]).expect("the shipped rules are right");
     let stream = body::of_at_least(BODY_BYTES);
-    let kinds: [(&'static str, Vec<u8>, f64); 4] = [
-        ("redact a stream", stream, STREAM_MAX),
-        ("redact words", words(BODY_BYTES), WORDS_MAX),
-        ("redact base64", letters(BODY_BYTES, 64), BASE64_MAX),
-        ("redact hexadecimal digits", letters(BODY_BYTES, 16), HEX_MAX),
+    let kinds: [(&'static str, Vec<u8>); 4] = [
+        ("redact a stream", stream),
+        ("redact words", words(BODY_BYTES)),
+        ("redact base64", letters(BODY_BYTES, 64)),
+        ("redact hexadecimal digits", letters(BODY_BYTES, 16)),
     ];
-    kinds.into_iter().map(|(name, text, most)| measured(name, &text, most, &rules)).collect()
+    kinds.into_iter().map(|(name, text)| measured(name, &text, &rules)).collect()
 }
 
-/// Some three times what was measured when they were set.
-const STREAM_MAX: f64 = 4_000.0;
-const WORDS_MAX: f64 = 4_000.0;
-const BASE64_MAX: f64 = 4_000.0;
-const HEX_MAX: f64 = 4_000.0;
-
-fn measured(name: &'static str, text: &[u8], most: f64, rules: &Arc<RedactionRules>) -> ReportLine {
+fn measured(name: &'static str, text: &[u8], rules: &Arc<RedactionRules>) -> ReportLine {
     let sample = std::time::Duration::from_millis(4);
     let rounds = rounds::in_turns_of(ROUNDS, sample, [&mut || redact(text, rules), &mut || pass(text)]);
-    ReportLine::Bar {
-        name,
-        ours: throughput(text.len(), rounds.median(0)),
-        theirs: throughput(text.len(), rounds.median(1)),
-        figure: rounds.ratio(0, 1),
-        unit: TIMES,
-        limit: BarLimit::AtMost(most),
-    }
+    let figure = format!("{}, the time of {:.0} passes", throughput(text.len(), rounds.median(0)), rounds.ratio(0, 1));
+    ReportLine::Orientation { name, figure }
 }
 
 /// As the recorder does it.

@@ -13,7 +13,7 @@ mod kinds;
 const CASES: usize = 6_000;
 
 /// How many ways there are to write a text.
-const VIEWS: usize = 13;
+const VIEWS: usize = 25;
 
 /// A generator of numbers.
 pub(super) struct Draw(pub(super) u64);
@@ -73,19 +73,82 @@ fn spelt(view: usize, depth: usize, text: &str) -> String {
         9 => prefixed(&|number| format!("{number:6}\u{2192}")),
         10 => prefixed(&|number| format!("src/a.env:{number}:")),
         11 => format!("\u{1b}[32m{text}\u{1b}[0m done"),
-        _ => format!("x {} y", URL_SAFE_NO_PAD.encode(format!("some words: {text} and so on"))),
+        12 => format!("x {} y", URL_SAFE_NO_PAD.encode(format!("some words: {text} and so on"))),
+        13 => format!("{{\"body\":\"{}\"}}", escaped(&wrapped(text, [60, 64, 76][depth % 3], "\n"))),
+        14 => format!("body:\r\n    {}\r\nend", wrapped(text, [60, 64, 76][depth % 3], "\r\n    ")),
+        15 => format!("<p>{}</p>", entities(text)),
+        16 => text.chars().enumerate().map(|(at, c)| if at % 7 == 3 { format!("{c}\u{1b}[m\u{1b}[K") } else { c.to_string() }).collect(),
+        17 => prefixed(&|_| String::from("web_1  | ")),
+        18 => prefixed(&|number| format!("I0101 10:00:0{}.000000       1 main.go:42] ", number % 10)),
+        19 => prefixed(&|number| format!("Jan  1 10:00:0{} host app[12]: ", number % 10)),
+        20 => prefixed(&|number| format!("2026-01-01T10:00:0{}.123Z ", number % 10)),
+        21 => format!("{{\"log\":\"{}\"}}", escaped(&events(text))),
+        22 => format!("answer:\n{}", events(text)),
+        23 => format!("{{\"type\":\"text\",\"media_type\":\"text/plain\",\"data\":\"{}\"}}", escaped(text)),
+        _ => {
+            let packed = STANDARD.encode(format!("some words of a document: {text} and so on"));
+            format!("{{\"type\":\"base64\",\"media_type\":\"text/plain\",\"data\":\"{packed}\"}}")
+        }
     }
+}
+
+/// Base64 in lines.
+fn wrapped(text: &str, width: usize, end: &str) -> String {
+    let packed = STANDARD.encode(format!("some words: {text} and so on"));
+    packed.as_bytes().chunks(width).map(|line| String::from_utf8_lossy(line).into_owned()).collect::<Vec<_>>().join(end)
+}
+
+fn entities(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// The events of an answer that streams a text in short fragments.
+fn events(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let event = |part: &[char]| {
+        let part = escaped(&part.iter().collect::<String>());
+        format!("data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{part}\"}}}}\n\n")
+    };
+    characters.chunks(9).map(event).collect()
 }
 
 /// Whether a view is base64: neighbours share letters there.
 fn is_packed(view: usize) -> bool {
-    matches!(view, 5 | 12)
+    matches!(view, 5 | 12..=14 | 24)
+}
+
+/// The text of a view as its reader sees it; nothing when its form is broken.
+fn read(view: usize, text: &str) -> Option<String> {
+    let string = |name: &str| {
+        let value: serde_json::Value = serde_json::from_str(text).ok()?;
+        value[name].as_str().map(str::to_owned)
+    };
+    let content = |events: &str| -> Option<String> {
+        let data = events.split("\n\n").filter_map(|event| event.split_once("data: ").map(|(_, data)| data));
+        data.map(|data| Some(serde_json::from_str::<serde_json::Value>(data).ok()?["delta"]["text"].as_str()?.to_owned())).collect()
+    };
+    Some(match view {
+        13 => unpacked(view, &string("body")?.replace('\n', "")),
+        14 => unpacked(view, &text.replace("\r\n    ", "")),
+        16 => text.replace("\u{1b}[m\u{1b}[K", ""),
+        21 => content(&string("log")?)?,
+        22 => content(text)?,
+        0 => string("content")?,
+        7 => {
+            let log = string("content")?;
+            serde_json::from_str::<serde_json::Value>(log.strip_prefix("log: ")?).ok()?["a"].as_str()?.to_owned()
+        }
+        8 => string("a")?,
+        23 => string("data")?,
+        view if is_packed(view) => unpacked(view, text),
+        _ => text.to_owned(),
+    })
 }
 
 /// The bytes of base64 in a text.
 fn unpacked(view: usize, text: &str) -> String {
     let runs = text.split(|c: char| !c.is_ascii_alphanumeric() && !"+/=-_".contains(c)).filter(|run| run.len() > 24);
-    let bytes = |run: &str| if view == 5 { STANDARD.decode(run).ok() } else { URL_SAFE_NO_PAD.decode(run).ok() };
+    let bytes = |run: &str| if view == 12 { URL_SAFE_NO_PAD.decode(run).ok() } else { STANDARD.decode(run).ok() };
     runs.filter_map(bytes).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
 
@@ -139,16 +202,16 @@ fn problem(draw: &mut Draw, kind: &PlantedKind, view: usize, place: Place) -> Op
     let (body, marked) = (text(&secret), text(&other(&secret)));
     let out = place(draw, &body)?;
     let margin = match view {
-        5 | 12 => 3,
+        view if is_packed(view) => 4,
         // The first signs of an escape are those of others, too.
         2 => 2,
-        8 => 5,
+        8 | 15 => 5,
         _ => 0,
     };
     let differ = |pair: &(u8, u8)| pair.0 != pair.1;
     let start = body.bytes().zip(marked.bytes()).position(|pair| differ(&pair))?.saturating_sub(margin);
     let tail = body.bytes().rev().zip(marked.bytes().rev()).position(|pair| differ(&pair))?.saturating_sub(margin);
-    let shown = if is_packed(view) { unpacked(view, &out) } else { out.clone() };
+    let Some(shown) = read(view, &out) else { return Some(format!("its form is broken: view {view}:{depth}: {body}\n  {out}")) };
     let is_left = |line: &str| {
         line.len() >= 9 && (shown.contains(&line[line.len() / 2 - 4..line.len() / 2 + 5]) || shown.contains(&line[line.len() - 6..]))
     };

@@ -42,6 +42,47 @@ fn k_2_scan_says_what_is_too_deep_for_it() {
     let nested = |depth: usize| (0..depth).fold(String::from("a\nb"), |text, _| format!("{{\"a\":\"{}\"}}", escaped(&text)));
     let is_complete = |text: &str| super::scan::scan(text.as_bytes(), &RULES).is_complete;
     assert!(is_complete(&nested(7)) && !is_complete(&nested(12)));
+    let key = format!("ghp_{}", filled(36));
+    let packed = |pack: &dyn Fn(String) -> String, depth: usize| (0..depth).fold(format!("the key {key} is here"), |text, _| pack(text));
+    use base64::Engine as _;
+    let base64 = |text: String| base64::engine::general_purpose::STANDARD.encode(text);
+    let both = |text: String| format!("{{\"a\":\"{}\"}}", base64(text));
+    for depth in 1..14 {
+        for text in [packed(&base64, depth), packed(&both, depth)] {
+            let scanned = super::scan::scan(text.as_bytes(), &RULES);
+            assert!(!scanned.findings.is_empty() || !scanned.is_complete, "{depth}: {text}");
+            let mut redactor = redactor();
+            redactor.body(text.as_bytes());
+            assert_eq!(redactor.unsearched().is_empty(), scanned.is_complete, "{depth}");
+        }
+    }
+}
+
+#[test]
+fn k_2_scan_puts_fragments_together_in_files_that_are_no_tapes() {
+    let key = format!("ghp_{}", filled(36));
+    let delta =
+        |text: &str| format!("{{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"}}}}");
+    let foreign = |text: &str| format!("{{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}");
+    for event in [&delta as &dyn Fn(&str) -> String, &foreign] {
+        let parts: Vec<String> =
+            format!("the key {key} is").as_bytes().chunks(11).map(|part| event(std::str::from_utf8(part).unwrap())).collect();
+        let stream: String = parts.iter().map(|data| format!("event: x\ndata: {data}\n\n")).collect();
+        let har = format!("{{\"log\":{{\"entries\":[{{\"response\":{{\"content\":{{\"text\":\"{}\"}}}}}}]}}}}", escaped(&stream));
+        let lines = parts.join("\n");
+        for text in [
+            stream.clone(),
+            har,
+            lines.clone(),
+            format!("[{}]", parts.join(",")),
+            format!("HTTP/1.1 200 OK\r\n\r\n{stream}"),
+            format!("log:\n{lines}"),
+        ] {
+            assert!(!scan(text.as_bytes(), &RULES).is_empty(), "{text}");
+            let out = redactor().body(text.as_bytes());
+            assert!(scan(&out, &RULES).is_empty(), "{}", String::from_utf8_lossy(&out));
+        }
+    }
 }
 
 #[test]

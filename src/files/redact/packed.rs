@@ -1,0 +1,153 @@
+//! Text that is packed as base64, on one line or on many (K-2).
+//!
+//! ```text
+//! Zmlyc3Qg…      lines of one width and a shorter last one are one run; what holds them apart is skipped
+//! dGV4dCB3…
+//! aXM=
+//! ```
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+
+use super::text_map::{ByteRole, MappedText};
+
+/// The least length of a run of base64 that is looked into.
+const PACKED_BYTES_MIN: usize = 24;
+
+/// The shortest line of base64 that continues in the next.
+const LINE_BYTES_MIN: usize = 16;
+
+/// How far a line of base64 may be indented.
+const INDENT_BYTES_MAX: usize = 64;
+
+/// How much of it is unpacked to see whether it holds text: whole groups of four.
+const PACKED_SAMPLE_BYTES: usize = 88;
+
+/// Text that was packed.
+pub(super) struct PackedText {
+    /// The text.
+    pub(super) bytes: Vec<u8>,
+    /// The base64 without its line ends, and where it stands.
+    pub(super) characters: MappedText,
+    url_safe: bool,
+}
+
+/// A secret in base64: the bytes of the groups that hold it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PackedSecret {
+    pub(super) bytes: Vec<u8>,
+    pub(super) secret: Range<usize>,
+    url_safe: bool,
+}
+
+impl PackedText {
+    /// Unpacks lines; nothing where they hold no text.
+    pub(super) fn read(text: &[u8], lines: &[Range<usize>]) -> Option<Self> {
+        // A word in the line before is none of it.
+        let rest = || lines.get(1..).filter(|rest| !rest.is_empty());
+        read_lines(text, lines).or_else(|| read_lines(text, rest()?))
+    }
+
+    /// The characters that hold a part of the text, and how they are written anew.
+    pub(super) fn secret(&self, part: Range<usize>) -> (Range<usize>, PackedSecret) {
+        let groups = part.start / 3 * 3..self.bytes.len().min(part.end.div_ceil(3) * 3);
+        let start = groups.start / 3 * 4;
+        let end = (start + (groups.len() * 4).div_ceil(3)).min(self.characters.text().len());
+        let secret = part.start - groups.start..part.end - groups.start;
+        (start..end, PackedSecret { bytes: self.bytes[groups].to_vec(), secret, url_safe: self.url_safe })
+    }
+}
+
+impl PackedSecret {
+    /// The base64 with `replacement` in the place of the secret.
+    pub(super) fn written(&self, replacement: &[u8]) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        bytes[self.secret.clone()].copy_from_slice(replacement);
+        let text = if self.url_safe { URL_SAFE_NO_PAD.encode(bytes) } else { STANDARD_NO_PAD.encode(bytes) };
+        text.into_bytes()
+    }
+}
+
+/// The lines of each run of base64 that is long enough.
+pub(super) fn runs(text: &[u8]) -> Vec<Vec<Range<usize>>> {
+    let (mut runs, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let lines = run_at(text, at);
+        at = lines.last().map_or(at, |line| line.end) + 1;
+        runs.extend((lines.iter().map(ExactSizeIterator::len).sum::<usize>() >= PACKED_BYTES_MIN).then_some(lines));
+    }
+    runs
+}
+
+/// Whether a text holds text that is packed.
+pub(super) fn holds_text(text: &[u8]) -> bool {
+    runs(text).iter().any(|lines| PackedText::read(text, lines).is_some())
+}
+
+/// Whether a value is base64 as its writers write it, and holds no text: a signature, a picture, what the model keeps encrypted.
+pub(super) fn is_opaque(value: &[u8]) -> bool {
+    let bytes = match value.iter().any(|byte| b"-_".contains(byte)) {
+        true => URL_SAFE.decode(value),
+        false => STANDARD.decode(value),
+    };
+    bytes.is_ok_and(|bytes| !is_readable(&bytes))
+}
+
+fn line_at(text: &[u8], at: usize) -> Range<usize> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+    at..at + text[at..].iter().take_while(|byte| is_part(byte)).count()
+}
+
+/// The run that begins here: lines of one width, and a shorter one. The first stands behind something, perhaps, and is shorter, too.
+fn run_at(text: &[u8], at: usize) -> Vec<Range<usize>> {
+    let mut lines = vec![line_at(text, at)];
+    let mut width = lines[0].len();
+    while let Some(last) = lines.last().filter(|last| last.len() >= LINE_BYTES_MIN && (last.len() == width || lines.len() == 1)) {
+        let Some(next) = line_after(text, last.end).filter(|next| next.len() <= width || lines.len() == 1) else { break };
+        width = if lines.len() == 1 { next.len() } else { width };
+        lines.push(next);
+    }
+    lines
+}
+
+/// The line of base64 behind the end of one.
+fn line_after(text: &[u8], end: usize) -> Option<Range<usize>> {
+    let start = end + usize::from(text.get(end) == Some(&b'\r'));
+    (text.get(start) == Some(&b'\n')).then_some(())?;
+    let indent = text[start + 1..].iter().take(INDENT_BYTES_MAX).take_while(|byte| b" \t".contains(byte)).count();
+    Some(line_at(text, start + 1 + indent)).filter(|line| !line.is_empty())
+}
+
+fn read_lines(text: &[u8], lines: &[Range<usize>]) -> Option<PackedText> {
+    let url_safe = lines.iter().any(|line| text[line.clone()].iter().any(|byte| b"-_".contains(byte)));
+    let unpack = |packed: &[u8]| match url_safe {
+        true => lenient(&base64::alphabet::URL_SAFE).decode(packed).ok(),
+        false => lenient(&base64::alphabet::STANDARD).decode(packed).ok(),
+    };
+    let whole = |length: usize| length - usize::from(length % 4 == 1);
+    // Most runs hold no text, pictures above all: their beginning shows it.
+    let sample: Vec<u8> = lines.iter().flat_map(|line| &text[line.clone()]).take(PACKED_SAMPLE_BYTES).copied().collect();
+    unpack(&sample[..whole(sample.len())]).filter(|bytes| is_readable(bytes))?;
+    let mut characters = MappedText::default();
+    lines.iter().for_each(|line| characters.push_run(line.start as u64, &text[line.clone()], ByteRole::String));
+    let packed = characters.text();
+    let bytes = unpack(&packed[..whole(packed.len())]).filter(|bytes| is_readable(bytes))?;
+    Some(PackedText { bytes, characters, url_safe })
+}
+
+/// Base64 as it is found: what is left over in the last character does not matter.
+fn lenient(alphabet: &base64::alphabet::Alphabet) -> GeneralPurpose {
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_encode_padding(false);
+    GeneralPurpose::new(alphabet, config.with_decode_padding_mode(DecodePaddingMode::Indifferent))
+}
+
+/// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
+fn is_readable(bytes: &[u8]) -> bool {
+    let is_text = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || **byte >= 0xc2;
+    let first = &bytes[..bytes.len().min(64)];
+    first.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count() * 10 >= first.len() * 9
+        && bytes.iter().filter(is_text).count() * 20 >= bytes.len() * 17
+}
