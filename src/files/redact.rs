@@ -12,18 +12,19 @@
 //! the input of its tool come in fragments that may cut a secret anywhere.
 
 mod answer;
+mod assigned_value;
 mod assignments;
+mod base64_text;
 mod blocks;
 mod closing;
 mod event_text;
 mod explore;
+mod header_values;
 mod headers;
 mod json;
-mod learned;
 mod line_prefix;
 mod members;
 mod names;
-mod packed;
 mod placeholder;
 mod private_key;
 mod region;
@@ -33,6 +34,7 @@ mod telling_words;
 #[cfg(test)]
 mod tests;
 mod text_map;
+mod value_forms;
 mod views;
 
 use std::collections::BTreeMap;
@@ -41,9 +43,9 @@ use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, HeldChunk};
 use self::explore::{DEPTH_MAX, FoundSecret, SecretExplorer};
+use self::header_values::LearnedValues;
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
 use self::json::{JsonStart, JsonStrings};
-use self::learned::LearnedValues;
 use self::placeholder::{SecretNumbers, placeholder};
 pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
 use crate::prelude::plural;

@@ -11,12 +11,12 @@
 use std::ops::Range;
 
 use super::assignments::{self, NamedValue};
+use super::base64_text::{self, PackedSecret, PackedText};
 use super::closing;
 use super::event_text;
+use super::header_values::LearnedValues;
 use super::json::{JsonStart, JsonString, JsonStrings};
-use super::learned::LearnedValues;
 use super::members::{MemberNames, scheme_length};
-use super::packed::{self, PackedSecret, PackedText};
 use super::placeholder::{is_placeholder, placeholders};
 use super::private_key;
 use super::rules::{BuiltinRule, RedactionRules};
@@ -191,7 +191,7 @@ impl SecretExplorer<'_> {
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);
         } else {
-            self.is_too_deep |= views::escapes(text).is_some() || views::has_percent(text) || packed::holds_text(text);
+            self.is_too_deep |= views::escapes(text).is_some() || views::has_percent(text) || base64_text::holds_text(text);
         }
         found
     }
@@ -230,7 +230,7 @@ impl SecretExplorer<'_> {
 
     /// Text that is packed as base64.
     fn packed(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
-        for lines in packed::runs(text) {
+        for lines in base64_text::runs(text) {
             let Some(packed) = PackedText::read(text, &lines) else { continue };
             let inner = self.document(&packed.bytes, &JsonStart::Beginning, depth + 1).0;
             found.extend(inner.into_iter().map(|inner| mapped(repacked(inner, &packed), &packed.characters)));

@@ -13,6 +13,11 @@ const LOG_BYTES_MAX: usize = 128;
 
 /// How long what a tool put before a line is.
 pub(super) fn line_prefix(line: &[u8]) -> usize {
+    // `2026-01-01T00:00:02.000Z `
+    let word = line.iter().take(TIME_BYTES_MAX).take_while(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(byte)).count();
+    if word >= TIME_BYTES_MIN && line.get(word) == Some(&b' ') && line[..word].contains(&b'T') {
+        return word + 1;
+    }
     let blanks = line.iter().take_while(|byte| **byte == b' ').count();
     let digits = line[blanks..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let behind = &line[blanks + digits..];
@@ -23,11 +28,6 @@ pub(super) fn line_prefix(line: &[u8]) -> usize {
     let marks: [&[u8]; 9] = [b"> ", b"- ", b" | ", b"| ", b"# ", b"// ", b"* ", b"+", b"-"];
     if let Some(mark) = marks.iter().find(|mark| line[blanks..].starts_with(mark)) {
         return blanks + mark.len();
-    }
-    // `2026-01-01T00:00:02.000Z `
-    let word = line.iter().take(TIME_BYTES_MAX).take_while(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(byte)).count();
-    if word >= TIME_BYTES_MIN && line.get(word) == Some(&b' ') && line[..word].contains(&b'T') {
-        return word + 1;
     }
     if let Some(length) = log_prefix(line) {
         return length;

@@ -1,8 +1,8 @@
 //! The strings of a JSON text that are secrets because of their members' names, and those that must come back as they were (K-2).
 
+use super::base64_text;
 use super::json::{JsonString, JsonStrings};
 use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, is_words, telling, telling_header};
-use super::packed;
 use super::rules::BuiltinRule;
 use std::ops::Range;
 
@@ -115,7 +115,7 @@ impl<'a> MemberNames<'a> {
             return false;
         }
         if matches!(key, b"signature" | b"thoughtSignature" | b"thought_signature") || key.starts_with(b"encrypted_") {
-            return packed::is_opaque(value);
+            return base64_text::is_opaque(value);
         }
         if key != b"data" && key != b"file_data" {
             return false;
@@ -126,7 +126,7 @@ impl<'a> MemberNames<'a> {
         let is_type = |key: &[u8]| matches!(key, b"media_type" | b"mimeType" | b"mime_type");
         let is_media = siblings().any(|(key, value)| is_type(key) || key == b"type" && matches!(value, b"base64" | b"redacted_thinking"));
         let is_text = siblings().any(|(key, value)| is_type(key) && value.starts_with(b"text/") || key == b"type" && value == b"text");
-        is_media && !is_text && packed::is_opaque(value)
+        is_media && !is_text && base64_text::is_opaque(value)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
 
 use super::placeholder::without_placeholders;
+use super::rules::is_filler;
 use super::telling_words::{
     ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MEDIUM, NO_PASSWORDS, OF_KEYS, PASSES, PASSWORDS, STRONG, WEAK,
 };
@@ -191,6 +192,13 @@ fn is_reference(value: &[u8]) -> bool {
     ];
     let is_metavariable = value.iter().all(|byte| byte.is_ascii_uppercase() || b"_-".contains(byte)) && telling(value).is_some();
     let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
+    let is_marked = |word: &[u8]| value.len() == word.len() + 2 && value[1..=word.len()].eq_ignore_ascii_case(word);
+    if is_filler(value)
+        || [&b"%s"[..], b"%d", b"{0}", b"{}"].into_iter().any(has)
+        || [&b"redacted"[..], b"hidden", b"masked"].into_iter().any(is_marked)
+    {
+        return true;
+    }
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
         || is_metavariable
         || value.starts_with(b"<") && value.ends_with(b">")
@@ -222,11 +230,13 @@ pub(super) fn is_variable(name: TellingName, value: &[u8]) -> bool {
     is_name && (name < TellingName::Password && is_composed && changes_of_case(value) * 4 <= value.len() || telling(value).is_some())
 }
 
-/// A function that is called: `getpass.getpass()`.
+/// A function that is called: `getpass.getpass()`, or an element: `line[at]`.
 fn is_call(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b"(").unwrap_or(value);
     let name = value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(byte)).count();
-    let is_name = is_words(&value[..name]) || value[..name].iter().all(|byte| !byte.is_ascii_digit());
-    name > 0 && is_name && value.get(name) == Some(&b'(')
+    // A password with a bracket in it has digits in the middle, and no dots.
+    let is_name = value[..name].iter().all(|byte| !byte.is_ascii_digit()) || value[..name].contains(&b'.') && value.contains(&b')');
+    name > 0 && is_name && (value.get(name) == Some(&b'(') || value.get(name) == Some(&b'[') && value.contains(&b']'))
 }
 
 /// Letters and digits, or capitals and small letters with a sign between.

@@ -101,7 +101,7 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
                 let place = |word: &[u8]| word.as_ptr() as usize - line.as_ptr() as usize;
                 spans.extend(words.map(|word| line_start + place(word)..line_start + place(word) + word.len()));
             } else {
-                // What is short stands behind the last line; before a long one it does not belong to the key.
+                // Only the last line is short: what is short before a long one does not belong to the key.
                 if place.len() >= LINE_BYTES_MIN && spans.iter().all(|span| span.len() < LINE_BYTES_MIN) {
                     spans.clear();
                 }
@@ -115,7 +115,7 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
     spans
 }
 
-/// The part of a line that may belong to a key: behind what a tool put before it, and between the sequences that colour it.
+/// The part of a key in a line: behind the prefix of a tool, and between the sequences that colour it.
 fn stretch(line: &[u8]) -> Range<usize> {
     let mut start = 0;
     while line.get(start) == Some(&0x1b) {

@@ -316,7 +316,7 @@ impl PatternCheck {
 }
 
 /// A form that nobody has filled in: one letter is half of it, in a row.
-fn is_filler(secret: &[u8]) -> bool {
+pub(super) fn is_filler(secret: &[u8]) -> bool {
     let is_blank = |run: &&[u8]| b"xX*._-".contains(&run[0]);
     let longest = secret.chunk_by(|one, other| one == other).filter(is_blank).map(<[u8]>::len).max().unwrap_or_default();
     longest >= FILLER_BYTES_MIN && longest * 2 >= secret.len()

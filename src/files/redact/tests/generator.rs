@@ -117,7 +117,7 @@ fn is_packed(view: usize) -> bool {
     matches!(view, 5 | 12..=14 | 24)
 }
 
-/// The text of a view as its reader sees it; nothing when its form is broken.
+/// The text that a reader of a view sees; nothing when its form is broken.
 fn read(view: usize, text: &str) -> Option<String> {
     let string = |name: &str| {
         let value: serde_json::Value = serde_json::from_str(text).ok()?;
@@ -334,7 +334,21 @@ fn ordinary() -> Vec<String> {
         draw.letters(ALL, 22),
         draw.letters(ALL, 22)
     );
-    let mut texts: Vec<String> = code.into_iter().map(str::to_owned).collect();
+    // Code and settings in which names tell and values are words.
+    let words = [
+        "getpass(prompt=\"Password: \", stream=None); x = input('Password:') or x; expect \"Password:\"",
+        "self.token = nextchar\n privateKey: SecKeyRef,\n current_exporter_secret: OkmBlock,\nPseudoToken = Whitespace + group(PseudoExtras, Number)",
+        "auth_str = base64.standard_b64encode(credentials).decode()\n__all__ = ['HTTPPasswordMgr', 'HTTPPasswordMgrWithDefaultRealm', 'x']",
+        "def f(user, password=getpass_unicode):\n  kSecKeyX963SHA1 => kSecKeyAlgorithmECIESEncryptionCofactorX963SHA256AESGCM,",
+        "usage: tool --password PASSWORD [--token TOKEN]\nTOKEN_KEY = \"auth.token\"\nTOKEN_TYPE=bearer\nsecrets: inherit\nauth: basic",
+        "password: { type: String, required: true, minlength: 8 }, token: { type: String, default: null },\npassword:\n  type: string\n  minLength: 8",
+        "credentials:\n  - read\n  - write\ntokens: [\"(\", \")\", \"{\", \"}\"]\nos.environ.get(\"API_TOKEN\", default_token); config.get(\"token\", \"default\")",
+        "| Name | Type | password | string |\n| password | The password of the user |\nlet render_pass = shadow_mapping(); compass: northwest-direction",
+        "we set password afterwards; if password == expected_password: pass\nmatch token { Token::Ident(s) => s, Token::Eof => return None }",
+        "const TOKEN: &str = \"name\"; localStorage.setItem(\"token\", token); {\"passwords\":[\"one\",\"two\"],\"token\":{\"value\":\"int\"}}",
+    ];
+    let mut texts: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    texts.extend(code.into_iter().map(str::to_owned));
     texts.extend([lock, picture, uuids.join("\n"), hashes.join("\n"), ids, include_str!("../../../../README.md").to_owned()]);
     texts
 }

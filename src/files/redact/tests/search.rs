@@ -118,3 +118,55 @@ fn k_2_a_value_of_any_length_is_replaced_to_its_end() {
         assert!(out.ends_with(&text[text.find(&secret).unwrap() + secret.len()..]), "{out:?}");
     }
 }
+
+#[test]
+fn k_2_a_value_of_a_setting_goes_on_over_signs_that_are_inside_of_it() {
+    for value in ["tT7kQ<m2Zp<L9xWv", "tT7k`Qm2Zp>L9xWv", "tT7k\"Qm2Zp'L9xWv"] {
+        for (before, after) in [("DB_PASSWORD=", "\n"), ("export X_TOKEN=", "\n"), ("f password=", "")] {
+            assert_eq!(redactor().text(&format!("{before}{value}{after}")), format!("{before}REDACTED000001xx{after}"));
+        }
+    }
+    assert_eq!(redactor().text("<v>API_TOKEN=tT7kQm2ZpL9xWv<br>x</v>"), "<v>API_TOKEN=REDACTED000001<br>x</v>");
+    assert_eq!(redactor().text("{\"a\":\"x API_TOKEN=tT7kQm2ZpL9xWv\",\"b\":1} y"), "{\"a\":\"x API_TOKEN=REDACTED000001\",\"b\":1} y");
+}
+
+#[test]
+fn k_2_maps_and_objects_of_secrets_are_known_in_json() {
+    let key = filled(32);
+    for (before, after) in
+        [("{\"secrets\":{\"stripe\":\"", "\"}}"), ("{\"value\":\"", "\",\"name\":\"DB_PASSWORD\"}"), ("{\"passwords\":[\"a\",\"", "\"]}")]
+    {
+        let body = format!("{before}{key}{after}");
+        let out = redactor().body(body.as_bytes());
+        assert_replaced(body.as_bytes(), &out, before.len()..before.len() + key.len(), before);
+    }
+}
+
+#[test]
+fn k_2_lines_of_a_key_keep_what_tools_and_headers_put_between_them() {
+    let (one, last) = (filled(64), "Jf==");
+    let header = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,3F786850E387550FDAB836ED7E6DC881\n\n";
+    let key = |header: &str| {
+        format!("{}\n{header}{one}\n{one}\n{last}\n-----END RSA PRIVATE KEY-----\n", ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat())
+    };
+    let prefixes: [&dyn Fn(usize) -> String; 7] = [
+        &|_| String::new(),
+        &|number| format!("{number:6}\u{2192}"),
+        &|number| format!("2026-01-01T10:00:0{number}.123Z "),
+        &|number| format!("src/conf.txt:{number}:"),
+        &|_| String::from("web_1  | "),
+        &|number| format!("I0101 10:00:0{number}.000000       1 main.go:42] "),
+        &|_| String::from("\u{1b}[1;31m\u{1b}[K"),
+    ];
+    for prefix in prefixes {
+        for header in ["", header, "Version: GnuPG v2\n\n"] {
+            let text: String = key(header).lines().enumerate().map(|(number, line)| format!("{}{line}\n", prefix(number))).collect();
+            let out = redactor().text(&text);
+            let placeholder = |line: &str| line.replace(&one, &"x".repeat(64)).replace(last, "xxxx");
+            let expected = placeholder(&text).replacen(&"x".repeat(64), &format!("REDACTED000001{}", "x".repeat(50)), 1);
+            assert_eq!(out, expected);
+            assert_eq!(redactor().text(&out), out);
+            assert!(scan(out.as_bytes(), &RULES).is_empty());
+        }
+    }
+}

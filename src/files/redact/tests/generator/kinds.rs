@@ -135,6 +135,35 @@ pub(super) const NAMED: &[(&str, &str)] = &[
     ("Set-Cookie: sid=", "; Path=/"),
     ("SMTP_PW=", "\n"),
     ("sshpass -p '", "' ssh me@x"),
+    ("DB_PASS=", "\n"),
+    ("wifi_psk=", "\n"),
+    ("keytool -list -storepass ", " -v"),
+    ("first\n#define API_SECRET \"", "\"\n"),
+    ("pub const API_TOKEN: &'static str = \"", "\";"),
+    ("first\nENV API_TOKEN ", "\n"),
+    ("first\nsetx API_TOKEN \"", "\"\n"),
+    ("api_key = \"\"\"", "\"\"\"\n"),
+    ("k = os.environ.get(\"API_TOKEN\", \"", "\")"),
+    ("first\naws configure set aws_secret_access_key ", "\n"),
+    ("first\nnpm config set //r.example/:_authToken ", "\n"),
+    ("first\n| API_KEY | `", "` |\n"),
+    ("first\npassword: |\n  ", "\n"),
+    ("first\npassword:\n  ", "\nuser: x\n"),
+    ("first\napi_keys:\n  - ", "\nx: 1\n"),
+    ("api_keys = [\"", "\"]"),
+    ("<Password><![CDATA[", "]]></Password>"),
+    ("<password>\n  ", "\n</password>"),
+    ("<key>APIToken</key>\n<string>", "</string>"),
+    ("[password] => ", "\n"),
+    ("[\"password\"]=>\n  string(26) \"", "\""),
+    ("variable \"db_password\" {\n  default = \"", "\"\n}"),
+    ("{\"password\":{\"value\":\"", "\"}}"),
+    ("grant_type=refresh_token&refresh_token=", "&x=1"),
+    ("kubectl create secret generic db --from-literal=password=", " -n x"),
+    ("CREATE USER x IDENTIFIED BY '", "';"),
+    ("app:", "@tcp(db:3306)/x"),
+    ("expect \"Password:\"\nsend \"", "\\r\""),
+    ("curl -d \"grant_type=x&client_secret=", "\" https://x.example"),
 ];
 
 /// The kind of a planted secret.
@@ -173,7 +202,8 @@ impl PlantedKind {
             }
             Self::Named(before, after) => {
                 let user = if before.ends_with("://") { "me:" } else { "" };
-                ((*before).to_owned(), format!("{user}{}q7Zx", draw.letters(ALL, 22)), (*after).to_owned())
+                let secret = if draw.below(3) == 0 { draw.letters(HEX, 32) } else { format!("{}q7Zx", draw.letters(ALL, 22)) };
+                ((*before).to_owned(), format!("{user}{secret}"), (*after).to_owned())
             }
             Self::Key(lines) => {
                 let lines: Vec<String> = (0..=*lines).map(|number| draw.letters(ALL, if number == *lines { 24 } else { 64 })).collect();
