@@ -156,7 +156,7 @@ fn k_9_a_signal_that_reaches_a_shell_alone_asks_nothing_of_the_client() {
             .contains("asked: requests that the API takes, processes left behind, an end in time, the exit code, the text of the output, the exit code after SIGTERM")
     );
     let bad = swept(&["python3", "{home}/agent.py", "{prompt}"], "bad-signal", "1:tools+300ms");
-    let expected = [("the exit code is 9, and the profile has 143 (after SIGTERM)", 1)];
+    let expected = [("K-9: the exit code is 9, and the profile has 143 (after SIGTERM)", 1)];
     assert!(bad.rows.iter().all(|row| row.problems() == expected), "{bad}");
 }
 
