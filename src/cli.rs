@@ -27,6 +27,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::children::WatcherProgram;
 use crate::engine::agent_loop::AgentLoop;
 use crate::engine::contract::Engine;
 
@@ -93,6 +94,12 @@ enum CommandExit {
     WrongInput = 2,
 }
 
+/// This program as the watcher of a command (K-13).
+fn watcher() -> Result<WatcherProgram, String> {
+    WatcherProgram::current()
+        .map_err(|error| format!("cannot find the file of this program, which watches the command: {error}; start it by its full path"))
+}
+
 /// The whole program, with our own agent loop as the engine under test.
 pub fn main() -> ExitCode {
     main_with(AgentLoop::default)
@@ -111,7 +118,6 @@ where
     E: Engine + Send + 'static,
     F: Fn() -> E + Sync,
 {
-    #[cfg(unix)]
     if let Some(exit) = crate::children::helper_main(std::env::args_os()) {
         return exit;
     }

@@ -15,15 +15,21 @@ mod prelude;
 #[doc = include_str!("../docs/strategies.md")]
 struct Readme;
 
+#[cfg(all(feature = "live", not(unix)))]
+compile_error!(
+    "the features `live`, `network` and `cli` need Unix, because clients are started and watched there: build for Linux or macOS, or the library \
+     with `--no-default-features --features files`"
+);
+
 #[cfg(all(feature = "live", unix))]
 pub mod children;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", unix))]
 pub mod cli;
 pub mod engine;
 pub mod explore;
 #[cfg(feature = "files")]
 pub mod files;
-#[cfg(feature = "live")]
+#[cfg(all(feature = "live", unix))]
 pub mod live;
 pub mod oracle;
 #[cfg(feature = "files")]

@@ -55,7 +55,7 @@ words! {
 pub struct StoreFile<'a> {
     /// Its name, as messages call it.
     pub name: &'a str,
-    /// What is in it.
+    /// Its contents.
     pub bytes: &'a [u8],
 }
 
@@ -64,7 +64,7 @@ pub struct StoreFile<'a> {
 pub struct StoreError {
     /// The name of the file.
     pub file: Arc<str>,
-    /// What is wrong, and what to do.
+    /// A sentence: the problem, and the next step.
     pub problem: String,
 }
 

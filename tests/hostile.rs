@@ -3,13 +3,16 @@
 //! The readers run in the built program, under a bound of its memory: one that breaks it aborts, and an abort is no exit code 2.
 #![cfg(unix)]
 
-use std::fmt::Write as _;
+#[path = "hostile/files.rs"]
+mod files;
+
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use files::{alias_bomb, brotli_of_letters, doubling_tape, gzip_of_letters, har};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -54,40 +57,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// A file of `count` bytes of nothing, which takes no room on the disk.
 fn hollow(path: &Path, count: u64) {
     std::fs::File::create(path).unwrap().set_len(count).unwrap();
-}
-
-/// Requests of which each repeats the one before twice.
-fn doubling_tape(first: &str, lines: u32) -> String {
-    let hash = "0".repeat(64);
-    let request = |id: u32, body: &str| {
-        format!("{{\"request\":{id},\"method\":\"POST\",\"path\":\"/v1/messages\",\"body\":[{body}],\"body_hash\":\"{hash}\"}}\n")
-    };
-    let mut tape = format!("{{\"reenact_tape\":1}}\n{}", request(1, &format!("\"{first}\"")));
-    for id in 2..=lines {
-        let run = format!("{{\"of\":{},\"first\":0,\"count\":{}}}", id - 1, 1_u64 << (id - 2));
-        tape.push_str(&request(id, &format!("{run},{run}")));
-    }
-    tape
-}
-
-/// Values of which each repeats the one before nine times.
-fn alias_bomb(text: &str, levels: usize) -> String {
-    let mut yaml = format!("interactions:\n- a0: &a0 \"{text}\"\n");
-    for level in 1..=levels {
-        let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
-        let _ = writeln!(yaml, "  a{level}: &a{level} [{aliases}]");
-    }
-    yaml
-}
-
-fn har(encodings: &str, body: &[u8]) -> String {
-    use base64::Engine as _;
-    let body = base64::engine::general_purpose::STANDARD.encode(body);
-    format!(
-        r#"{{"log":{{"version":"1.2","entries":[{{"request":{{"method":"POST","url":"https://api.anthropic.com/v1/messages","headers":[],
-        "postData":{{"text":"{{}}"}}}},"response":{{"status":200,"headers":[{{"name":"content-encoding","value":"{encodings}"}}],
-        "content":{{"text":"{body}","encoding":"base64"}}}}}}]}}}}"#
-    )
 }
 
 #[test]
@@ -147,15 +116,23 @@ fn k_12_what_unpacks_without_end_is_refused() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     let much = gzip(&vec![b'a'; 300 << 20]);
+    let four_gib = brotli_of_letters(256);
+    assert!(four_gib.len() < 4_000);
     for (name, contents) in [
         ("body.har", har("gzip", &much).into_bytes()),
         ("twice.har", har("gzip, gzip", &gzip(&much)).into_bytes()),
-        ("stream.gz", gzip(&[b"event: ping\ndata: ".as_slice(), &[b'a'; 100 << 20]].concat())),
-        ("yaml.gz", gzip(&[b"interactions: ".as_slice(), &[b'a'; 100 << 20]].concat())),
+        ("brotli.har", har("br", &four_gib).into_bytes()),
+        ("both.har", har("br, gzip", &gzip(&four_gib)).into_bytes()),
+        ("stream.gz", gzip_of_letters(b"event: ping\ndata: ", 1 << 20)),
+        ("yaml.gz", gzip_of_letters(b"interactions: ", 1 << 20)),
     ] {
         std::fs::write(at.join(name), contents).unwrap();
         assert!(refused(at, &["import", name, "--out", "o"], name).contains("larger than"), "{name}");
     }
+    // Nothing in it says what it is.
+    std::fs::write(at.join("bare.br"), &four_gib).unwrap();
+    assert!(refused(at, &["scan", "bare.br"], "bare.br").contains("was not searched"));
+    refused(at, &["import", "bare.br", "--out", "o"], "bare.br: not a known kind of recording");
 }
 
 proptest! {

@@ -1,9 +1,12 @@
 //! Generated scenarios (feature `proptest`): each is one of the language, has an end, and together they use all of the language.
 #![cfg(feature = "proptest")]
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use reenact::engine::texts::TextName;
 use reenact::scenario::language::scenario_text;
 use reenact::scenario::parse;
 use reenact::scenario::types::Scenario;
@@ -51,6 +54,15 @@ fn a_feature_shrinks_away_and_takes_nothing_else_with_it() {
         assert!(smallest.faults.is_empty() && smallest.interrupts.is_empty() && smallest.tools.is_empty(), "{smallest:?}");
         assert_eq!(smallest.settings.retry, reenact::engine::settings::RetrySettings::default());
     }
+}
+
+#[test]
+fn t_31_each_text_is_replaced_in_some_case() {
+    let (strategy, mut runner) = (scenarios_with(&[Feature::Execution]), runner());
+    let cases = (0..400).map(|_| strategy.new_tree(&mut runner).unwrap().current());
+    let replaced: BTreeSet<TextName> = cases.flat_map(|scenario| scenario.settings.texts.replaced.into_keys()).collect();
+    let never: Vec<&TextName> = TextName::ALL.iter().filter(|name| !replaced.contains(*name)).collect();
+    assert!(never.is_empty(), "no case replaces {never:?}");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
-use crate::children::WatcherProgram;
 use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
@@ -72,9 +71,10 @@ pub(super) struct DriveArguments {
     /// `SIGINT:group` choose one
     #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
     sweep: Option<SweepActions>,
-    /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms`, `2:marker` or `done+500ms`; may be given several times
+    /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms` (`2:tools` for each delay), `2:marker` or `done+500ms`; may be
+    /// given several times
     #[arg(long, value_name = "MOMENT", requires = "sweep")]
-    only: Vec<ClientMoment>,
+    only: Vec<SweepMoments>,
     /// Print what the client printed in each row of a sweep
     #[arg(long, requires = "sweep")]
     show: bool,
@@ -144,7 +144,7 @@ async fn swept(
 ) -> CommandExit {
     let wanted = ClientSweep {
         what: actions.0.clone(),
-        only: arguments.only.clone(),
+        only: arguments.only.iter().flat_map(|moments| moments.0.clone()).collect(),
         lead: Duration::from_millis(arguments.lead),
         wait: Duration::from_millis(arguments.wait),
         repeat: arguments.repeat.get(),
@@ -159,7 +159,10 @@ async fn swept(
     };
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
-        row.runs.iter().flat_map(|run| &run.run).for_each(|run| print_line(&run.text));
+        for run in row.runs.iter().flat_map(|run| &run.run) {
+            print_line(&run.text);
+            print_line(&run.judgement.shown);
+        }
     }
     print_line(&report.to_string());
     for row in report.rows.iter().filter(|row| matches!(row.verdict(), RowVerdict::Failed | RowVerdict::Flaky { .. })).take(COMMANDS_MAX) {
@@ -213,7 +216,7 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
     let takes_lines = arguments.sweep.iter().flat_map(|sweep| &sweep.0).any(|action| matches!(action, ClientAction::Line(_)));
     Ok(ClientHarness {
         command: start(arguments, profile.as_deref())?,
-        watcher: WatcherProgram::current().map_err(|error| format!("cannot find this program to watch the client: {error}"))?,
+        watcher: super::watcher()?,
         again: again(arguments, profile.as_deref())?,
         profile,
         files: arguments.files.clone(),
@@ -355,6 +358,18 @@ fn client(word: &str) -> Result<KnownClient, String> {
 /// The actions of a sweep, each in runs of its own.
 #[derive(Clone, Debug)]
 struct SweepActions(Vec<ClientAction>);
+
+/// The moments of one `--only`.
+#[derive(Clone, Debug)]
+struct SweepMoments(Vec<ClientMoment>);
+
+impl core::str::FromStr for SweepMoments {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        ClientMoment::parse_all(text).map(Self)
+    }
+}
 
 fn sweep_actions(word: &str) -> Result<SweepActions, String> {
     ClientAction::parse(word).map(SweepActions)

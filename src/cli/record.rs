@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::complain;
-use crate::children::{ChildExit, ChildSession, WatcherProgram};
+use crate::children::{ChildExit, ChildSession};
 use crate::files::atomic::ExistingFile;
 use crate::files::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 use crate::files::text;
@@ -79,10 +79,10 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
             return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };
-    let watcher = match WatcherProgram::current() {
+    let watcher = match super::watcher() {
         Ok(watcher) => watcher,
-        Err(error) => {
-            complain(&format!("cannot find this program to watch the client: {error}"));
+        Err(problem) => {
+            complain(&problem);
             return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };

@@ -10,11 +10,12 @@ use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::{complain, print_line};
 use super::selection::ReachArguments;
-use crate::children::{ChildCommand, ChildExit, ChildSession, ChildStartError, WatchedChild, WatcherProgram};
+use crate::children::{ChildCommand, ChildExit, ChildSession, WatchedChild};
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
 use crate::live::access::{exposure_note, local_url};
 use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
 use crate::live::client_folders;
+use crate::live::drive::ClientHarnessError;
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
 use crate::live::serve::verdict::ServeVerdict;
@@ -288,12 +289,13 @@ async fn start(arguments: &ServeArguments, address: SocketAddr, base: &str) -> R
     // Standard output is the verdict's; what the client says goes where messages go.
     child.streams = [Stdio::inherit(), Stdio::from(std::io::stderr()), Stdio::inherit()];
     child.session = ChildSession::from_terminal();
-    let started = match WatcherProgram::current() {
-        Ok(watcher) => child.start(&watcher).await,
-        Err(error) => Err(ChildStartError::Watcher(error)),
+    let started = match super::watcher() {
+        // The errors of a harness end with the right advice, for a command and for its watcher.
+        Ok(watcher) => child.start(&watcher).await.map_err(|error| ClientHarnessError::from(error).to_string()),
+        Err(problem) => Err(problem),
     };
-    started.map(Some).map_err(|error| {
-        complain(&format!("{error}; name a program that is installed, or give its path"));
+    started.map(Some).map_err(|problem| {
+        complain(&problem);
         CommandExit::WrongInput
     })
 }

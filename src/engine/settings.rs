@@ -100,7 +100,7 @@ impl Environment {
 
 settings! {
     ($)
-    /// Settings of the reference engine; an engine of another kind reads what applies to it.
+    /// Settings of the reference engine; an engine of another kind reads those that apply to it.
     pub struct Settings, keys engine_keys {
         /// The model that requests name.
         model: Arc<str> as ModelName = "claude-sonnet-4-5".into();

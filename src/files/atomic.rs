@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(unix, feature = "live"))]
+    #[cfg(feature = "live")]
     fn k_12_what_may_hold_secrets_is_its_owners_and_never_written_through_a_link() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let folder = tempfile::tempdir().unwrap();

@@ -1,14 +1,15 @@
-//! Compressed files, unpacked in memory up to a bound (K-12).
+//! Compressed files, unpacked in memory up to a bound (K-12). Everything that reads zstd uses the decoders of this file, so that one bound holds.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
 use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// More layers are not expected.
 const LAYERS_MAX: usize = 3;
 
-/// How far back a compressed file may point.
+/// How far back compressed bytes may point (RFC 9659). The decoder holds that much, however few bytes it is given (K-12).
 const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
 /// The name of the compression that these bytes begin with, where it can be taken off.
@@ -28,7 +29,7 @@ pub fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
     for _ in 0..LAYERS_MAX {
         contents = match name(&contents) {
             Some("gzip") => bounded(MultiGzDecoder::new(&contents[..]), bytes_max)?,
-            Some(_) => unzstd(&contents, bytes_max)?,
+            Some(_) => bounded(ZstdFrames::new(&contents[..]), bytes_max)?,
             None => return Ok(contents),
         };
     }
@@ -38,15 +39,61 @@ pub fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Every frame: a file may have more than one.
-fn unzstd(mut rest: &[u8], bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut out = Vec::new();
-    while !rest.is_empty() {
-        let decoder = StreamingDecoder::new_with_max_window_size(&mut rest, ZSTD_WINDOW_BYTES_MAX);
-        let decoder = decoder.map_err(|error| io::Error::other(error.to_string()))?;
-        out.extend(bounded(decoder, bytes_max - out.len() as u64)?);
+/// The contents of all zstd frames of a reader: `zstd a b` writes a frame for each file. Skippable frames have no contents.
+pub(crate) struct ZstdFrames<R> {
+    reader: R,
+    decoder: FrameDecoder,
+}
+
+impl<R: BufRead> ZstdFrames<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        Self { reader, decoder: zstd_decoder() }
     }
-    Ok(out)
+
+    /// Reads the header of the next frame.
+    fn begin(&mut self) -> io::Result<()> {
+        match self.decoder.init(&mut self.reader) {
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                let skipped = io::copy(&mut self.reader.by_ref().take(length.into()), &mut io::sink())?;
+                if skipped < u64::from(length) { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+            }
+            begun => begun.map_err(zstd_error),
+        }
+    }
+}
+
+impl<R: BufRead> Read for ZstdFrames<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.decoder.can_collect() == 0 {
+            if !self.decoder.is_finished() {
+                self.decoder.decode_blocks(&mut self.reader, BlockDecodingStrategy::UptoBlocks(1)).map_err(zstd_error)?;
+            } else if self.reader.fill_buf()?.is_empty() {
+                return Ok(0);
+            } else {
+                self.begin()?;
+            }
+        }
+        self.decoder.read(out)
+    }
+}
+
+/// A decoder of zstd frames with a bounded window.
+pub(crate) fn zstd_decoder() -> FrameDecoder {
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
+    decoder
+}
+
+/// The error of a decoder, with advice where it helps.
+pub(crate) fn zstd_error(error: FrameDecoderError) -> io::Error {
+    io::Error::other(match error {
+        FrameDecoderError::WindowSizeTooBig { requested, max } => format!(
+            "it needs a zstd window of {} MiB, and at most {} MiB are read: compress it again with a smaller window",
+            requested >> 20,
+            max >> 20
+        ),
+        error => error.to_string(),
+    })
 }
 
 fn bounded(reader: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
@@ -56,6 +103,12 @@ fn bounded(reader: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
         true => Err(io::Error::other(format!("unpacked it is larger than {} MiB", bytes_max >> 20))),
         false => Ok(out),
     }
+}
+
+/// A frame of three bytes that asks for a window of 2 to the power of `exponent` bytes.
+#[cfg(test)]
+pub(crate) fn zstd_with_window(exponent: u8) -> Vec<u8> {
+    [&[0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3][..], &[3 << 3 | 1, 0, 0], b"abc"].concat()
 }
 
 #[cfg(test)]
@@ -72,6 +125,20 @@ mod tests {
 
     fn zstd(bytes: &[u8]) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn k_12_a_zstd_frame_that_asks_for_a_large_window_is_refused() {
+        assert_eq!(unpacked(zstd_with_window(23), 1 << 10).unwrap(), b"abc");
+        let error = unpacked(zstd_with_window(24), 1 << 10).unwrap_err().to_string();
+        assert!(error.contains("a zstd window of 16 MiB") && error.ends_with("compress it again with a smaller window"), "{error}");
+    }
+
+    #[test]
+    fn k_5_skippable_frames_have_no_contents() {
+        let skippable = |length: u8| [&[0x50, 0x2a, 0x4d, 0x18, length, 0, 0, 0][..], b"12"].concat();
+        assert_eq!(unpacked([zstd(b"a"), skippable(2), zstd(b"bc"), skippable(2)].concat(), 1 << 10).unwrap(), b"abc");
+        assert!(unpacked([zstd(b"a"), skippable(3)].concat(), 1 << 10).is_err(), "it is cut");
     }
 
     #[test]

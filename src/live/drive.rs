@@ -9,6 +9,7 @@
 
 mod action;
 mod environment;
+mod judge;
 mod marker;
 mod member_path;
 pub mod moment;
@@ -18,12 +19,14 @@ mod plain_text;
 mod preparation;
 mod process;
 pub mod profile;
+mod run_history;
 mod scripted_interrupt;
 mod shell;
 mod streams;
 pub mod sweep;
 mod sweep_table;
 mod text;
+mod traces;
 mod verdict;
 
 use std::io;
@@ -44,12 +47,15 @@ use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 use environment::RunFolders;
+pub use judge::{RunJudgement, RunQuestion};
 use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
-use process::RunSurroundings;
 pub use process::{ClientExit, ClientLeaving, ClientOutput};
+use process::{ProcessAction, RunSurroundings};
 use profile::ClientProfile;
 use scripted_interrupt::InterruptAct;
+use traces::FolderState;
+pub use traces::{ClientTraces, FileTrace, StoredSessions};
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
@@ -124,6 +130,10 @@ pub struct ClientRun {
     pub marked: Vec<u32>,
     /// The result of the action on the client.
     pub action: ActionOutcome,
+    /// Its traces on the disk.
+    pub traces: ClientTraces,
+    /// The judgement of its traces and of its later requests.
+    pub judgement: RunJudgement,
 }
 
 /// Why a client could not be driven. Messages end with a next step.
@@ -157,11 +167,11 @@ pub enum ClientHarnessError {
     /// The command that prepares its folders failed.
     #[error("the command `{command}`, which prepares the client's folders, failed ({ended}); correct it:\n{said}")]
     Setup {
-        /// Which.
+        /// The command.
         command: String,
         /// How it ended.
         ended: ClientExit,
-        /// What it printed.
+        /// Its output.
         said: String,
     },
     /// No terminal could be made.
@@ -215,21 +225,9 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         signs: &tell_signs,
     };
     let client = async {
-        let output = process::run(drive, &drive.command, &first, actions).await;
-        let again = match (&output, &drive.again) {
-            (Ok(output), Some(again)) => {
-                let session = output.session().unwrap_or_default();
-                let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
-                let names = names.clone().with("session", session).with("prompt", next);
-                let (_, no_actions) = mpsc::unbounded_channel();
-                let (no_signs, _) = mpsc::unbounded_channel();
-                let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..first };
-                Some(process::run(drive, again, &second, no_actions).await)
-            }
-            _ => None,
-        };
+        let ended = run_commands(setup, drive, &first, actions).await;
         let _ = stop.send(());
-        (output, again.transpose())
+        ended
     };
     let client = async {
         tokio::select! {
@@ -240,21 +238,93 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     };
     let interrupts = InterruptAct::of_scenario(&setup.scenario, drive.terminal);
     let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
-    let (verdict, (output, again), watched) = tokio::join!(server, client, watch);
-    let (output, again) = (output?, again?);
-    let WatchedMoments { boundaries, marked, action, interrupts, first_answers } = watched;
-    let mut driven =
-        ClientRun { verdict, first_answers, output, again, failures: Vec::new(), text: String::new(), boundaries, marked, action };
-    driven.verdict.failures.extend(scripted_interrupt::failures(&setup.scenario, &interrupts));
-    driven.failures = failures(setup, &driven, act);
-    if let Some(profile) = drive.profile.as_deref() {
-        driven.failures.extend(verdict::problems(profile, setup.scenario.drive.exit, &driven, act));
-    }
-    let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
-    driven.text = text::render(setup, &driven, drive.profile.as_deref(), &mut normaliser);
+    let (verdict, ended, watched) = tokio::join!(server, client, watch);
+    let (output, again, traces) = ended?;
+    let WatchedMoments { boundaries, marked, action, interrupts, first_answers, acted_at } = watched;
+    let failures = scripted_interrupt::failures(&setup.scenario, &interrupts);
+    let (text, judgement) = (String::new(), RunJudgement::default());
+    let traces = ClientTraces { acted_at, ..traces };
+    let run = ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement };
+    Ok(judged(setup, drive, act, run, &folders.named()))
+}
+
+/// The run with its failures, its transcript, and what its verdict rests on. Interrupts that were not done are among its failures already.
+fn judged(
+    setup: &RunSetup,
+    drive: &ClientHarness,
+    act: Option<&BoundaryAction>,
+    mut run: ClientRun,
+    folders: &[(String, &'static str)],
+) -> ClientRun {
+    run.verdict.failures.append(&mut run.failures);
+    run.failures = failures(setup, &run, act);
+    run.failures.extend(verdict::problems(drive, &setup.scenario, &run, act));
+    run.judgement = judge::judge(&run, drive.profile.as_deref(), &prompts(setup, drive), act);
+    run.failures.extend(run.judgement.problems.iter().cloned());
+    run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
+    let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
+    run.text = text::render(setup, &run, drive.profile.as_deref(), &mut normaliser);
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
-    driven.verdict.remarks.extend(unused);
-    Ok(driven)
+    run.verdict.remarks.extend(unused);
+    run.verdict.remarks.extend(acted_rules(&normaliser));
+    add_questions(setup, drive, &mut run);
+    run
+}
+
+/// A remark on the rules of normalisation that acted.
+fn acted_rules(normaliser: &Normaliser) -> Option<String> {
+    let rules: Vec<&str> = normaliser.acted().collect();
+    let order = if rules.contains(&"order") { "; `order` moved results of parallel tools" } else { "" };
+    (!rules.is_empty())
+        .then(|| format!("what varies was replaced by the rules {}{order}; `without` in [drive] leaves rules out", rules.join(", ")))
+}
+
+/// Adds the questions to a driven client beside those about its requests.
+fn add_questions(setup: &RunSetup, drive: &ClientHarness, run: &mut ClientRun) {
+    let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
+    further.extend(verdict::questions(drive, &setup.scenario, run));
+    further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
+    if !setup.scenario.interrupts.is_empty() {
+        further.push((true, "the interrupts of the scenario"));
+    }
+    for (is_asked, words) in further {
+        let questions = &mut run.verdict.questions;
+        if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());
+    }
+}
+
+/// Runs the client, and then the second command, with what each leaves on the disk.
+async fn run_commands(
+    setup: &RunSetup,
+    drive: &ClientHarness,
+    first: &RunSurroundings<'_>,
+    actions: mpsc::UnboundedReceiver<ProcessAction>,
+) -> Result<(ClientOutput, Option<ClientOutput>, ClientTraces), ClientHarnessError> {
+    let folder = first.folders.work();
+    let stored = || StoredSessions::read(drive.profile.as_deref(), first.names, &first.folders.named());
+    let before = FolderState::read(&folder);
+    let output = process::run(drive, &drive.command, first, actions).await?;
+    let mut traces =
+        ClientTraces { changed: FolderState::read(&folder).changed_since(&before), stored: stored(), ..ClientTraces::default() };
+    let Some(again) = &drive.again else { return Ok((output, None, traces)) };
+    let session = output.session().unwrap_or_default();
+    let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
+    let names = first.names.clone().with("session", session).with("prompt", next);
+    let (_, no_actions) = mpsc::unbounded_channel();
+    let (no_signs, _) = mpsc::unbounded_channel();
+    let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..*first };
+    let again = process::run(drive, again, &second, no_actions).await?;
+    traces.stored_again = stored();
+    Ok((output, Some(again), traces))
+}
+
+/// The texts that the user may have given to the client: the scenario's prompt, words of its command that are sentences, and its input.
+fn prompts(setup: &RunSetup, drive: &ClientHarness) -> Vec<String> {
+    let words = drive.command.iter().filter(|word| word.trim().contains(' ') && !word.contains('{')).cloned();
+    let input = drive.input.as_ref().and_then(|input| String::from_utf8(input.clone()).ok());
+    let mut prompts: Vec<String> = prompt(setup, 0).into_iter().chain(words).chain(input).collect();
+    prompts.retain(|prompt| !prompt.trim().is_empty());
+    prompts
 }
 
 /// The prompt of a resumed session, where the scenario has no second prompt.
@@ -270,11 +340,30 @@ fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
     Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
 }
 
+/// The failures, without those that refuse a later request for the same reason: a history that is broken once is broken in all that follow.
+fn without_repeats<'f>(failures: impl Iterator<Item = &'f String>) -> Vec<String> {
+    let mut reasons: Vec<&str> = Vec::new();
+    let is_new = |failure: &&'f String| {
+        let failure: &'f str = failure;
+        let reason = failure.split_once("the API refuses request ").and_then(|(_, refused)| refused.split_once(": "));
+        let is_known = reason.is_some_and(|(_, reason)| reasons.contains(&reason));
+        reasons.extend(reason.map(|(_, reason)| reason));
+        !is_known
+    };
+    failures.filter(is_new).cloned().collect()
+}
+
 /// The failures of the run.
 fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
-    let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
-    let mut failures: Vec<String> = driven.verdict.failures.iter().filter(is_owed).cloned().collect();
+    let is_owed = |failure: &&String| failure.starts_with("O-") || failure.contains("the API refuses");
+    let told = &driven.verdict.failures;
+    // A request that breaks a rule is refused for it: once is enough.
+    let is_told = |failure: &&String| told.iter().any(|other| other.strip_prefix("O-1: ") == Some(failure.as_str()));
+    let mut failures: Vec<String> = match act {
+        None => told.clone(),
+        Some(_) => without_repeats(told.iter().filter(is_owed).filter(|failure| !is_told(failure))),
+    };
     for (output, which) in
         core::iter::once((&driven.output, "the client")).chain(driven.again.as_ref().map(|again| (again, "the second command")))
     {

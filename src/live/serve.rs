@@ -16,6 +16,7 @@ mod in_flight;
 pub(super) mod judge;
 mod owner;
 mod play;
+pub mod questions;
 mod request_body;
 pub mod scenario_choice;
 mod schedule;
@@ -90,6 +91,8 @@ pub struct ServeOptions {
     pub ways: TransportAssumptions,
     /// Where the world's notes are told as they come, beside the verdict's transcript; `None` for nowhere.
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
+    /// The client whose requests come.
+    pub client: ServedClient,
     /// The allowed callers beside programs that call this machine by loopback or by the address of the port.
     pub access: AccessRules,
     /// The bounds of what clients may take of the server.
@@ -110,6 +113,16 @@ impl Default for ServerBounds {
     fn default() -> Self {
         Self { open_bytes_max: 256 << 20, head_wait_max: HEAD_WAIT_MAX }
     }
+}
+
+/// The client of a server, as far as the server knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServedClient {
+    /// A client's of which nothing else is seen: what cannot be asked of it fails the verdict, unless it may be left out (F-10).
+    #[default]
+    Foreign,
+    /// Those of the scenario's engine, which is asked for the rest elsewhere.
+    OwnEngine,
 }
 
 /// The server's assumptions about the ways to its clients.

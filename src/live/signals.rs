@@ -1,6 +1,6 @@
 //! Signals that end a command: Ctrl-C, or a service manager. They are caught from the first wait on, so that none is missed.
 
-/// Which it was.
+/// A signal that ends a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopSignal {
     /// Ctrl-C was pressed: every process of the same group got it, too.
@@ -9,15 +9,13 @@ pub(crate) enum StopSignal {
     Terminate,
 }
 
-/// Listens.
+/// The signals that this process listens for.
 #[derive(Debug)]
-#[cfg(unix)]
 pub(crate) struct StopSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
-#[cfg(unix)]
 impl StopSignals {
     /// Begins to listen; needs a runtime.
     pub(crate) fn listen() -> std::io::Result<Self> {
@@ -25,33 +23,12 @@ impl StopSignals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> StopSignal {
         tokio::select! {
             biased;
             _ = self.terminate.recv() => StopSignal::Terminate,
             _ = self.interrupt.recv() => StopSignal::Interrupt,
         }
-    }
-}
-
-/// Listens.
-#[derive(Debug)]
-#[cfg(not(unix))]
-pub(crate) struct Signals;
-
-#[cfg(not(unix))]
-impl StopSignals {
-    /// Begins to listen; needs a runtime.
-    pub(crate) fn listen() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    /// Waits for the next one.
-    pub(crate) async fn next(&mut self) -> StopSignal {
-        if tokio::signal::ctrl_c().await.is_err() {
-            core::future::pending::<()>().await;
-        }
-        StopSignal::Interrupt
     }
 }

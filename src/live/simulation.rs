@@ -81,6 +81,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         packets: PacketGrouping::Together,
         scale,
         ways,
+        client: serve::ServedClient::OwnEngine,
         notes: Some(notes),
         access: AccessRules { hosts: HostName::read("api").into_iter().collect(), ..AccessRules::default() },
         ..serve::ServeOptions::default()

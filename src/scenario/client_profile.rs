@@ -8,13 +8,14 @@ use crate::prelude::*;
 use crate::scenario::language::forms::{Readable, TextTable, word_forms};
 use crate::scenario::language::keys::keys;
 use crate::scenario::language::tables::{Section, Sections};
+use crate::scenario::parse::nearest::nearest;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::{Diagnostics, read_client_profile};
 
 keys! {
-    /// `[client]`: a profile of the client that is driven (K-7). What it leaves out is not judged.
+    /// `[client]`: a profile of the client that is driven (K-7). Keys that are left out are not judged.
     #[derive(Eq)]
-    pub struct ClientProfile {
+    pub struct ClientProfile check check_names {
         /// The name of the client.
         name: Arc<str> = Arc::default(), required, not_blank("give the client a name"), example("\"my-agent\"");
         /// The version that the profile was checked with.
@@ -51,7 +52,7 @@ keys! {
     #[derive(Eq)]
     pub struct ProfileFile {
         /// Where it is.
-        path: Arc<str> = Arc::default(), required, not_blank("say where the file is"), example("\"{home}/.my-agent.json\"");
+        path: Arc<str> = Arc::default(), required, not_blank("say where the file is"), example("\"{home}/.my-agent.json\""), checked(problem_with_path);
         /// The content of the file.
         text: Arc<str> = Arc::default();
     }
@@ -139,6 +140,35 @@ pub fn read(name: &str, text: &str) -> Result<ClientProfile, Diagnostics> {
     read_client_profile(name, text)
 }
 
+/// The names in curly brackets that a run has values for.
+const NAMES: [&str; 8] = ["base", "base_url", "base_url_v1", "home", "work", "tmp", "session", "prompt"];
+
+/// A name that is nearly one of a run's is misspelt: nothing would stand for it.
+fn check_names(profile: &ClientProfile, reader: &mut TableReader<'_, '_>) {
+    let env: Vec<String> = profile.env.iter().map(|(_, value)| value.clone()).collect();
+    for (key, words) in [("start", &profile.start), ("resume", &profile.resume), ("env", &env)] {
+        for name in words.iter().flat_map(|word| braced(word)).filter(|name| !NAMES.contains(name)) {
+            if let Some(near) = nearest(name, NAMES) {
+                reader.value_problem(key, format!("a run has no value for `{{{name}}}`; did you mean `{{{near}}}`?"));
+            }
+        }
+    }
+}
+
+/// The names that stand in curly brackets.
+fn braced(word: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let names = word.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    names.filter(move |name| !name.is_empty() && name.bytes().all(is_of_name))
+}
+
+/// A profile writes into the folders of a run alone.
+fn problem_with_path(path: &str) -> Option<String> {
+    let is_inside = ["{home}/", "{work}/", "{tmp}/"].iter().any(|folder| path.starts_with(folder)) || !path.starts_with(['/', '{', '~']);
+    let is_good = is_inside && !path.split('/').any(|part| part == "..");
+    (!is_good).then(|| format!("`{path}` is not in the client's folders; begin it with {{home}}/, {{work}}/ or {{tmp}}/"))
+}
+
 fn check_text(place: &OutputTextPlace, reader: &mut TableReader<'_, '_>) {
     if place.at.is_none() && !place.lines.is_empty() {
         reader.key_problem("lines", "`lines` needs `at`, the path to the text in a line: add it, or remove this key".into());
@@ -169,6 +199,10 @@ mod tests {
             ("start = [\"a\"]\n", "needs `name`"),
             ("name = \"a\"\n[exit]\nSIGTEM = [1]\n", "did you mean `SIGTERM`"),
             ("name = \"a\"\n[session]\n", "needs a place"),
+            ("name = \"a\"\nstart = [\"a\", \"{promt}\"]\n", "did you mean `{prompt}`"),
+            ("name = \"a\"\n[env]\nA = \"{base_ulr}/x\"\n", "did you mean `{base_url}`"),
+            ("name = \"a\"\n[[file]]\npath = \"/etc/x\"\n", "not in the client's folders"),
+            ("name = \"a\"\n[[file]]\npath = \"{home}/../x\"\n", "not in the client's folders"),
             ("name = \"a\"\n[session]\nmember = \"a\"\nfiles = \"b\"\n", "files"),
             ("name = \"a\"\n[output.text]\nof = \"lst\"\n", "did you mean `last`"),
             ("name = \"a\"\n[output.text]\nat = \"t\"\nlines = { type = 1 }\n", "expected text"),

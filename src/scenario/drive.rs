@@ -18,6 +18,8 @@ pub struct DriveScript {
     pub normalise: Vec<NormaliseRule>,
     /// How tools show that they run.
     pub markers: ToolMarkers,
+    /// Whether what cannot be done to a client, or asked of it, may be left out (F-10).
+    pub may: bool,
 }
 
 /// By what it is seen that a tool of a client runs (K-9).

@@ -115,7 +115,7 @@ keys! {
 }
 
 keys! {
-    /// `[[observation]]`: what the client did in one case, and what shows that the engine does the same.
+    /// `[[observation]]`: the client's behaviour in one case, and the scenarios that show the same of the engine.
     pub(crate) struct ObservationKeys check check_verdict {
         /// Its number.
         row: u32 = 0, above_zero("rows are counted from 1");

@@ -249,7 +249,7 @@ keys! {
         counts_max_tokens: Option<bool> = None;
         /// Models that exist beside `claude-*` and those that the scenario names. A client that asks another one gets 404.
         models: Vec<Arc<str>> = Vec::new(), example("[\"local-7b\"]");
-        /// Whether the API takes what it would refuse. Refusals become remarks.
+        /// Whether refusals of the API are remarks only, and the requests are taken.
         lenient: bool = false;
         /// The treatment of thinking that is not in its place. By default as the model has it.
         signatures: Option<SignaturePolicy> = None;
@@ -430,7 +430,7 @@ keys! {
         text_present: Vec<String> as TextListOf<String> = Vec::new();
         /// Text that no emitted message holds.
         text_absent: Vec<String> as TextListOf<String> = Vec::new();
-        /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
+        /// Text that some request holds, in its new messages or in its system prompt, tools and further members.
         sent: Vec<String> as TextListOf<String> = Vec::new();
         /// Text that no request holds.
         not_sent: Vec<String> as TextListOf<String> = Vec::new();

@@ -119,7 +119,7 @@ impl SessionFile {
     }
 }
 
-/// What a line says; `None` where it is no message of the conversation.
+/// The message of a line; `None` where it is no message of the conversation.
 fn said(object: &RawObject<'_>) -> Option<MessageLine> {
     let role = match &*object.string("type")? {
         "user" => Role::User,

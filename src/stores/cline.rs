@@ -1,7 +1,7 @@
 //! Sessions of cline: `~/.cline/data/sessions/<id>/<id>.messages.json`, with blocks like those of the Messages API.
 
 use super::content;
-use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
@@ -14,11 +14,11 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         return Err(StoreError::new(file, "it has no array `messages`: is it the `*.messages.json` of a session of cline?"));
     };
     let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
-    for (line, message) in stored {
+    for (place, message) in stored {
         let role = message.string("role").and_then(|role| Role::from_word(&role));
         match role {
-            Some(role) => messages.push(StoredMessage::new(role, HistoryPlace::Line(line), content::blocks(message.get("content")))),
-            None => remarks.add(format!("the message of line {line} has no role that is known")),
+            Some(role) => messages.push(StoredMessage::new(role, place, content::blocks(message.get("content")))),
+            None => remarks.add(format!("{place} has no role that is known")),
         }
     }
     let session = shared(&document.object, "sessionId");

@@ -5,7 +5,7 @@ use crate::wire::block::{Block, BlockKind, ToolInput, ToolUse};
 use crate::wire::json::{Json, push_string};
 use crate::wire::raw_json::{RawObject, elements, string};
 
-/// What the Messages API has as content: a text, or an array of blocks. What is neither says nothing.
+/// Content as the Messages API has it: a text, or an array of blocks. Any other value says nothing.
 pub(super) fn blocks(content: Option<&str>) -> Vec<Block> {
     parts(content, |part| Some(Block::from(Json::trusted(part))))
 }

@@ -17,12 +17,11 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     };
     let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
     let (mut context_from, mut is_begun) = (0, false);
-    for (line, item) in history {
+    for (place, item) in history {
         let Some(message) = item.object("message") else {
-            remarks.add(format!("the entry of line {line} has no message"));
+            remarks.add(format!("{place} has no message"));
             continue;
         };
-        let place = HistoryPlace::Line(line);
         let mut said = StoredMessage::new(Role::User, place, content::parts(message.get("content"), block));
         match message.string("role").as_deref() {
             Some("assistant") => said.role = Role::Assistant,
@@ -32,7 +31,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             Some("system") if !is_begun => continue,
             Some("system") => (),
             _ => {
-                remarks.add(format!("the message of line {line} has no role that is known"));
+                remarks.add(format!("{} has no role that is known", said.place));
                 continue;
             }
         }
@@ -66,7 +65,7 @@ fn call(call: &RawObject<'_>) -> Option<Block> {
     Some(content::tool_use(&call.string("id")?, &function.string("name").unwrap_or_default(), &input))
 }
 
-/// What stands beside an answer: a call that did not end yet has no output.
+/// The results beside an answer: a call that did not end yet has no output.
 fn results(item: &RawObject<'_>) -> Vec<Block> {
     let of_state = |state: &RawObject<'_>| {
         let output = objects(Some(state.present("output")?));

@@ -21,7 +21,7 @@ pub struct StoredConversation {
     pub messages: Vec<StoredMessage>,
     /// The first of the messages that the model is shown: those before were compacted.
     pub context_from: usize,
-    /// What should be known of the file and breaks no rule.
+    /// Notes on the file that break no rule.
     pub remarks: StoreRemarks,
 }
 
@@ -37,11 +37,11 @@ pub enum StoredBranch {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMessage {
-    /// Whose. Tool results are the user's.
+    /// The role of its author. Tool results are the user's.
     pub role: Role,
     /// Where it begins.
     pub place: HistoryPlace,
-    /// What it says.
+    /// Its contents.
     pub blocks: Vec<StoredBlock>,
 }
 
@@ -50,7 +50,7 @@ pub struct StoredMessage {
 pub struct StoredBlock {
     /// Where it stands.
     pub place: HistoryPlace,
-    /// What it is, in the form of the Messages API.
+    /// The block, in the form of the Messages API.
     pub block: Block,
 }
 
@@ -59,6 +59,8 @@ pub struct StoredBlock {
 pub enum HistoryPlace {
     /// In this line of its file, from 1.
     Line(usize),
+    /// The element with this index, from 0, in the array of a document of one line.
+    Message(usize),
     /// In a file of its own.
     File(Arc<str>),
     /// In a request: its name, and the message's index from 0, as the API counts.
@@ -139,6 +141,7 @@ impl fmt::Display for HistoryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
+            Self::Message(index) => write!(f, "message {index}"),
             Self::File(name) => f.write_str(name),
             Self::Request(name, index) => write!(f, "message {index} of {name}"),
         }

@@ -1,5 +1,6 @@
 //! Files that are one JSON document, and the lines in which its parts begin.
 
+use super::conversation::HistoryPlace;
 use super::{StoreError, StoreFile};
 use crate::prelude::*;
 use crate::wire::raw_json::{RawObject, elements};
@@ -25,16 +26,19 @@ impl<'a> StoreDocument<'a> {
         Ok(Self { text, object })
     }
 
-    /// The objects in the array that is called `name`, each with the line in which it begins; `None` when there is no such array.
-    pub(super) fn objects(&self, name: &str) -> Option<Vec<(usize, RawObject<'a>)>> {
+    /// The objects in the array that is called `name`, each with its place; `None` when there is no such array. In a document of one line a place is an
+    /// index.
+    pub(super) fn objects(&self, name: &str) -> Option<Vec<(HistoryPlace, RawObject<'a>)>> {
+        let is_one_line = !self.text.trim().contains('\n');
         let mut counted = (0, 1);
         let parts = elements(self.object.get(name)?).ok()?;
-        let placed = |part: &'a str| {
+        let placed = |(index, part): (usize, &'a str)| {
             let at = part.as_ptr() as usize - self.text.as_ptr() as usize;
             let lines = self.text.as_bytes()[counted.0..at].iter().filter(|byte| **byte == b'\n').count();
             counted = (at, counted.1 + lines);
-            Some((counted.1, RawObject::parse(part).ok()?))
+            let place = if is_one_line { HistoryPlace::Message(index) } else { HistoryPlace::Line(counted.1) };
+            Some((place, RawObject::parse(part).ok()?))
         };
-        Some(parts.into_iter().filter_map(placed).collect())
+        Some(parts.into_iter().enumerate().filter_map(placed).collect())
     }
 }

@@ -12,7 +12,7 @@ use crate::prelude::*;
 use crate::wire::block::{Block, Role};
 use crate::wire::raw_json::RawObject;
 
-/// What a part says: in the message itself, and as the result behind it.
+/// The contents of a part: in the message itself, and as the result behind it.
 type SaidByPart = (Option<Block>, Option<Block>);
 
 #[derive(Debug, Default)]

@@ -27,7 +27,7 @@ enum PiEntry {
     Failed,
     /// Another entry's message is replaced, or taken out.
     Edit { target: Arc<str>, content: Option<Vec<Block>> },
-    /// What came before `kept_from` is replaced by a summary.
+    /// A summary in place of all that came before `kept_from`.
     Compaction { kept_from: Option<Arc<str>>, summary: String },
     /// Settings, labels, the system prompt.
     Other,

@@ -1,4 +1,4 @@
-//! What must hold of a history, whether it is stored or sent: pure functions, each of which returns what breaks its rule.
+//! Rules of histories, stored or sent: pure functions. Each returns the violations of its rule.
 
 mod claims;
 mod losses;
@@ -55,7 +55,7 @@ pub fn result_ids(messages: &[StoredMessage]) -> impl Iterator<Item = &Arc<str>>
 }
 
 /// A text for a sentence, cut.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     /// Enough to find it by.
     const SHOWN_MAX: usize = 60;
     let text = joined_words(text);

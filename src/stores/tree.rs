@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use super::conversation::StoreRemarks;
 use crate::prelude::*;
 
-/// What an entry says of its place in the tree.
+/// The links of an entry: its place in the tree.
 #[derive(Clone, Debug)]
 pub(super) struct EntryLinks {
     /// Its line.

@@ -271,6 +271,7 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.queued_block = own.queued_block;
         settings.discarded_tools = own.discarded_tools;
         settings.queued_messages = own.queued_messages;
+        settings.texts = own.texts.clone();
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();

@@ -34,7 +34,8 @@ pub fn tools() -> impl Strategy<Value = Vec<ScriptedTool>> {
 pub fn tool(name: &'static str) -> BoxedStrategy<ScriptedTool> {
     let usual = ScriptedTool { definition: usual(name), latency: None, outcome: None };
     let behaviour = select(vec![Some(InterruptBehaviour::Cancel), Some(InterruptBehaviour::Block), None]);
-    let observable = ObservableField { name: "absolute".into(), from: "path".into(), base: "/w".into() };
+    let observable =
+        select(vec!["/w", "/srv/w"]).prop_map(|base| ObservableField { name: "absolute".into(), from: "path".into(), base: base.into() });
     let agent = (name == AGENT).then(|| model().prop_map(|fast_model| AgentTool { fast_model }));
     let agent = agent.map_or_else(|| Just(None).boxed(), |agent| agent.prop_map(Some).boxed());
     let whole = vary!(usual, 0.2;
@@ -44,7 +45,7 @@ pub fn tool(name: &'static str) -> BoxedStrategy<ScriptedTool> {
         definition.checks: any::<bool>(),
         definition.reads_only: any::<bool>(),
         definition.edits: any::<bool>(),
-        definition.observable: Just(vec![observable]),
+        definition.observable: observable.prop_map(|observable| vec![observable]),
         definition.result_limit: (0_u64..300).prop_map(Some),
         definition.agent: agent,
         latency: latency().prop_map(Some),

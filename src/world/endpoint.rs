@@ -8,6 +8,8 @@ mod headers;
 mod route;
 mod side;
 
+use alloc::collections::BTreeSet;
+
 use super::WorldNote;
 use super::choices::ChoiceMaker;
 use super::model::{ModelRequest, ModelResponse, ModelServer};
@@ -177,13 +179,17 @@ impl ApiEndpoint {
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
     pub(crate) fn on_closed(&mut self, agent: &Agent, id: RequestId) {
-        self.is_interfered = true;
         self.callers.on_failed(agent, id);
     }
 
     /// Something was done to the client that the scenario knows nothing of.
     pub(crate) fn on_disturbed(&mut self) {
         self.is_interfered = true;
+    }
+
+    /// The rules by which requests were made comparable with the recorded ones, as far as they replaced something (K-10).
+    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+        self.model.normalising_rules()
     }
 
     /// The names of the unused answers (M-3).
@@ -243,9 +249,6 @@ impl ApiEndpoint {
             of_body,
         };
         let mut answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, None));
-        if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {
-            self.is_interfered = true;
-        }
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
                 // Where there are several conversations, answers tell which of them a request continues from.

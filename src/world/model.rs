@@ -103,6 +103,12 @@ impl ModelServer {
         self.server.original_id(id)
     }
 
+    /// See [`AnswerQueue::normalising_rules`].
+    #[cfg(any(test, feature = "live"))]
+    pub(crate) fn normalising_rules(&self) -> &alloc::collections::BTreeSet<&'static str> {
+        self.server.normalising_rules()
+    }
+
     /// The names of the unused answers.
     pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.server.unused(setup, whose)

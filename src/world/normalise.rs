@@ -50,6 +50,8 @@ pub struct Normaliser {
     keeps_members: bool,
     uuids: Vec<String>,
     ids: Vec<String>,
+    /// The shipped rules that replaced or moved something.
+    acted: BTreeSet<&'static str>,
 }
 
 impl Normaliser {
@@ -91,6 +93,27 @@ impl Normaliser {
         self.own.iter().enumerate().filter(|(index, _)| !self.used.contains(index)).map(|(_, rule)| &rule.name)
     }
 
+    /// The shipped rules that replaced or moved something so far.
+    pub fn acted(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.acted.clone().into_iter()
+    }
+
+    /// Lines of output in an order that is the same in every run, where the rule for it is at work; see [`lines_in_order`].
+    pub fn order_lines(&mut self, lines: &mut [String]) {
+        if self.has("order") {
+            let before = lines.to_vec();
+            lines_in_order(lines);
+            self.note("order", before != lines);
+        }
+    }
+
+    /// Takes note of a rule that acted.
+    pub fn note(&mut self, rule: &'static str, has_acted: bool) {
+        if has_acted {
+            self.acted.insert(rule);
+        }
+    }
+
     /// A line of output: JSON member by member, other text as it is.
     pub fn line(&mut self, line: &str) -> String {
         match serde_json::from_str::<Value>(line) {
@@ -105,7 +128,12 @@ impl Normaliser {
             Value::String(text) => Value::String(self.text(&text)),
             Value::Array(items) => {
                 let items = items.into_iter().map(|item| self.json(item)).collect();
-                Value::Array(if self.has("order") { in_order(items) } else { items })
+                if !self.has("order") {
+                    return Value::Array(items);
+                }
+                let (ordered, has_moved) = in_order(items);
+                self.note("order", has_moved);
+                Value::Array(ordered)
             }
             Value::Object(members) => {
                 let is_kept = |name: &str| !(self.has("order") && name == "cache_control");
@@ -128,27 +156,40 @@ impl Normaliser {
             }
         }
         if self.has("folders") {
-            for (folder, name) in &self.folders {
-                text = folder.replaced(&text, name);
+            for at in 0..self.folders.len() {
+                let (folder, name) = &self.folders[at];
+                let replaced = folder.replaced(&text, name);
+                self.take("folders", &mut text, replaced);
             }
         }
         if self.has("ports") {
-            text = spans::ports(&text);
+            let replaced = spans::ports(&text);
+            self.take("ports", &mut text, replaced);
         }
         if self.has("uuids") {
-            text = spans::replaced(&text, spans::uuid_at, |found| numbered(&mut self.uuids, "uuid", found));
+            let replaced = spans::replaced(&text, spans::uuid_at, |found| numbered(&mut self.uuids, "uuid", found));
+            self.take("uuids", &mut text, replaced);
         }
         if self.has("ids") {
             let id_at = |bytes: &[u8], at| spans::id_at(bytes, at).or_else(|| spans::timed_id_at(bytes, at));
-            text = spans::replaced(&text, id_at, |found| numbered(&mut self.ids, "id", found));
+            let replaced = spans::replaced(&text, id_at, |found| numbered(&mut self.ids, "id", found));
+            self.take("ids", &mut text, replaced);
         }
         if self.has("durations") {
-            text = spans::replaced(&text, spans::milliseconds_at, |_| String::from("<durations>"));
+            let replaced = spans::replaced(&text, spans::milliseconds_at, |_| String::from("<durations>"));
+            self.take("durations", &mut text, replaced);
         }
         if self.has("dates") {
-            text = spans::replaced(&text, spans::date_at, |_| String::from("<date>"));
+            let replaced = spans::replaced(&text, spans::date_at, |_| String::from("<date>"));
+            self.take("dates", &mut text, replaced);
         }
         text
+    }
+
+    /// Takes what a rule makes of a text.
+    fn take(&mut self, rule: &'static str, text: &mut String, replaced: String) {
+        self.note(rule, *text != replaced);
+        *text = replaced;
     }
 
     fn member(&mut self, name: String, value: Value) -> (String, Value) {
@@ -158,8 +199,14 @@ impl Normaliser {
         let shown = match own {
             Some((_, rule)) => Some(format!("<{}>", rule.name)),
             None if self.keeps_members => None,
-            None if self.has("durations") && name.ends_with("_ms") && value.is_number() => Some(String::from("<durations>")),
-            None if self.has("members") && MEMBERS.contains(&&*name) && is_plain(&value) => Some(String::from("<members>")),
+            None if self.has("durations") && name.ends_with("_ms") && value.is_number() => {
+                self.note("durations", true);
+                Some(String::from("<durations>"))
+            }
+            None if self.has("members") && MEMBERS.contains(&&*name) && is_plain(&value) => {
+                self.note("members", true);
+                Some(String::from("<members>"))
+            }
             None => None,
         };
         match shown {
@@ -188,13 +235,15 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-/// Results that follow each other, by the names of their tool uses.
-fn in_order(mut items: Vec<Value>) -> Vec<Value> {
+/// Results that follow each other, by the names of their tool uses; and whether that moved any.
+fn in_order(mut items: Vec<Value>) -> (Vec<Value>, bool) {
     let of_result = |item: &Value| item["tool_use_id"].as_str().filter(|_| item["type"] == "tool_result").map(str::to_string);
+    let mut has_moved = false;
     for run in items.chunk_by_mut(|one, next| of_result(one).is_some() && of_result(next).is_some()) {
+        has_moved |= !run.is_sorted_by_key(of_result);
         run.sort_by_key(of_result);
     }
-    items
+    (items, has_moved)
 }
 
 /// Lines of output in an order that is the same in every run: what belongs to agents and tasks that continue beside the conversation stands behind

@@ -3,7 +3,7 @@
 //! Answers are given in the order recorded. A request that differs still gets the next one, and the transcript says where it
 //! differs; `strict` makes that a failure of the run. An answer that a fault changed is not used up: the next attempt gets it again.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -29,6 +29,8 @@ pub(crate) struct AnswerQueue {
     lent: Vec<RetryableAnswer>,
     /// The ids of answers that were given more than once.
     ids: Vec<FreshId>,
+    /// The rules that replaced something where requests were held against the recorded ones.
+    normalising: BTreeSet<&'static str>,
 }
 
 /// An answer that a fault changed on its way: a repeated request gets it again.
@@ -95,14 +97,22 @@ impl AnswerQueue {
                 None => differences(&recorded.value(), &sent),
                 // Each from the start: what varies is numbered as it comes.
                 Some(varying) => {
-                    let of_client = varying.for_request(&sent);
-                    differences(&varying.clone().json(recorded.value()), &of_client.clone().json(sent))
+                    let (mut of_recorded, mut of_client) = (varying.clone(), varying.for_request(&sent));
+                    let found = differences(&of_recorded.json(recorded.value()), &of_client.json(sent));
+                    self.normalising.extend(of_recorded.acted().chain(of_client.acted()));
+                    found
                 }
             };
             found.retain(|difference| !is_secret(difference));
             found
         });
         Some(QueuedAnswer { answer, nth, differences })
+    }
+
+    /// The rules that replaced something where requests were held against the recorded ones (K-10).
+    #[cfg(any(test, feature = "live"))]
+    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+        &self.normalising
     }
 
     /// Takes note of fresh ids, so that what comes back under them is known.

@@ -1,4 +1,7 @@
 //! A large file is imported in less memory than its own size (K-5): what is measured is the peak of a process of its own.
+//!
+//! Exchanges are held compressed until the tape is written. Of content in which nothing repeats, as pictures, three quarters stay. So the memory grows with
+//! the file by [`OF_NEW_CONTENT`] at most, and by a small part of that where requests repeat what was said before.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,11 +13,13 @@ use serde_json::json;
 
 use super::options;
 
-/// The sizes of two files. The difference of their peaks leaves out what any import takes: patterns of secrets, buffers, one exchange.
-const BYTES: [usize; 2] = [3 << 20, 12 << 20];
+/// The sizes of two files. The difference of their peaks leaves out what any import takes: patterns of secrets, buffers, one exchange. It is so large
+/// that two runs on the same file, whose peaks differ by 2 MiB at most, differ by a sixth of it.
+const BYTES: [usize; 2] = [2 << 20, 14 << 20];
 
-/// By how much the peaks of two runs on the same file differ, at most.
-const NOISE_BYTES: u64 = 2 << 20;
+/// How many bytes of memory a hundred bytes more of a file take at most: of pictures and words, and of the requests of a loop.
+const OF_NEW_CONTENT: u64 = 95;
+const OF_A_LOOP: u64 = 50;
 
 /// Names the file that the child imports.
 const FILE: &str = "REENACT_TEST_IMPORT";
@@ -155,8 +160,9 @@ fn k_5_a_large_file_is_read_in_less_memory_than_its_size() {
             [file.len() as u64, peak_of_import(&path)]
         });
         let [bytes, memory] = [large[0] - small[0], large[1].saturating_sub(small[1])];
-        println!("{format}: {bytes} bytes more take {memory} bytes of memory");
-        assert!(memory <= bytes + NOISE_BYTES, "{format}: {bytes} bytes more take {memory} bytes of memory");
+        let most = if format == "loop" { OF_A_LOOP } else { OF_NEW_CONTENT };
+        println!("{format}: {bytes} bytes more take {memory} bytes of memory, {} of a hundred", memory * 100 / bytes);
+        assert!(memory * 100 <= bytes * most, "{format}: {bytes} bytes more take {memory} bytes of memory, and not {most} of a hundred");
     }
 }
 

@@ -101,7 +101,7 @@ fn k_6_what_is_wrong_with_the_call_is_said() {
         (vec!["serve", "scenarios/hello.toml", "--timing", "soon"], vec!["recorded", "scaled 10%"]),
         (vec!["serve", "scenarios/hello.toml", "--", "no-such-program"], vec!["cannot start `no-such-program`"]),
         (vec!["drive", "scenarios/hello.toml", "--", "no-such-program"], vec!["cannot start `no-such-program`", "installed"]),
-        (vec!["drive", "scenarios/hello.toml"], vec!["COMMAND"]),
+        (vec!["drive", "scenarios/hello.toml"], vec!["no command is given", "--profile"]),
         (vec!["drive", "scenarios/hello.toml", "--sweep", "SIGQUIT", "--", "true"], vec!["SIGINT", "line:TEXT"]),
         (vec!["drive", "scenarios/hello.toml", "--client", "mine", "--", "true"], vec!["claude-code"]),
     ] {

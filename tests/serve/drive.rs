@@ -174,6 +174,10 @@ fn k_7_k_10_five_runs_of_a_client_give_the_same_transcript() {
     ] {
         assert!(first.text.contains(part), "{part:?} is not in\n{}", first.text);
     }
+    let told = first.verdict.to_string();
+    assert!(told.contains("note: what varies was replaced by the rules durations, folders, "), "{told}");
+    assert!(told.contains("asked: ") && told.contains("processes left behind, an end in time"), "{told}");
+    assert!(told.contains("not asked: what tools do, the exit code, the text of the output, "), "{told}");
     for _ in 0..4 {
         assert_eq!(driven(&setup, &client("good")).text, first.text);
     }

@@ -1,6 +1,8 @@
 //! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
 
 mod access;
+#[cfg(unix)]
+mod agent;
 mod bounds;
 mod client;
 mod command;
@@ -9,9 +11,11 @@ mod drive;
 mod endpoint;
 mod faults;
 mod gates;
+mod judge;
 mod load;
 mod moments;
 mod profiles;
+mod questions;
 mod several;
 mod tape;
 mod threads;

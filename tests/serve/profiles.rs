@@ -113,6 +113,12 @@ fn k_9_exit_codes_and_texts_are_judged_by_the_profile() {
         let problems: Vec<&str> = run.failures.iter().map(String::as_str).collect();
         assert_eq!(problems, expected.into_iter().collect::<Vec<_>>(), "{mode}: {}", run.text);
     }
+    let plain = format!("{}\n", profile().replace("lines = { kind = \"answer\" }\nat = \"body.parts[].text\"", "of = \"last\""));
+    let plain = client_profile::read("plain.toml", &plain).unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
+    for (mode, expected) in [("", 0), ("mute", 1), ("echo", 1)] {
+        let run = driven(HELLO, &ClientHarness { profile: Some(Arc::new(plain.clone())), ..harness(mode) });
+        assert_eq!(run.failures.len(), expected, "{mode}: {:?}", run.failures);
+    }
     let own = driven(&format!("{HELLO}\n[drive]\nexit = 3\n"), &harness("strict"));
     assert!(own.failures.is_empty(), "the scenario's own code counts: {:?}", own.failures);
 }
@@ -147,10 +153,10 @@ fn k_9_a_signal_that_reaches_a_shell_alone_asks_nothing_of_the_client() {
     assert!(exec.is_fine(), "{exec}");
     assert!(
         exec.to_string()
-            .contains("asked: requests that the API takes, processes left behind, an end in time, the exit code, the text of the output")
+            .contains("asked: requests that the API takes, processes left behind, an end in time, the exit code, the text of the output, the exit code after SIGTERM")
     );
     let bad = swept(&["python3", "{home}/agent.py", "{prompt}"], "bad-signal", "1:tools+300ms");
-    let expected = [("the exit code is 9, and the profile has 143 (after SIGTERM)", 1)];
+    let expected = [("K-9: the exit code is 9, and the profile has 143 (after SIGTERM)", 1)];
     assert!(bad.rows.iter().all(|row| row.problems() == expected), "{bad}");
 }
 

@@ -42,7 +42,7 @@ fn a_scan_says_what_it_looked_at() {
     fs::write(folder.path().join("z.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
     let (words, code) = said(folder.path(), &["scan", "a.txt", "b.txt"]);
     assert!(code == Some(0) && words.contains("no secrets found in 2 files, 13 bytes"), "{words}");
-    for (file, word) in [("empty.jsonl", "it is empty"), ("z.gz", "cannot be read"), (".", "name the tapes in it")] {
+    for (file, word) in [("empty.jsonl", "it is empty"), ("z.gz", "cannot be read"), (".", "z.gz: cannot be read")] {
         let (words, code) = said(folder.path(), &["scan", "a.txt", file]);
         assert!(code == Some(2) && words.contains(word) && !words.contains("no secrets found"), "{file}: {words}");
     }
@@ -60,16 +60,16 @@ fn k_6_a_verdict_on_a_client_says_what_it_cannot_see() {
     let scenario = format!("{TWO_READS}order = [\"result 1A\"]\nrequests = 0\n");
     // Nobody asks, so the turns need not come.
     let scenario = scenario.replacen("[[prompt.turn]]\n", "[[prompt.turn]]\nmay = true\n", 1);
-    let folder = folder(&[("x.toml", &scenario), ("none.toml", "[[prompt]]\ntext = \"Hi.\"\n")]);
+    let excused = format!("{scenario}\n[drive]\nmay = true\n");
+    let folder = folder(&[("strict.toml", &scenario), ("x.toml", &excused), ("none.toml", "[[prompt]]\ntext = \"Hi.\"\n")]);
     let (words, code) = said(folder.path(), &["serve", "x.toml", "--", "true"]);
-    assert!(
-        code == Some(0) && words.contains("note: not judged, because only the requests of a client are seen: terminal, order in [expect]"),
-        "{words}"
-    );
+    assert!(code == Some(0) && words.contains("not asked: `terminal` in [expect], `order` in [expect]"), "{words}");
+    let (words, code) = said(folder.path(), &["serve", "strict.toml", "--", "true"]);
+    assert!(code == Some(1) && words.contains("`terminal`, `order` in [expect] cannot be asked of a client"), "{words}");
     let (words, code) = said(folder.path(), &["serve", "none.toml", "--", "true"]);
     assert!(code == Some(1) && words.contains("no request for a message came"), "{words}");
     let (words, code) = said(folder.path(), &["drive", "x.toml", "--sweep", "close", "--", "true"]);
-    assert!(code == Some(1) && words.contains("no boundary, so nothing was tried: FAILED"), "{words}");
+    assert!(code == Some(1) && words.contains("no moment, so nothing was tried: FAILED"), "{words}");
 }
 
 #[test]

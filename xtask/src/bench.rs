@@ -29,6 +29,8 @@ mod peers;
 #[cfg(feature = "bench")]
 mod record;
 #[cfg(feature = "bench")]
+mod redact;
+#[cfg(feature = "bench")]
 mod rounds;
 #[cfg(feature = "bench")]
 mod run;

@@ -1,5 +1,5 @@
 //! The chores of development, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`,
-//! `bench`, `clients`, `deny`, `fuzz`, `fuzz-scenarios`.
+//! `bench`, `clients`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
 //! need.
@@ -10,6 +10,7 @@ mod clients;
 mod deny;
 mod diagrams;
 mod fuzz;
+mod hostile;
 mod insta;
 mod mutants;
 mod preset_table;
@@ -62,6 +63,8 @@ cargo xtask <command>
            --seed <n>          from which seed (1)
            --corpus <folder>   with the samples of this folder as well
            --out <folder>      where the bytes of findings are written (target/fuzz)
+  hostile  files that are made to hurt, and every reader of the optimised program: exit code, time and memory of each
+           --program <path>    this program and not target/release/reenact
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         ["clients", options @ ..] => clients::main(options),
         ["fuzz", options @ ..] => reader_fuzz::main(options),
         ["fuzz-scenarios", options @ ..] => fuzz::main(options),
+        ["hostile", options @ ..] => hostile::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {

@@ -134,7 +134,7 @@ words! {
         Off = "off",
         /// The content is replaced in the messages.
         Local = "local",
-        /// The messages stay, and the API is told what to clear.
+        /// The messages stay, and the request asks the API to clear the results.
         Cached = "cached",
     }
 }

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 settings! {
     ($)
-    /// Retries: their number and delays, and what happens when waiting does not help.
+    /// Retries: their number and delays, and the next steps when waiting does not help.
     #[derive(Eq)]
     pub struct RetrySettings, keys retry_keys {
         /// How many attempts may follow the first one.

@@ -130,7 +130,7 @@ pub struct SlashCommand {
     pub name: Arc<str>,
     /// Its effect.
     pub does: CommandAction,
-    /// Rules for what may run from then on without being asked about.
+    /// Rules for tool uses that may run from then on without a question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allows: Vec<Arc<str>>,
 }
@@ -141,7 +141,7 @@ pub struct SlashCommand {
 pub enum CommandAction {
     /// It answers without the model.
     Answer(Arc<str>),
-    /// It asks the model this; `$ARGUMENTS` is what follows the command.
+    /// It asks the model this; `$ARGUMENTS` is the text behind the command.
     Ask(Arc<str>),
     /// It changes the model.
     Switch(Arc<str>),

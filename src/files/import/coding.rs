@@ -7,6 +7,7 @@ use std::io::Read;
 
 use super::eventstream;
 use super::parts::from_base64;
+use crate::files::compression::{self, ZstdFrames};
 use crate::wire::http::HttpHeader;
 use crate::wire::raw_json::string;
 
@@ -47,7 +48,7 @@ pub(super) fn decode(headers: &mut Vec<HttpHeader>, mut body: Vec<u8>) -> Result
         } else if let Some(inner) = bytes_of_base64(&body, &encodings) {
             lost.push(String::from("base64 around bodies"));
             body = inner;
-        } else if let Some(encoding) = encodings.pop().or_else(|| magic(&body).map(String::from)) {
+        } else if let Some(encoding) = encodings.pop().or_else(|| compression::name(&body).map(String::from)) {
             let Some(inner) = decompressed(&encoding, &body, &mut left) else { continue };
             body = inner.map_err(|problem| format!("the header gives the encoding {encoding}, and the body does not fit it: {problem}"))?;
             lost.push(format!("compressed bytes ({encoding})"));
@@ -71,28 +72,17 @@ fn is_named(headers: &[HttpHeader], name: &str, value: &str) -> bool {
     headers.iter().any(|header| header.name.eq_ignore_ascii_case(name) && header.value.to_ascii_lowercase().contains(value))
 }
 
-/// The compression that a body shows by itself.
-fn magic(body: &[u8]) -> Option<&'static str> {
-    match body {
-        [0x1f, 0x8b, ..] => Some("gzip"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
-        _ => None,
-    }
-}
-
 /// `None` when the body is not in this encoding: a recorder has decompressed it and left the header.
 fn decompressed(encoding: &str, body: &[u8], left: &mut u64) -> Option<Result<Vec<u8>, String>> {
     match encoding {
-        "gzip" | "x-gzip" if magic(body) == Some("gzip") => Some(read_all(flate2::read::MultiGzDecoder::new(body), left)),
+        "gzip" | "x-gzip" if compression::name(body) == Some("gzip") => Some(read_all(flate2::read::MultiGzDecoder::new(body), left)),
         "deflate" if is_zlib(body) => Some(read_all(flate2::read::ZlibDecoder::new(body), left)),
         "deflate" if !is_text(body) => Some(read_all(flate2::read::DeflateDecoder::new(body), left)),
         "br" if !is_text(body) => {
             let read = read_all(brotli_decompressor::Decompressor::new(body, 4096), left);
             (read.is_ok() || !is_plain(body)).then_some(read)
         }
-        "zstd" if magic(body) == Some("zstd") => Some(
-            ruzstd::decoding::StreamingDecoder::new(body).map_err(|error| error.to_string()).and_then(|decoder| read_all(decoder, left)),
-        ),
+        "zstd" if compression::name(body) == Some("zstd") => Some(read_all(ZstdFrames::new(body), left)),
         _ => None,
     }
 }
@@ -132,7 +122,7 @@ fn bytes_of_base64(body: &[u8], encodings: &[String]) -> Option<Vec<u8>> {
     let bytes = from_base64(std::str::from_utf8(body).ok()?).ok()?;
     // These two show nothing by themselves.
     let is_named = || encodings.iter().any(|encoding| ["br", "deflate"].contains(&encoding.as_str()));
-    (is_text(&bytes) || magic(&bytes).is_some() || eventstream::begins(&bytes) || text_of_json(&bytes).is_some() || is_named())
+    (is_text(&bytes) || compression::name(&bytes).is_some() || eventstream::begins(&bytes) || text_of_json(&bytes).is_some() || is_named())
         .then_some(bytes)
 }
 
@@ -228,5 +218,6 @@ mod tests {
         assert!(error("gzip", &[0x1f, 0x8b, 1, 2]).contains("the encoding gzip"));
         assert!(error("gzip", "\u{1f}\u{fffd}\u{8}".as_bytes()).contains("damaged"));
         assert!(error("br", b"\x01\xff\xfe").contains("the encoding br"));
+        assert!(error("zstd", &compression::zstd_with_window(24)).contains("a zstd window of 16 MiB"));
     }
 }

@@ -4,6 +4,8 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
+use crate::files::compression::{self, ZstdFrames};
+
 /// How much of a file is looked at before it is read.
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -70,13 +72,12 @@ impl<'a> RecordingSource<'a> {
         for _ in 0..=PACKED_MAX {
             let mut head = Vec::new();
             reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(SourceError::Io)?;
-            reader = if head.starts_with(&[0x1f, 0x8b]) {
-                bounded(flate2::read::MultiGzDecoder::new(Cursor::new(head).chain(reader)))
-            } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(Cursor::new(head).chain(reader));
-                bounded(decoder.map_err(|error| SourceError::Io(io::Error::other(error.to_string())))?)
-            } else {
-                return Self::plain(head, reader);
+            let name = compression::name(&head);
+            let whole = |head, reader| Cursor::new(head).chain(reader);
+            reader = match name {
+                Some("gzip") => bounded(flate2::read::MultiGzDecoder::new(whole(head, reader))),
+                Some(_) => bounded(ZstdFrames::new(BufReader::new(whole(head, reader)))),
+                None => return Self::plain(head, reader),
             };
         }
         Err(SourceError::Io(io::Error::other("it is compressed in too many layers")))
@@ -183,10 +184,11 @@ mod tests {
             encoder.write_all(bytes).unwrap();
             encoder.finish().unwrap()
         };
-        let zstd = ruzstd::encoding::compress_to_vec(&b"{}"[..], ruzstd::encoding::CompressionLevel::Fastest);
-        for packed in [gzip(b"{}"), gzip(&gzip(b"\xef\xbb\xbf{}")), zstd] {
+        let zstd = |bytes: &[u8]| ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
+        for packed in [gzip(b"{}"), gzip(&gzip(b"\xef\xbb\xbf{}")), zstd(b"{}"), [zstd(b"{"), zstd(b"}")].concat()] {
             assert_eq!(opened(&packed).unwrap(), (FileSyntax::Json, b"{}".to_vec()));
         }
+        assert!(matches!(opened(&compression::zstd_with_window(24)), Err(SourceError::Io(_))));
         let too_often = (0..5).fold(b"{}".to_vec(), |bytes, _| gzip(&bytes));
         assert!(matches!(opened(&too_often), Err(SourceError::Io(_))));
         assert!(matches!(opened(&gzip(b"{}")[..12]), Err(SourceError::Io(_)) | Err(SourceError::Empty)));

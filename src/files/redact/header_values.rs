@@ -76,7 +76,7 @@ mod tests {
         assert!(learned.groups.len() < 16 && !learned.is_full(), "{}", learned.groups.len());
         for number in [0, 63, 64, 300, 4_999] {
             let text = format!("it was {} then", value(number));
-            assert!(learned.find(text.as_bytes()).eq(std::iter::once(7..7 + value(number).len())));
+            assert!(learned.find(text.as_bytes()).eq(core::iter::once(7..7 + value(number).len())));
         }
         assert_eq!(learned.find(b"value-of-a-header-5000 and value-of-a-heade").count(), 0);
         (0..9).for_each(|number| learned.learn(&vec![number; 1 << 20]));

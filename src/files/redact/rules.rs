@@ -14,6 +14,9 @@ const SHIPPED: &str = include_str!("rules.toml");
 /// How much compiled patterns may need. A pattern of a rules file that needs more is refused.
 const PATTERN_BYTES_MAX: usize = 8 << 20;
 
+/// How much the states of all patterns together may need. They are made while a text is read, and made anew when there is no room for them.
+pub(super) const STATE_BYTES_MAX: usize = 16 << 20;
+
 /// Texts in which a pattern that can match nothing does so.
 const EMPTY_MATCH_TEXTS: [&[u8]; 2] = [b"", b"a b\n"];
 
@@ -98,7 +101,7 @@ pub struct RedactionRules {
     pub(super) names: Vec<String>,
     pub(super) patterns: Vec<Regex>,
     pub(super) checks: Vec<PatternCheck>,
-    /// All patterns at once: most text holds nothing, and then this is the only pass over it.
+    /// All patterns at once, or their cues: most text holds nothing, and then this is the only pass over it.
     pub(super) any: RegexSet,
     /// The rules whose findings stay.
     kept: Vec<String>,
@@ -129,6 +132,8 @@ pub(super) struct RulesFile {
 pub(super) struct PatternRule {
     pub(super) name: String,
     pub(super) pattern: String,
+    /// A short pattern that matches wherever the pattern does. Only where it matches is the pattern looked for.
+    cue: Option<String>,
     #[serde(default)]
     check: PatternCheck,
     #[serde(default)]
@@ -139,6 +144,13 @@ pub(super) struct PatternRule {
     /// Texts in which it must find nothing.
     #[serde(default)]
     pub(super) misses: Vec<String>,
+}
+
+impl PatternRule {
+    /// The pattern for which every text is searched, together with those of all rules.
+    pub(super) fn searched(&self) -> &String {
+        self.cue.as_ref().unwrap_or(&self.pattern)
+    }
 }
 
 impl RedactionRules {
@@ -172,9 +184,11 @@ impl RedactionRules {
             }
             check_vectors(rule, pattern)?;
         }
-        let all = || rules.iter().map(|rule| &rule.pattern);
-        let any =
-            RegexSetBuilder::new(all()).unicode(false).size_limit(16 * PATTERN_BYTES_MAX).dfa_size_limit(2 * PATTERN_BYTES_MAX).build();
+        let any = RegexSetBuilder::new(rules.iter().map(PatternRule::searched))
+            .unicode(false)
+            .size_limit(16 * PATTERN_BYTES_MAX)
+            .dfa_size_limit(STATE_BYTES_MAX)
+            .build();
         let any = any.map_err(|error| RulesError::Pattern { name: String::from("all rules"), problem: error.to_string() })?;
         let names: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).chain(rules.iter().map(|rule| rule.name.clone())).collect();
         if let Some(name) = options.keep.iter().find(|name| !names.contains(name) && !name.starts_with("header ")) {
@@ -228,6 +242,13 @@ pub(super) fn compile(rule: &PatternRule) -> Result<Regex, RulesError> {
     let compiled = compiled.map_err(|error| problem(error.to_string()))?;
     if rule.name.is_empty() {
         return Err(problem(String::from("it needs a name")));
+    }
+    if let Some(cue) = &rule.cue {
+        let cue =
+            RegexBuilder::new(cue).unicode(false).size_limit(PATTERN_BYTES_MAX).build().map_err(|error| problem(error.to_string()))?;
+        if let Some(hit) = rule.hits.iter().find(|hit| !cue.is_match(filled(hit).as_bytes())) {
+            return Err(problem(format!("its cue is not in `{hit}`")));
+        }
     }
     Ok(compiled)
 }

@@ -3,6 +3,7 @@
 //! All values are made up, and put together here so that no line of this file looks like a secret itself.
 
 mod generator;
+mod pattern_states;
 mod planted_secrets;
 mod search;
 

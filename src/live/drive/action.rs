@@ -10,7 +10,7 @@ use crate::prelude::*;
 /// The action on a client at a moment of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundaryAction {
-    /// When.
+    /// The moment of the action.
     pub at: ClientMoment,
     /// The number of the last answer, for moments after it.
     pub last_answer: u32,

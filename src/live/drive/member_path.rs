@@ -21,9 +21,8 @@ pub(super) fn values_at<'v>(value: &'v Value, path: &str) -> Vec<&'v Value> {
 
 /// Whether a value has all these members, each with this text; numbers and truth values are compared as they are written.
 pub(super) fn has_members(value: &Value, members: &[(String, String)]) -> bool {
-    let is_there = |(path, wanted): &(String, String)| {
-        values_at(value, path).into_iter().any(|value| value.as_str().map_or_else(|| value.to_string() == *wanted, |text| text == wanted))
-    };
+    let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), Into::into);
+    let is_there = |(path, wanted): &(String, String)| values_at(value, path).into_iter().map(written).any(|text| text == *wanted);
     members.iter().all(is_there)
 }
 

@@ -61,6 +61,21 @@ impl ClientMoment {
         start.chain(boundaries.iter().flat_map(of_boundary)).chain(done).collect()
     }
 
+    /// The moments of a word: one, or with `start`, `2:tools` and `done` all that a sweep has of them.
+    ///
+    /// # Errors
+    /// The way to write it.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, String> {
+        let tools =
+            text.split_once(':').filter(|(_, rest)| *rest == TOOLS.trim_end_matches('+')).and_then(|(answer, _)| answer.parse().ok());
+        match (text, tools) {
+            (_, Some(answer)) => Ok(TOOL_DELAYS.map(|after| Self::Tools { answer, after }).into()),
+            _ if text == START.trim_end_matches('+') => Ok(START_DELAYS.map(Self::Start).into()),
+            _ if text == DONE.trim_end_matches('+') => Ok(DONE_DELAYS.map(Self::Done).into()),
+            _ => text.parse().map(|moment| vec![moment]),
+        }
+    }
+
     /// Whether an answer is held at it. Elsewhere there is no connection that could be closed.
     pub fn is_in_answer(&self) -> bool {
         matches!(self, Self::Answer(_))
@@ -132,6 +147,14 @@ mod tests {
         for text in ["", "1", "2:tools+", "2:tools+5", "x:tools+1s", "start", "done+", "x:marker", "2:mark"] {
             assert!(text.parse::<ClientMoment>().unwrap_err().contains("2:tools+50ms"), "{text}");
         }
+    }
+
+    #[test]
+    fn k_9_a_word_without_a_delay_stands_for_all_of_its_kind() {
+        let count = |text| ClientMoment::parse_all(text).map(|moments| moments.len()).ok();
+        assert_eq!(["2:tools", "start", "done", "2:5", "2:marker", "2:tools+7ms"].map(count), [3, 3, 2, 1, 1, 1].map(Some));
+        assert_eq!(["x:tools", "starts", "tools"].map(count), [None; 3]);
+        assert_eq!(ClientMoment::parse_all("2:tools").unwrap()[0].to_string(), "2:tools+50ms");
     }
 
     #[test]

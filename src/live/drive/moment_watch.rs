@@ -6,7 +6,7 @@
 //!   time that is up ───┘
 //! ```
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -44,6 +44,8 @@ pub(super) struct WatchedMoments {
     pub(super) interrupts: Vec<usize>,
     /// How many answers the first command got.
     pub(super) first_answers: usize,
+    /// When the action was done.
+    pub(super) acted_at: Option<SystemTime>,
 }
 
 /// The watch over one run.
@@ -79,6 +81,7 @@ impl<'a> MomentWatch<'a> {
             action: ActionOutcome::NotDone,
             interrupts: Vec::new(),
             first_answers: usize::MAX,
+            acted_at: None,
         };
         Self {
             act,
@@ -206,7 +209,7 @@ impl<'a> MomentWatch<'a> {
             ClientAction::Reset => HoldRelease::Reset,
             // A client that is gone needs no signal and no line.
             _ => {
-                let _ = self.to_process(&act.what);
+                let _ = self.tell_process(&act.what);
                 rest(&mut one, act.wait).await;
                 HoldRelease::On
             }
@@ -242,7 +245,7 @@ impl<'a> MomentWatch<'a> {
     fn do_action(&mut self) {
         let Some(act) = self.act else { return };
         self.tell_server();
-        self.seen.action = if self.to_process(&act.what) { ActionOutcome::Done } else { ActionOutcome::TooLate };
+        self.seen.action = if self.tell_process(&act.what) { ActionOutcome::Done } else { ActionOutcome::TooLate };
     }
 
     fn do_interrupts(&mut self, mut is_due: impl FnMut(&mut InterruptAct<'a>) -> bool) {
@@ -250,7 +253,7 @@ impl<'a> MomentWatch<'a> {
             self.interrupts.iter_mut().filter_map(|act| is_due(act).then(|| (act.index, act.what.clone()))).collect();
         for (index, what) in due {
             self.tell_server();
-            if self.to_process(&what) {
+            if self.tell_process(&what) {
                 self.seen.interrupts.push(index);
             }
         }
@@ -265,14 +268,19 @@ impl<'a> MomentWatch<'a> {
     }
 
     /// Whether the process was there to be told.
-    fn to_process(&self, what: &ClientAction) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "it is compared with the times of files, which the system sets")]
+    fn tell_process(&mut self, what: &ClientAction) -> bool {
         let action = match what {
             ClientAction::Close | ClientAction::Reset => return false,
             ClientAction::Signal(signal, target) => ProcessAction::Signal(*signal, *target),
             ClientAction::Line(line) => ProcessAction::Line(format!("{line}\n")),
             ClientAction::Keys(keys) => ProcessAction::Keys(keys.clone()),
         };
-        !self.has_ended && self.process.send(action).is_ok()
+        let is_done = !self.has_ended && self.process.send(action).is_ok();
+        if is_done {
+            self.seen.acted_at = Some(SystemTime::now());
+        }
+        is_done
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files by a pattern: `*` stands for any text without a slash, as in `/home/a/sessions/*/*.jsonl`.
+//! Files by a pattern: `*` stands for any text without a slash, as in `/w/sessions/*/*.jsonl`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn entries(folder: &Path, part: &str) -> Vec<PathBuf> {
     names.filter(|name| star(part, name).is_some()).map(|name| folder.join(name)).collect()
 }
 
-/// What the last `*` of a part stands for in a name; `None` where the name does not fit.
+/// The text of a name that the last `*` of a part stands for; `None` where the name does not fit.
 fn star<'n>(part: &str, name: &'n str) -> Option<&'n str> {
     let (before, end) = part.rsplit_once('*')?;
     let rest = name.strip_suffix(end)?;

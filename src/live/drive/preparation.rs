@@ -1,4 +1,4 @@
-//! What is put in place before a client starts: the files of its profile, a folder of files, and what a shell command makes (K-7).
+//! The preparation of a client's folders: the files of its profile, a folder of files, and a shell command (K-7).
 
 use tokio::sync::mpsc;
 

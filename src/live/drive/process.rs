@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::action::TerminalKey;
@@ -132,12 +132,12 @@ pub(super) async fn run(
     let (mut child, mut printer, keyboard) = start(drive, words, run).await?;
     // Who does not listen any more wants to know nothing.
     let _ = run.signs.send(ClientSign::Started);
-    let (printed, mut leaving) = (PrintedBytes::default(), ClientLeaving::OnItsOwn);
-    let marker = LineMarker { text: run.marker_line, tell: run.signs };
+    let (mut printed, mut leaving) = (PrintedBytes::default(), ClientLeaving::OnItsOwn);
     let mut signalled_shell = None;
-    let (ended, left) = {
+    let (ended, mut left) = {
         let (type_more, typed) = mpsc::unbounded_channel();
-        let mut reading = pin!(printer.read(&printed, marker));
+        let (is_open, open) = oneshot::channel();
+        let mut reading = pin!(printer.read(&mut printed, LineMarker { text: run.marker_line, tell: run.signs }, open));
         let mut writing = pin!(keyboard.write(drive, typed));
         let (mut is_read, mut deadline) = (false, Instant::now() + drive.patience);
         let ended = loop {
@@ -154,9 +154,7 @@ pub(super) async fn run(
                 }
                 Some(action) = actions.recv() => match action {
                     ProcessAction::Signal(signal, target) => {
-                        if target == SignalTarget::Process && shell::is_shell_still(child.id()) {
-                            signalled_shell = shell::of_words(words);
-                        }
+                        signalled_shell = signalled_alone(words, &child, target);
                         child.signal(signal, target);
                     }
                     // The writer is there as long as this.
@@ -182,18 +180,22 @@ pub(super) async fn run(
                 left = &mut left => break left.map_err(ClientHarnessError::Watcher)?,
             }
         };
-        printed.close();
+        drop(is_open);
         if !is_read {
             // A process that cannot be ended must not hold us up.
             let _ = timeout(OPEN_OUTPUT, reading).await;
         }
         (ended, left)
     };
-    let mut left_behind: Vec<String> = left.ended;
-    left_behind.sort();
+    left.ended.sort();
     let (lines, errors) = printed.into_texts(run.terminal == ClientTerminal::Own);
-    let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, results: 0, session: None };
+    let output = ClientOutput { lines, errors, ended, leaving, left_behind: left.ended, signalled_shell, results: 0, session: None };
     Ok(output.read(drive.profile.as_deref(), run.names))
+}
+
+/// The shell that stands before a client, where a signal reaches it alone.
+fn signalled_alone(words: &[String], child: &WatchedChild, target: SignalTarget) -> Option<&'static str> {
+    shell::of_words(words).filter(|_| target == SignalTarget::Process && shell::is_shell_still(child.id()))
 }
 
 /// Starts a command with its streams.

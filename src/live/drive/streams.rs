@@ -1,12 +1,11 @@
 //! The output and the input of a client: over pipes, or at a terminal of its own (K-9).
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::mpsc;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::moment_watch::ClientSign;
@@ -43,10 +42,8 @@ pub(super) enum ClientKeyboard {
 /// The output so far.
 #[derive(Debug, Default)]
 pub(super) struct PrintedBytes {
-    output: Mutex<Vec<u8>>,
-    errors: Mutex<Vec<u8>>,
-    /// Nobody prints any more.
-    is_closed: AtomicBool,
+    output: Vec<u8>,
+    errors: Vec<u8>,
 }
 
 /// By what it is seen in a client's output that a tool runs, and where that is told.
@@ -66,14 +63,14 @@ pub(super) fn of_child(child: &mut WatchedChild, terminal: Option<ChildTerminal>
 }
 
 impl ClientPrinter {
-    /// Reads all that is printed.
-    pub(super) async fn read(&mut self, printed: &PrintedBytes, marker: LineMarker<'_>) {
+    /// Reads all that is printed. A terminal is read until nobody holds the other side of `open` any more.
+    pub(super) async fn read(&mut self, printed: &mut PrintedBytes, marker: LineMarker<'_>, open: oneshot::Receiver<()>) {
         match self {
             Self::Pipes(output, errors) => {
                 let silent = LineMarker { text: None, ..marker };
-                tokio::join!(read_pipe(output, &printed.output, marker), read_pipe(errors, &printed.errors, silent));
+                tokio::join!(read_pipe(output, &mut printed.output, marker), read_pipe(errors, &mut printed.errors, silent));
             }
-            Self::Terminal(terminal) => printed.read_terminal(terminal, marker).await,
+            Self::Terminal(terminal) => read_terminal(terminal, &mut printed.output, marker, open).await,
         }
     }
 }
@@ -108,7 +105,7 @@ fn as_keys(text: &[u8]) -> Vec<u8> {
     text.iter().map(|byte| if *byte == b'\n' { b'\r' } else { *byte }).collect()
 }
 
-async fn read_pipe(pipe: &mut (impl AsyncRead + Unpin), all: &Mutex<Vec<u8>>, marker: LineMarker<'_>) {
+async fn read_pipe(pipe: &mut (impl AsyncRead + Unpin), all: &mut Vec<u8>, marker: LineMarker<'_>) {
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
@@ -121,9 +118,8 @@ async fn read_pipe(pipe: &mut (impl AsyncRead + Unpin), all: &Mutex<Vec<u8>>, ma
 
 impl LineMarker<'_> {
     /// Adds what was printed, and tells when a line with the marker is complete.
-    fn append(&self, all: &Mutex<Vec<u8>>, bytes: &[u8]) {
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = memchr::memrchr(b'\n', &all).map_or(0, |end| end + 1);
+    fn append(&self, all: &mut Vec<u8>, bytes: &[u8]) {
+        let from = memchr::memrchr(b'\n', all).map_or(0, |end| end + 1);
         all.extend_from_slice(bytes);
         let Some(text) = self.text else { return };
         let Some(end) = memchr::memrchr(b'\n', &all[from..]) else { return };
@@ -135,38 +131,32 @@ impl LineMarker<'_> {
     }
 }
 
-impl PrintedBytes {
-    async fn read_terminal(&self, terminal: &ChildTerminal, marker: LineMarker<'_>) {
-        loop {
-            match timeout(QUIET, terminal.read()).await {
-                Ok(Some(bytes)) => {
-                    marker.append(&self.output, &bytes);
-                    for (question, reply) in TERMINAL_REPLIES {
-                        if memchr::memmem::find(&bytes, question).is_some() {
-                            let _ = terminal.write(reply).await;
-                        }
+async fn read_terminal(terminal: &ChildTerminal, all: &mut Vec<u8>, marker: LineMarker<'_>, mut open: oneshot::Receiver<()>) {
+    loop {
+        match timeout(QUIET, terminal.read()).await {
+            Ok(Some(bytes)) => {
+                marker.append(all, &bytes);
+                for (question, reply) in TERMINAL_REPLIES {
+                    if memchr::memmem::find(&bytes, question).is_some() {
+                        let _ = terminal.write(reply).await;
                     }
                 }
-                Ok(None) if self.is_closed.load(Ordering::Relaxed) => return,
-                // The client has not opened it yet.
-                Ok(None) => sleep(OPENING).await,
-                Err(_quiet) => _ = marker.tell.send(ClientSign::Quiet),
             }
+            Ok(None) if open.try_recv() == Err(TryRecvError::Closed) => return,
+            // The client has not opened it yet.
+            Ok(None) => sleep(OPENING).await,
+            Err(_quiet) => _ = marker.tell.send(ClientSign::Quiet),
         }
     }
+}
 
-    /// No process prints any more.
-    pub(super) fn close(&self) {
-        self.is_closed.store(true, Ordering::Relaxed);
-    }
-
+impl PrintedBytes {
     /// The lines of the output, or of what a terminal showed, and the errors.
     pub(super) fn into_texts(self, is_terminal: bool) -> (Vec<String>, String) {
-        let [output, errors] = [self.output, self.errors].map(|bytes| bytes.into_inner().unwrap_or_else(PoisonError::into_inner));
         let lines = match is_terminal {
-            true => plain_text::lines(&output),
-            false => String::from_utf8_lossy(&output).lines().map(str::to_string).collect(),
+            true => plain_text::lines(&self.output),
+            false => String::from_utf8_lossy(&self.output).lines().map(str::to_string).collect(),
         };
-        (lines, String::from_utf8_lossy(&errors).into_owned())
+        (lines, String::from_utf8_lossy(&self.errors).into_owned())
     }
 }

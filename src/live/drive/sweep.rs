@@ -28,7 +28,7 @@ pub struct ClientSweep {
     pub jobs: usize,
 }
 
-/// What came of a sweep.
+/// The outcome of a sweep.
 #[derive(Clone, Debug)]
 pub struct ClientSweepReport {
     /// The run in which nothing was done.
@@ -37,8 +37,6 @@ pub struct ClientSweepReport {
     pub rows: Vec<ClientSweepRow>,
     /// How many runs there were to do.
     pub planned: usize,
-    /// Whether a second command is run, and judged.
-    pub(super) has_again: bool,
     /// The profile of the client.
     pub(super) profile: Option<Arc<ClientProfile>>,
 }
@@ -48,7 +46,7 @@ pub struct ClientSweepReport {
 pub struct ClientSweepRow {
     /// When the client was interfered with.
     pub moment: ClientMoment,
-    /// How.
+    /// The action.
     pub action: ClientAction,
     /// The event that would have come next.
     pub event: Option<Arc<str>>,
@@ -61,7 +59,7 @@ pub struct ClientSweepRow {
 pub struct ClientSweepRun {
     /// The run, or the reason why it could not be had.
     pub run: Result<ClientRun, String>,
-    /// What is wrong with it; empty when nothing is.
+    /// Its problems; empty when nothing is wrong.
     pub problems: Vec<String>,
 }
 
@@ -140,7 +138,7 @@ pub async fn sweep(
         }
     }
     rows.retain(|row| !row.runs.is_empty());
-    Ok(ClientSweepReport { usual, rows, planned, has_again: client.again.is_some(), profile: client.profile.clone() })
+    Ok(ClientSweepReport { usual, rows, planned, profile: client.profile.clone() })
 }
 
 /// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.
@@ -175,11 +173,14 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
     if driven.action == ActionOutcome::NotDone {
         problems.push(String::from("the moment never came: the client's requests or the markers of its tools differ from run to run"));
     }
-    // A client that is killed prints nothing more, and owes nothing. Nor does one that had printed nothing when it started.
-    let has_not_begun = matches!(moment, ClientMoment::Start(_)) && driven.output.lines.is_empty();
+    // A client that is killed prints nothing more, and owes nothing. Nor does one that starts, and had printed nothing, or ends before it can catch a
+    // signal.
+    let is_unready = driven.first_answers == 0 && matches!(driven.output.ended, ClientExit::Signal(_));
+    let has_not_begun = matches!(moment, ClientMoment::Start(_)) && (driven.output.lines.is_empty() || is_unready);
     let owes_nothing = driven.output.ended == ClientExit::Signal(9) || has_not_begun;
     let (wanted, got) = (usual.output.results(), driven.output.results());
-    if wanted != got && !owes_nothing {
+    // Of a client that prints none the number says nothing.
+    if wanted > 0 && wanted != got && !owes_nothing {
         problems.push(format!("{got} result lines, usually {wanted}"));
     }
     // Nor is there anything to resume of it.
@@ -189,7 +190,20 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
     {
         problems.push(format!("the second command ended with {}, and {} result lines", again.ended, again.results()));
     }
-    problems
+    problems.into_iter().map(with_rule).collect()
+}
+
+/// A problem that names its rule. Those that name none are about how a client is driven, or about what it sent.
+fn with_rule(problem: String) -> String {
+    let rule = problem.split_once(": ").map(|(rule, _)| rule);
+    let is_rule = rule.and_then(|rule| rule.split_once('-')).is_some_and(|(letter, number)| {
+        letter.len() == 1 && letter.chars().all(|letter| letter.is_ascii_uppercase()) && number.chars().all(|digit| digit.is_ascii_digit())
+    });
+    match is_rule {
+        true => problem,
+        false if problem.contains("the API refuses") => format!("O-10: {problem}"),
+        false => format!("K-9: {problem}"),
+    }
 }
 
 impl ClientSweepRun {

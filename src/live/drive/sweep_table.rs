@@ -4,27 +4,45 @@ use core::fmt;
 
 use super::moment::ClientMoment;
 use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
-use super::{ClientRun, verdict};
+use super::{ChildSignal, ClientAction, ClientRun, RunQuestion, verdict};
 use crate::live::serve::gate::AnswerPart;
 use crate::prelude::*;
 
 /// The heads of the columns.
 const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "requests", "left", "again", "verdict"];
 
+/// The questions about the end after a signal.
+const SIGNAL_QUESTIONS: [(ChildSignal, &str); 2] =
+    [(ChildSignal::Interrupt, "the exit code after SIGINT"), (ChildSignal::Terminate, "the exit code after SIGTERM")];
+
 impl ClientSweepReport {
     /// The questions that were asked of each row, and those that were not.
     fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
         let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
-        for (is_asked, what) in verdict::questions(self.profile.as_deref(), &self.usual) {
+        for what in verdict::QUESTIONS {
+            let is_asked = self.usual.verdict.questions.asked.iter().any(|other| *other == *what);
             if is_asked { &mut asked } else { &mut unasked }.push(what);
         }
-        unasked.push("the session on disk");
+        for (signal, what) in SIGNAL_QUESTIONS {
+            if self.rows.iter().any(|row| matches!(row.action, ClientAction::Signal(sent, _) if sent == signal)) {
+                let codes = self.profile.as_deref().and_then(|profile| verdict::codes_after(profile, signal)).unwrap_or_default();
+                if codes.is_empty() { &mut unasked } else { &mut asked }.push(what);
+            }
+        }
         if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
-        if self.has_again { &mut asked } else { &mut unasked }.push("the conversation when it is resumed (--again)");
+        for question in RunQuestion::ALL {
+            if self.is_judged(question) { &mut asked } else { &mut unasked }.push(question.as_str());
+        }
         if self.usual.marked.is_empty() {
             unasked.push("a tool that shows that it runs (no marker was seen)");
         }
         [("asked", asked), ("not asked", unasked)]
+    }
+
+    /// Whether the question was asked of a run.
+    fn is_judged(&self, question: RunQuestion) -> bool {
+        let runs = self.rows.iter().flat_map(|row| &row.runs).filter_map(|run| run.run.as_ref().ok());
+        runs.chain([&self.usual]).any(|run| run.judgement.asked.contains(&question))
     }
 
     fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,7 +106,7 @@ impl fmt::Display for ClientSweepReport {
             return f.write_str("the client fails although nothing is done to it, so nothing was tried: FAILED");
         }
         for (name, what) in self.questions() {
-            writeln!(f, "{name}: {}", what.join(", "))?;
+            writeln!(f, "{name}: {}", if what.is_empty() { String::from("nothing") } else { what.join(", ") })?;
         }
         self.summary(f)
     }

@@ -13,7 +13,7 @@ use crate::live::serve::verdict::ServedExchange;
 use crate::prelude::*;
 use crate::transcript::event::{Event, EventKind, RequestRecord};
 use crate::wire::json::Json;
-use crate::world::normalise::{Normaliser, lines_in_order};
+use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 
 /// How much of a text is shown; a digest of the whole stands behind it.
@@ -29,6 +29,7 @@ pub(super) fn render(setup: &RunSetup, driven: &ClientRun, client: Option<&Clien
     let mut events: Vec<&Event> = driven.verdict.transcript.events.iter().collect();
     if normaliser.has("order") {
         // Agents ask beside each other: each one's requests stand together, in its own order.
+        normaliser.note("order", !events.is_sorted_by_key(|event| event.agent.tool_use_id()));
         events.sort_by_key(|event| event.agent.tool_use_id());
     }
     for event in events {
@@ -103,9 +104,7 @@ fn answer_line(out: &mut String, normaliser: &mut Normaliser, asked: &ServedExch
 fn output_lines(out: &mut String, normaliser: &mut Normaliser, name: &str, output: &ClientOutput) {
     let _ = writeln!(out);
     let mut lines = output.lines.clone();
-    if normaliser.has("order") {
-        lines_in_order(&mut lines);
-    }
+    normaliser.order_lines(&mut lines);
     for line in &lines {
         let _ = writeln!(out, "{name:<9} {}", normaliser.line(line));
     }

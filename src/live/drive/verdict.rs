@@ -1,20 +1,25 @@
-//! What the profile of a client lets one judge of a run: its exit code, and the texts of its output (K-9).
+//! The part of a verdict that the profile of a client makes possible: the exit code, and the texts of the output (K-9).
 //!
 //! Both are held against what the client was answered. The last answer of the main conversation says whether the prompt was answered or failed.
 //! Texts of answers that came whole are owed, each once.
 
 use super::member_path::{has_members, values_at};
+use super::moment::ClientMoment;
 use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
-use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientOutput, ClientRun};
+use super::{
+    ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
+    ClientTerminal,
+};
 use crate::engine::contract::Input;
 use crate::live::serve::verdict::{ServedEnd, ServedExchange};
 use crate::prelude::*;
+use crate::scenario::types::Scenario;
 use crate::transcript::event::EventKind;
 use crate::wire::assembler::Assembler;
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::whole_message::whole_message;
 
-/// What the main conversation of a run came to.
+/// The outcome of a run's main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PromptOutcome {
     /// The last answer ends the conversation, or is the scenario's last.
@@ -25,33 +30,55 @@ pub(super) enum PromptOutcome {
     Unclear,
 }
 
-/// What is wrong with the first command of a run. `exit` is the code that the scenario wants, which then counts, and `act` is what was done to it.
-pub(super) fn problems(profile: &ClientProfile, exit: Option<u32>, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
+/// The failures of a run's first command. `act` is what was done to it.
+pub(super) fn problems(harness: &ClientHarness, scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     let is_late = act.is_some() && run.action != ActionOutcome::Done;
-    if run.output.signalled_shell.is_some() || is_late {
-        return Vec::new();
-    }
+    let Some(profile) = harness.profile.as_deref().filter(|_| run.output.signalled_shell.is_none() && !is_late) else { return Vec::new() };
     let answers = answers(run);
-    let signal = signal(act);
-    let exit_problem = exit_problem(profile, run, outcome(run, &answers), signal);
-    let mut problems: Vec<String> = exit_problem.into_iter().filter(|_| exit.is_none() || act.is_some()).collect();
-    if let Some(place) = &profile.output.text {
-        problems.extend(text_problems(place, run, &answers, signal));
+    let signal = signal(scenario, act);
+    let outcome = outcome(scenario, run, &answers);
+    let mut problems = Vec::new();
+    if owes_exit(scenario, run, act) {
+        problems.extend(exit_problem(profile, run, outcome, signal));
+    }
+    if let Some(place) = text_place(harness) {
+        problems.extend(text_problems(place, run, &answers, (outcome, signal)));
     }
     problems
 }
 
-/// What a run without an action was asked, and what it was not.
-pub(super) fn questions(profile: Option<&ClientProfile>, run: &ClientRun) -> [(bool, &'static str); 2] {
-    let outcome = outcome(run, &answers(run));
-    let is_exit_asked = profile.is_some_and(|profile| codes(profile, outcome).is_some_and(|codes| !codes.is_empty()));
-    let is_text_asked = profile.is_some_and(|profile| profile.output.text.is_some());
-    [(is_exit_asked, "the exit code"), (is_text_asked, "the text of the output")]
+/// The questions to a run that need a profile.
+pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the output"];
+
+/// The questions that a profile asks of a run, each with whether it is asked.
+pub(super) fn questions(harness: &ClientHarness, scenario: &Scenario, run: &ClientRun) -> [(bool, &'static str); 2] {
+    let outcome = outcome(scenario, run, &answers(run));
+    let has_codes = |profile: &ClientProfile| match outcome {
+        PromptOutcome::Answered => !profile.exit.ok.is_empty(),
+        PromptOutcome::Failed => !profile.exit.failed.is_empty(),
+        PromptOutcome::Unclear => false,
+    };
+    let is_exit_asked = scenario.drive.exit.is_some() || harness.profile.as_deref().is_some_and(has_codes);
+    [(is_exit_asked, QUESTIONS[0]), (text_place(harness).is_some(), QUESTIONS[1])]
+}
+
+/// The place of the texts. A terminal breaks lines wherever they end, so that no text can be found there.
+fn text_place(harness: &ClientHarness) -> Option<&OutputTextPlace> {
+    harness.profile.as_deref().filter(|_| harness.terminal == ClientTerminal::None)?.output.text.as_ref()
+}
+
+/// The codes that a profile has for the end after a signal; `None` for a signal after which none is judged.
+pub(super) fn codes_after(profile: &ClientProfile, signal: ChildSignal) -> Option<&[u32]> {
+    match signal {
+        ChildSignal::Interrupt => Some(&profile.exit.sigint),
+        ChildSignal::Terminate => Some(&profile.exit.sigterm),
+        ChildSignal::HangUp | ChildSignal::Kill => None,
+    }
 }
 
 /// An answer of the main conversation, as far as the client got it.
 #[derive(Debug)]
-struct ReceivedAnswer {
+struct AnswerAtClient {
     status: Option<u16>,
     how: ServedEnd,
     is_whole: bool,
@@ -61,13 +88,13 @@ struct ReceivedAnswer {
 }
 
 /// The answers that the first command got.
-fn answers(run: &ClientRun) -> Vec<ReceivedAnswer> {
+fn answers(run: &ClientRun) -> Vec<AnswerAtClient> {
     let messages = run.verdict.asked.iter().filter(|asked| asked.message.is_some()).take(run.first_answers);
     let of_root = messages.filter(|asked| asked.message.as_ref().is_some_and(|message| message.agent.is_root()));
     of_root.map(|asked| received(run, asked)).collect()
 }
 
-fn received(run: &ClientRun, asked: &ServedExchange) -> ReceivedAnswer {
+fn received(run: &ClientRun, asked: &ServedExchange) -> AnswerAtClient {
     let (mut assembler, mut blocks, mut whole) = (Assembler::new(), Vec::new(), None);
     let message = asked.message.as_ref();
     for event in run.verdict.transcript.events.iter() {
@@ -88,12 +115,15 @@ fn received(run: &ClientRun, asked: &ServedExchange) -> ReceivedAnswer {
         BlockKind::Text(text) => Some(plain(text)).filter(|text| !text.is_empty()),
         _ => None,
     };
-    ReceivedAnswer { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
+    AnswerAtClient { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
 }
 
-fn outcome(run: &ClientRun, answers: &[ReceivedAnswer]) -> PromptOutcome {
+fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
     let Some(last) = answers.last() else { return PromptOutcome::Unclear };
-    let is_scripted_end = run.verdict.unused.is_empty() && last.how == ServedEnd::Complete;
+    // Turns that nobody need ask for do not count. What is unused at the end says nothing of the first command: a second one may have used it.
+    let owed = scenario.prompts.iter().flat_map(|prompt| &prompt.turns).filter(|turn| !turn.may).count();
+    let got = answers.iter().filter(|answer| answer.is_whole).count();
+    let is_scripted_end = last.how == ServedEnd::Complete && got >= owed && (owed > 0 || run.verdict.unused.is_empty());
     match (last.status, last.is_whole, last.stop_reason.as_deref()) {
         (Some(200), true, Some("end_turn" | "stop_sequence")) => PromptOutcome::Answered,
         (Some(200), true, Some("tool_use")) if is_scripted_end => PromptOutcome::Answered,
@@ -112,18 +142,20 @@ fn outcome(run: &ClientRun, answers: &[ReceivedAnswer]) -> PromptOutcome {
     }
 }
 
-fn signal(act: Option<&BoundaryAction>) -> Option<ChildSignal> {
-    match act?.what {
-        ClientAction::Signal(signal, _) => Some(signal),
-        _ => None,
-    }
+/// Whether a profile's exit codes count: not beside the code that the scenario wants, and not for a client that was sent away or that had no time to
+/// listen for signals.
+fn owes_exit(scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> bool {
+    let is_starting = act.is_some_and(|act| matches!(act.at, ClientMoment::Start(_)));
+    let has_own = scenario.drive.exit.is_some() && act.is_none();
+    !is_starting && !has_own && run.output.leaving == ClientLeaving::OnItsOwn
 }
 
-fn codes(profile: &ClientProfile, outcome: PromptOutcome) -> Option<&[u32]> {
-    match outcome {
-        PromptOutcome::Answered => Some(&profile.exit.ok),
-        PromptOutcome::Failed => Some(&profile.exit.failed),
-        PromptOutcome::Unclear => None,
+/// The signal that a client got: that of an action, or that of the scenario's interrupts.
+fn signal(scenario: &Scenario, act: Option<&BoundaryAction>) -> Option<ChildSignal> {
+    match act.map(|act| &act.what) {
+        Some(ClientAction::Signal(signal, _)) => Some(*signal),
+        Some(_) => None,
+        None => (!scenario.interrupts.is_empty()).then_some(ChildSignal::Interrupt),
     }
 }
 
@@ -133,14 +165,11 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
         ClientExit::Signal(number) => 128 + u32::try_from(number).ok()?,
         ClientExit::TimedOut => return None,
     };
-    let (wanted, why) = match signal {
-        None => (
-            codes(profile, outcome)?,
-            if outcome == PromptOutcome::Answered { "the prompt was answered" } else { "the API failed for good" },
-        ),
-        Some(ChildSignal::Interrupt) => (&profile.exit.sigint[..], "after SIGINT"),
-        Some(ChildSignal::Terminate) => (&profile.exit.sigterm[..], "after SIGTERM"),
-        Some(_) => return None,
+    let (wanted, why) = match (signal, outcome) {
+        (Some(signal), _) => (codes_after(profile, signal)?, format!("after {}", signal.name())),
+        (None, PromptOutcome::Answered) => (&profile.exit.ok[..], String::from("the prompt was answered")),
+        (None, PromptOutcome::Failed) => (&profile.exit.failed[..], String::from("the API failed for good")),
+        (None, PromptOutcome::Unclear) => return None,
     };
     // A signal may come when the client is done already.
     let is_done_before = signal.is_some() && outcome == PromptOutcome::Answered && profile.exit.ok.contains(&code);
@@ -151,14 +180,19 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
     Some(format!("the exit code is {code}, and the profile has {wanted} ({why})"))
 }
 
-fn text_problems(place: &OutputTextPlace, run: &ClientRun, answers: &[ReceivedAnswer], signal: Option<ChildSignal>) -> Vec<String> {
+fn text_problems(
+    place: &OutputTextPlace,
+    run: &ClientRun,
+    answers: &[AnswerAtClient],
+    (outcome, signal): (PromptOutcome, Option<ChildSignal>),
+) -> Vec<String> {
     let printed = printed(place, &run.output);
-    let whole: Vec<&ReceivedAnswer> = answers.iter().filter(|answer| answer.is_whole).collect();
-    let is_answered = outcome(run, answers) == PromptOutcome::Answered;
+    let whole: Vec<&AnswerAtClient> = answers.iter().filter(|answer| answer.is_whole).collect();
+    let is_answered = outcome == PromptOutcome::Answered;
     let times =
-        |of: &[&ReceivedAnswer], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
+        |of: &[&AnswerAtClient], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
     // What is owed: a client that is interrupted may keep to itself what it has not worked on yet.
-    let owed: Vec<&ReceivedAnswer> = match (place.of, signal) {
+    let owed: Vec<&AnswerAtClient> = match (place.of, signal) {
         (PrintedAnswers::All, None) => whole.clone(),
         (PrintedAnswers::All, Some(ChildSignal::Interrupt | ChildSignal::Terminate)) => {
             answers[..answers.len().saturating_sub(1)].iter().filter(|answer| answer.is_whole).collect()
@@ -184,7 +218,7 @@ fn text_problems(place: &OutputTextPlace, run: &ClientRun, answers: &[ReceivedAn
 }
 
 /// The texts of the model in an output, with single blanks.
-fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
+pub(super) fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
     let Some(at) = &place.at else { return plain(&output.lines.join("\n")) };
     let lines: Vec<serde_json::Value> = output.json_lines().filter(|line| has_members(line, &place.lines)).collect();
     let texts = lines.iter().flat_map(|line| values_at(line, at)).filter_map(|value| value.as_str());
@@ -192,7 +226,7 @@ fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
 }
 
 /// A text with single blanks: clients break lines in their own way.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufReader, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering as Atomicity;
 use std::sync::mpsc::Receiver;
@@ -60,12 +61,8 @@ impl TapeFile {
     /// The damage that another program has done to the tape meanwhile.
     fn damage(&self) -> Option<&'static str> {
         let (Ok(own), Ok(named)) = (self.file.metadata(), std::fs::metadata(&self.path)) else { return Some(GONE) };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            if (own.dev(), own.ino()) != (named.dev(), named.ino()) {
-                return Some("another file has taken its place");
-            }
+        if (own.dev(), own.ino()) != (named.dev(), named.ino()) {
+            return Some("another file has taken its place");
         }
         match named.len().cmp(&self.written) {
             Ordering::Less => Some("something has cut it, so that exchanges are lost"),

@@ -7,13 +7,13 @@
 
 use std::io::{self, Write as _};
 
-use brotli_decompressor::DecompressorWriter;
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::FrameDecoder;
+use ruzstd::decoding::errors::FrameDecoderError;
 
+use crate::files::compression::{zstd_decoder, zstd_error};
 use crate::wire::http::{HttpHeader, find};
-
-const BUFFER_BYTES: usize = 64 << 10;
 
 /// The limit of all layers of one body together (K-12).
 const UNPACKED_BYTES_MAX: usize = 256 << 20;
@@ -21,14 +21,14 @@ const UNPACKED_BYTES_MAX: usize = 256 << 20;
 /// More layers than this have no use.
 const LAYERS_MAX: usize = 8;
 
-/// So much is unpacked at once: to 1 MiB at most where it is deflated, to 32 MiB where it is zstd.
+/// So much is unpacked at once: to 1 MiB at most where it is deflated, to 32 MiB where it is zstd. Brotli has no such bound, and is given on in pieces.
 const SLICE_BYTES: usize = 1 << 10;
+
+/// So much of brotli is given on at once.
+const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 
 /// The size of the pieces in which unpacked bytes are passed on, roughly.
 const GIVEN_BYTES: usize = 1 << 20;
-
-/// How far back a compressed body may point (RFC 9659).
-const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
 /// The longest header of a zstd frame.
 const ZSTD_HEADER_BYTES: usize = 18;
@@ -42,13 +42,16 @@ pub(super) struct BodyInflater {
     left: usize,
 }
 
+/// Without the windows of up to 1 GiB that a further standard allows.
+type BrotliDecoder = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+
 enum EncodingLayer {
     Gzip(Box<MultiGzDecoder<BoundedBytes>>),
     /// Which of the two it is shows with its first byte.
     Deflate,
     Zlib(Box<ZlibDecoder<BoundedBytes>>),
     RawDeflate(Box<DeflateDecoder<BoundedBytes>>),
-    Brotli(Box<DecompressorWriter<BoundedBytes>>),
+    Brotli(Box<BrotliDecoder>),
     Zstd(Box<FrameDecoder>, Vec<u8>),
 }
 
@@ -65,7 +68,7 @@ impl BodyInflater {
             layers.push(match name.as_str() {
                 "gzip" | "x-gzip" => EncodingLayer::Gzip(Box::new(MultiGzDecoder::new(BoundedBytes::default()))),
                 "deflate" => EncodingLayer::Deflate,
-                "br" => EncodingLayer::Brotli(Box::new(DecompressorWriter::new(BoundedBytes::default(), BUFFER_BYTES))),
+                "br" => EncodingLayer::Brotli(Box::new(BrotliState::new_strict(<_>::default(), <_>::default(), <_>::default()))),
                 "zstd" => EncodingLayer::Zstd(Box::new(zstd_decoder()), Vec::new()),
                 _ => return Err(name),
             });
@@ -106,9 +109,7 @@ fn unpack(layers: &mut [EncodingLayer], bytes: &[u8], left: &mut usize, sink: &m
         return sink(bytes);
     };
     for slice in bytes.chunks(SLICE_BYTES) {
-        let unpacked = layer.feed(slice, *left)?;
-        *left -= unpacked.len();
-        unpack(inner, &unpacked, left, sink)?;
+        layer.feed(slice, left, &mut |unpacked, left| unpack(inner, unpacked, left, sink))?;
     }
     Ok(())
 }
@@ -136,15 +137,9 @@ fn too_large() -> io::Error {
     io::Error::other(format!("unpacked it is larger than {} MiB", UNPACKED_BYTES_MAX >> 20))
 }
 
-fn zstd_decoder() -> FrameDecoder {
-    let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
-    decoder
-}
-
 impl EncodingLayer {
-    /// `left` is how much it may give.
-    fn feed(&mut self, bytes: &[u8], left: usize) -> io::Result<Vec<u8>> {
+    /// `left` is how much it may give, and becomes less by that.
+    fn feed(&mut self, bytes: &[u8], left: &mut usize, give: &mut GivePiece<'_>) -> io::Result<()> {
         if let (Self::Deflate, Some(first)) = (&self, bytes.first()) {
             // Zlib names its method in its first byte; a raw stream with the same bits would begin with a reserved kind of block.
             *self = match first & 0x0f == 8 {
@@ -152,36 +147,57 @@ impl EncodingLayer {
                 false => Self::RawDeflate(Box::new(DeflateDecoder::new(BoundedBytes::default()))),
             };
         }
-        match self {
-            Self::Deflate => Ok(Vec::new()),
+        let unpacked = match self {
+            Self::Deflate => Vec::new(),
             Self::Gzip(decoder) => {
-                decoder.get_mut().left = left;
+                decoder.get_mut().left = *left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(&mut decoder.get_mut().bytes))
+                std::mem::take(&mut decoder.get_mut().bytes)
             }
             Self::Zlib(decoder) => {
-                decoder.get_mut().left = left;
+                decoder.get_mut().left = *left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(&mut decoder.get_mut().bytes))
+                std::mem::take(&mut decoder.get_mut().bytes)
             }
             Self::RawDeflate(decoder) => {
-                decoder.get_mut().left = left;
+                decoder.get_mut().left = *left;
                 decoder.write_all(bytes)?;
                 decoder.flush()?;
-                Ok(std::mem::take(&mut decoder.get_mut().bytes))
+                std::mem::take(&mut decoder.get_mut().bytes)
             }
-            Self::Brotli(decoder) => {
-                decoder.get_mut().left = left;
-                decoder.write_all(bytes)?;
-                decoder.flush()?;
-                Ok(std::mem::take(&mut decoder.get_mut().bytes))
-            }
+            Self::Brotli(decoder) => return unbrotli(decoder, bytes, left, give),
             Self::Zstd(decoder, waiting) => {
                 waiting.extend_from_slice(bytes);
-                unzstd(decoder, waiting, left)
+                unzstd(decoder, waiting, *left)?
             }
+        };
+        *left -= unpacked.len();
+        give(&unpacked, left)
+    }
+}
+
+/// Takes a piece that was unpacked, and what may still follow it.
+type GivePiece<'a> = dyn FnMut(&[u8], &mut usize) -> io::Result<()> + 'a;
+
+/// Gives on what a slice brings a piece at a time: fourteen bytes may bring 16 MiB.
+fn unbrotli(decoder: &mut BrotliDecoder, slice: &[u8], left: &mut usize, give: &mut GivePiece<'_>) -> io::Result<()> {
+    let mut buffer = vec![0; BROTLI_BUFFER_BYTES];
+    let (mut unread, mut at, mut whole) = (slice.len(), 0, 0);
+    loop {
+        let (mut room, mut written) = (buffer.len(), 0);
+        let result = BrotliDecompressStream(&mut unread, &mut at, slice, &mut room, &mut written, &mut buffer, &mut whole, decoder);
+        *left = left.checked_sub(written).ok_or_else(too_large)?;
+        if written > 0 {
+            give(&buffer[..written], left)?;
+        }
+        match result {
+            BrotliResult::NeedsMoreOutput => (),
+            BrotliResult::NeedsMoreInput => return Ok(()),
+            BrotliResult::ResultSuccess if unread == 0 => return Ok(()),
+            BrotliResult::ResultSuccess => return Err(io::Error::other("more follows its end")),
+            BrotliResult::ResultFailure => return Err(io::Error::other("its brotli is damaged")),
         }
     }
 }
@@ -207,8 +223,11 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io:
                 }
                 has_begun = true;
             }
-            Err(_) if waiting.len() < ZSTD_HEADER_BYTES => return Ok(out),
-            Err(error) => return Err(io::Error::other(error.to_string())),
+            // The header is not whole, as far as that shows.
+            Err(error) if waiting.len() < ZSTD_HEADER_BYTES && !matches!(error, FrameDecoderError::WindowSizeTooBig { .. }) => {
+                return Ok(out);
+            }
+            Err(error) => return Err(zstd_error(error)),
         }
     }
 }
@@ -216,6 +235,7 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::compression::zstd_with_window;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -243,6 +263,13 @@ mod tests {
         frame
     }
 
+    /// The letter `a`: 14 bytes for each 16 MiB, and a window of 16 MiB.
+    fn brotli_of_letters(pieces: usize) -> Vec<u8> {
+        const FIRST: &[u8] = b"\xcf\xff\xff\x7f\x00\x24\xc2\xe2\xb1\x40\x72\xef\xff\x0d";
+        const FURTHER: &[u8] = b"\xfc\xff\xff\x07\x40\x02\x20\x0e\x0b\x40\xf7\xfe\xdf\x00";
+        [FIRST, &FURTHER.repeat(pieces - 1), b"\x03"].concat()
+    }
+
     /// How much came, the largest piece, and the end.
     fn fed(encoding: &str, bytes: &[u8]) -> (usize, usize, io::Result<()>) {
         let mut inflater = BodyInflater::from_headers(&[HttpHeader::new("content-encoding", encoding)]).ok().unwrap();
@@ -264,20 +291,31 @@ mod tests {
             ("gzip, gzip", gzip(&packed)),
             ("gzip, deflate, gzip", gzip(&zlib(&packed))),
             ("zstd", zstd_of_one_byte(UNPACKED_BYTES_MAX + (1 << 20))),
+            ("br", brotli_of_letters(256)),
+            ("br, gzip", gzip(&brotli_of_letters(256))),
         ] {
             let (whole, largest, end) = fed(encoding, &body);
             assert!(end.unwrap_err().to_string().contains("larger than 256 MiB"), "{encoding}");
-            assert!(whole <= UNPACKED_BYTES_MAX && largest <= 64 << 20, "{encoding}: {whole} bytes, at most {largest} at once");
+            assert!(whole <= UNPACKED_BYTES_MAX && largest <= 33 << 20, "{encoding}: {whole} bytes, at most {largest} at once");
         }
     }
 
     #[test]
     fn k_12_what_is_within_the_bound_comes_whole() {
         let text = b"many words ".repeat(1 << 20);
-        for (encoding, body) in [("gzip", gzip(&text)), ("gzip, deflate", zlib(&gzip(&text)))] {
+        let letters = vec![b'a'; 16 << 20];
+        for (encoding, body, text) in
+            [("gzip", gzip(&text), &text), ("gzip, deflate", zlib(&gzip(&text)), &text), ("br", brotli_of_letters(1), &letters)]
+        {
             let (whole, largest, end) = fed(encoding, &body);
             assert!(end.is_ok() && whole == text.len() && largest < 8 << 20, "{encoding}: {whole}, {largest}");
         }
         assert!(BodyInflater::from_headers(&[HttpHeader::new("content-encoding", &"gzip,".repeat(9))]).is_err());
+    }
+
+    #[test]
+    fn k_12_a_zstd_frame_that_asks_for_a_large_window_is_refused() {
+        assert!(fed("zstd", &zstd_with_window(23)).2.is_ok());
+        assert!(fed("zstd", &zstd_with_window(24)).2.unwrap_err().to_string().contains("a zstd window of 16 MiB"));
     }
 }

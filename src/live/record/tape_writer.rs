@@ -3,7 +3,7 @@
 //! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is
 //! then one batch. Each look takes processor time, perhaps from the client.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

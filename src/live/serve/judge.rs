@@ -3,13 +3,14 @@
 //! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent
 //! (O-10) was seen when it was answered. Others need to see what comes out of an engine.
 
+use super::questions::{self, BY_REQUESTS};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
+use super::{ServeOptions, ServedClient};
 use crate::engine::contract::{Agent, Input, RequestId};
 use crate::engine::settings::ResultOrder;
 use crate::engine::time::{Micros, Time};
 use crate::oracle::Violation;
 use crate::prelude::*;
-use crate::scenario::types::Expectations;
 use crate::sim::delays::DelayTolerance;
 use crate::sim::{requests, rules};
 use crate::transcript::event::{EventKind, RunEnd};
@@ -17,11 +18,8 @@ use crate::transcript::text::end_text;
 use crate::wire::error::ApiError;
 use crate::world::setup::RunSetup;
 
-/// The oracle that requests alone can break. The order of results is the client's own affair: the API takes any.
-const BY_REQUESTS: &str = "O-1";
-
 /// Adds what is wrong.
-pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
+pub(super) fn judge(setup: &RunSetup, options: &ServeOptions, verdict: &mut ServeVerdict) {
     let mut failures = Vec::new();
     if let RunEnd::TapeExhausted { .. } = &verdict.end
         && setup.scenario.expect.terminal.as_deref() != Some(verdict.end.as_str())
@@ -38,12 +36,12 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
         };
         failures.push(format!("no request for a message came: {advice}"));
     }
-    let unjudged = unjudged(&setup.scenario.expect);
-    if !unjudged.is_empty() {
-        let keys = unjudged.join(", ");
-        verdict.remarks.push(format!("not judged, because only the requests of a client are seen: {keys} in [expect]"));
+    if options.client == ServedClient::Foreign {
+        failures.extend(questions::failures(&setup.scenario, options));
     }
-    failures.extend(oracle_failures(setup, verdict));
+    let (broken, orders) = oracle_findings(setup, verdict);
+    failures.extend(broken);
+    verdict.remarks.extend(orders);
     failures.extend(early_attempts(verdict));
     failures.extend(requests::failures(&verdict.transcript, &setup.scenario, DelayTolerance::from_clock(Micros::ZERO)));
     if setup.scenario.matching.strict {
@@ -56,37 +54,23 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     verdict.failures.append(&mut failures);
 }
 
-/// The expectations that requests cannot show.
-fn unjudged(expect: &Expectations) -> Vec<&'static str> {
-    let Expectations { terminal, terminals, transitions, tools, result, text_present, text_absent, order, ends_after, ends_before, .. } =
-        expect;
-    let is_own_end = terminal.as_deref() == Some("tape_exhausted");
-    let keys = [
-        ("terminal", terminal.is_some() && !is_own_end),
-        ("terminals", terminals.is_some()),
-        ("transitions", transitions.is_some()),
-        ("tools", tools.is_some()),
-        ("result", result.is_some()),
-        ("text_present", !text_present.is_empty()),
-        ("text_absent", !text_absent.is_empty()),
-        ("order", !order.is_empty()),
-        ("ends_after", ends_after.is_some()),
-        ("ends_before", ends_before.is_some()),
-        ("breaks", expect.breaks.iter().any(|rule| rule != BY_REQUESTS)),
-    ];
-    keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
-}
-
-fn oracle_failures(setup: &RunSetup, verdict: &ServeVerdict) -> Vec<String> {
+/// The rules that requests break, and the requests with results in another order than their tool uses. The API takes any order.
+fn oracle_findings(setup: &RunSetup, verdict: &ServeVerdict) -> (Vec<String>, Vec<String>) {
     if rules::shows(&setup.scenario.expect, BY_REQUESTS) {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
-    let mut setup = setup.clone();
-    setup.environment.settings.result_order = ResultOrder::Emission; // of which nothing is seen
-    let mut oracles = rules::oracles(&setup);
-    oracles.watch(&verdict.transcript);
-    let violations = oracles.into_violations();
-    violations.iter().filter(|violation| violation.oracle == BY_REQUESTS).map(words).collect()
+    let found = |order: ResultOrder| -> Vec<String> {
+        let mut setup = setup.clone();
+        setup.environment.settings.result_order = order;
+        let mut oracles = rules::oracles(&setup);
+        oracles.watch(&verdict.transcript);
+        oracles.into_violations().iter().filter(|violation| violation.oracle == BY_REQUESTS).map(words).collect()
+    };
+    // Of the order of emission nothing is seen.
+    let broken = found(ResultOrder::Emission);
+    let orders = found(ResultOrder::ToolUse).into_iter().filter(|violation| !broken.contains(violation));
+    let orders = orders.map(|violation| violation.trim_start_matches("O-1: ").to_string() + ", which the API takes").collect();
+    (broken, orders)
 }
 
 /// A broken rule without the time: equal runs of a client are to fail with equal words.

@@ -7,6 +7,7 @@ use super::gate::GatedAnswer;
 use super::in_flight::InFlightAnswer;
 use super::owner::{AnswerSerial, ReceivedRequest};
 use super::play::ConnectionCut;
+use super::questions::VerdictQuestions;
 use super::schedule::{self, AnswerSchedule, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use super::{END_HEADER, ServeOptions, TransportAssumptions, judge};
@@ -245,13 +246,20 @@ impl ClientSession {
             self.recorder.note(now, &Agent::ROOT, &EventKind::Unused { answer: answer.clone() });
         }
         let passed = self.endpoint.passed(&self.setup);
+        let rules = self.endpoint.normalising_rules();
+        if !rules.is_empty() {
+            let rules = rules.iter().copied().collect::<Vec<_>>().join(", ");
+            self.remarks
+                .push(format!("compared with the recorded requests under the rules {rules}; `without` in [drive] leaves rules out"));
+        }
         let end = self.exhausted.map_or(RunEnd::Idle, |(agent, id)| RunEnd::TapeExhausted { agent, id });
         self.recorder.note(now, &Agent::ROOT, &EventKind::Ended { end: end.clone() });
         let scenario = &self.setup.scenario;
         let transcript = self.recorder.into_transcript(&scenario.title, scenario.seed);
-        let mut verdict =
-            ServeVerdict { transcript, end, asked: self.asked, unused, passed, remarks: self.remarks, failures: self.problems };
-        judge::judge(&self.setup, &mut verdict);
+        let questions = VerdictQuestions::of_scenario(scenario, &self.options);
+        let (asked, remarks, failures) = (self.asked, self.remarks, self.problems);
+        let mut verdict = ServeVerdict { transcript, end, asked, unused, passed, questions, remarks, failures };
+        judge::judge(&self.setup, &self.options, &mut verdict);
         verdict
     }
 }

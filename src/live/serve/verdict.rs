@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::questions::VerdictQuestions;
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -23,6 +24,8 @@ pub struct ServeVerdict {
     pub unused: Vec<Arc<str>>,
     /// The faults and answers of the scenario that came to pass (F-10).
     pub passed: PassedStatements,
+    /// The questions that were asked of the client, and those that were not.
+    pub questions: VerdictQuestions,
     /// Remarks that are no failures: the parts of the scenario that HTTP cannot carry.
     pub remarks: Vec<String>,
     /// The failures, a sentence each; empty when all is well.
@@ -165,6 +168,11 @@ impl fmt::Display for ServeVerdict {
         }
         for failure in &self.failures {
             writeln!(f, "FAILED: {failure}")?;
+        }
+        for (name, what) in [("asked", &self.questions.asked), ("not asked", &self.questions.unasked)] {
+            if !what.is_empty() {
+                writeln!(f, "{name}: {}", what.join(", "))?;
+            }
         }
         let messages = self.asked.iter().filter(|asked| asked.message.is_some()).count();
         let others = self.asked.len() - messages;

@@ -23,6 +23,8 @@ pub(super) fn verdict(name: &str, verdict: &ServeVerdict) -> Value {
         "is_fine": is_asked.then(|| verdict.is_fine()),
         "end": verdict.end.as_str(),
         "failures": if is_asked { &verdict.failures[..] } else { &[] },
+        "asked": verdict.questions.asked,
+        "not_asked": verdict.questions.unasked,
         "remarks": verdict.remarks,
         "unused": verdict.unused.iter().map(|answer| &**answer).collect::<Vec<_>>(),
         "requests": verdict.asked.iter().map(exchange).collect::<Vec<_>>(),

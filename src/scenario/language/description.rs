@@ -1,6 +1,6 @@
 //! The facts about a table that need no file: for the JSON Schema and the reference.
 
-use super::keys::{KeyFacts, KeyTable};
+use super::keys::{KeyFacts, KeyForm, KeyTable};
 use crate::prelude::*;
 
 /// A table: what it is about, and its keys.
@@ -46,15 +46,15 @@ pub(crate) struct KeyDescription {
     pub(crate) unit: Option<&'static str>,
     /// A value, as TOML.
     pub(crate) example: String,
-    /// The objections of the reader to a value that is written like this.
+    /// The objections of the reader to the example.
     #[cfg(test)]
-    pub(crate) problems: fn(&str) -> Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl KeyDescription {
     /// The description of a key, from its facts, its form and its default.
-    pub(crate) fn new(facts: &KeyFacts, shape: ValueShape, default: Option<String>) -> Self {
-        let shape = if facts.least.is_some() { shape.above_zero() } else { shape };
+    pub(crate) fn new<F: KeyForm>(facts: &KeyFacts, default: Option<String>) -> Self {
+        let shape = if facts.least.is_some() { F::shape().above_zero() } else { F::shape() };
         let example = facts.example.map_or_else(|| shape.example(default.as_deref()), Into::into);
         Self {
             name: facts.name,
@@ -63,9 +63,9 @@ impl KeyDescription {
             default,
             is_required: facts.required.is_some(),
             unit: facts.unit,
-            example,
             #[cfg(test)]
-            problems: |_| Vec::new(),
+            problems: super::tests::reference::problems::<F>(facts, &example),
+            example,
         }
     }
 }

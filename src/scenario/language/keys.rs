@@ -132,11 +132,7 @@ impl<F: KeyForm> FieldForm for F {
             TomlValue::Absent => None,
             value => Some(value.inline()),
         };
-        keys.push(KeyDescription {
-            #[cfg(test)]
-            problems: super::tests::reference::problems::<F>,
-            ..KeyDescription::new(facts, F::shape(), default)
-        });
+        keys.push(KeyDescription::new::<F>(facts, default));
     }
 
     fn field_names(facts: &KeyFacts) -> Vec<&'static str> {
@@ -151,17 +147,22 @@ impl<F: KeyForm> FieldForm for F {
             }
             return None;
         };
-        if let Some(problem) = facts.problem(&member.value.kind) {
-            reader.report.value(member.value.place, problem, facts.help.map(Into::into));
-            return None;
-        }
         let title = String::from(reader.title());
-        F::read(&member.value, KeyPosition { table: &title, key: facts.name }, reader.report)
+        read_value::<F>(&member.value, &title, facts, reader.report)
     }
 
     fn write_field(value: &F::Value, facts: &KeyFacts, out: &mut TomlTable) {
         out.put(facts.name, F::write(value));
     }
+}
+
+/// Reads a value that is there, within the bounds of its key; `None` where it is wrong, which is then reported.
+pub(crate) fn read_value<F: KeyForm>(value: &TreeValue, table: &str, facts: &KeyFacts, report: &mut DiagnosticReport) -> Option<F::Value> {
+    if let Some(problem) = facts.problem(&value.kind) {
+        report.value(value.place, problem, facts.help.map(Into::into));
+        return None;
+    }
+    F::read(value, KeyPosition { table, key: facts.name }, report)
 }
 
 /// The facts that a table gives about one key beside its type.

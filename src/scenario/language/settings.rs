@@ -51,7 +51,7 @@ word_forms!(
 );
 
 keys! {
-    /// `[engine]`: the settings of the reference engine. An engine of another kind reads what applies to it.
+    /// `[engine]`: the settings of the reference engine. An engine of another kind reads the keys that apply to it.
     pub(crate) struct EngineKeys check refuse_own_members {
         /// The settings of a real client (F-13). They count where this file does not have them.
         preset: Option<String> as Option<WordOf<PresetNames>> = None;

@@ -377,7 +377,7 @@ fn k_10_what_is_known_of_a_driven_client_reads_back() {
         vec![rule("id", VaryingPlace::Member("build_id".into())), rule("build", between(Some(","))), rule("host", between(None))];
     let markers = ToolMarkers { file: Some("started".into()), line: Some("runs".into()) };
     let (client, without) = (Some(KnownClient::ClaudeCode), vec!["dates".into()]);
-    let drive = DriveScript { client, exit: Some(143), without, normalise, markers, profile: None };
+    let drive = DriveScript { client, exit: Some(143), without, normalise, markers, may: true, profile: None };
     reads_back(&Scenario { drive, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 

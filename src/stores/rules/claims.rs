@@ -17,7 +17,7 @@ const CLAIM_CHARACTERS_MAX: usize = 600;
 pub struct StartedCall {
     /// Its id.
     pub id: Arc<str>,
-    /// What shows it, to stand behind `it`: `made the file started.txt`.
+    /// The sign of it, to stand behind `it`: `made the file started.txt`.
     pub sign: String,
 }
 

@@ -7,16 +7,16 @@ use crate::prelude::*;
 /// Something that an agent had got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedContent {
-    /// What it was.
+    /// The content itself.
     pub kind: ReceivedKind,
     /// Where it was seen, to stand behind it in a sentence: `of request 1`.
     pub origin: String,
 }
 
-/// What an agent can get.
+/// A kind of content that an agent can get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceivedKind {
-    /// What the user wrote.
+    /// A message of the user.
     Prompt(Arc<str>),
     /// A text of an answer that came whole.
     AnswerText(Arc<str>),
@@ -24,7 +24,7 @@ pub enum ReceivedKind {
     Result(Arc<str>),
 }
 
-/// What is in none of the later histories. Texts are compared without regard to blanks, and may stand inside of longer ones: clients wrap them.
+/// The content that is in none of the later histories. Texts are compared without regard to blanks, and may stand inside of longer ones: clients wrap them.
 pub fn losses(received: &[ReceivedContent], later: &[&[StoredMessage]]) -> Vec<HistoryViolation> {
     let messages = || later.iter().copied().flatten();
     let texts = messages().flat_map(StoredMessage::texts).map(joined_words).collect::<Vec<_>>().join("\n");

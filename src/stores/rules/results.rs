@@ -30,7 +30,7 @@ struct Call<'a> {
     late: Vec<&'a HistoryPlace>,
 }
 
-/// What the API joins to one message.
+/// Neighbours of one role, which the API joins to one message.
 #[derive(Debug)]
 struct Turn<'a> {
     is_answer: bool,
@@ -38,7 +38,7 @@ struct Turn<'a> {
     blocks: Vec<&'a StoredBlock>,
 }
 
-/// What is wrong with calls and results.
+/// The violations of calls and results.
 pub fn results(messages: &[StoredMessage], dialect: HistoryDialect, end: HistoryEnd) -> Vec<HistoryViolation> {
     let mut pairing = Pairing { turns: turns(messages), ..Pairing::default() };
     pairing.collect(dialect);

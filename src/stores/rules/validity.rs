@@ -7,10 +7,10 @@ use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::request::Request;
 use crate::wire::validate::{ValidationContext, refusal};
 
-/// What is another rule's matter, or cannot be seen in a stored history.
+/// Refusals that are another rule's matter, or cannot be seen in a stored history.
 const OTHERS: [&str; 2] = ["duplicate_tool_use", "request_too_large"];
 
-/// What the API would refuse, by the first thing that it would name. Results are [`super::results`]' matter.
+/// The refusal of the API, by the first thing that it would name. Results are [`super::results`]' matter.
 pub fn validity(messages: &[StoredMessage]) -> Vec<HistoryViolation> {
     let said: Vec<(&StoredMessage, Message)> = messages.iter().filter_map(|message| Some((message, sent(message)?))).collect();
     let mut request = Request::new("", 1);

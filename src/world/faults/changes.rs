@@ -46,7 +46,7 @@ fn is_in_reach(change: &AnswerChange, plan: &ResponsePlan) -> bool {
         }
         AnswerChange::Cut { after: CutAfter::Events(number), .. }
         | AnswerChange::Stall { after_events: number, .. }
-        | AnswerChange::Insert { after_events: number, .. } => by_event(plan).len() >= count(*number),
+        | AnswerChange::Insert { after_events: number, .. } => !plan.is_stream || by_event(plan).len() >= count(*number),
         AnswerChange::Duplicate { .. }
         | AnswerChange::Missing { .. }
         | AnswerChange::EmptyBody
@@ -62,13 +62,13 @@ fn count(number: u32) -> usize {
 
 fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> ResponsePlan {
     let mut events = match after {
-        CutAfter::Events(_) => by_event(plan),
+        CutAfter::Events(number) => parts(plan, number),
         CutAfter::Bytes(_) => {
             plan.pieces.iter().zip(&plan.times.pieces).map(|(piece, at)| TimedEvent { at: *at, bytes: piece.to_vec() }).collect()
         }
     };
     match after {
-        CutAfter::Events(number) => events.truncate(count(number)),
+        CutAfter::Events(number) => events.truncate(kept_parts(plan, number)),
         CutAfter::Bytes(number) => {
             let mut left = count(number);
             for event in &mut events {
@@ -86,6 +86,24 @@ fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> ResponsePlan {
     ending_with_body(ResponsePlan { end: Some(end), ..with_events(plan.clone(), events) })
 }
 
+/// The parts of an answer that is cut or stalls: events. A body that comes whole has none: it is cut or stalls in its middle, or before it where no event is
+/// to come.
+fn parts(plan: &ResponsePlan, after_events: u32) -> Vec<TimedEvent> {
+    let mut events = by_event(plan);
+    if plan.is_stream || after_events == 0 || events.is_empty() {
+        return events;
+    }
+    let whole: Vec<u8> = events.iter().flat_map(|event| event.bytes.iter().copied()).collect();
+    let at = events.pop().map_or(plan.times.end, |last| last.at);
+    let (first, second) = whole.split_at(whole.len() / 2);
+    [first, second].map(|bytes| TimedEvent { at, bytes: bytes.to_vec() }).into()
+}
+
+/// How many of them come.
+fn kept_parts(plan: &ResponsePlan, after_events: u32) -> usize {
+    if plan.is_stream { count(after_events) } else { count(after_events).min(1) }
+}
+
 /// The plan ending with the last of its pieces.
 fn ending_with_body(mut plan: ResponsePlan) -> ResponsePlan {
     plan.times.end = plan.times.pieces.last().copied().unwrap_or(plan.times.head);
@@ -93,8 +111,8 @@ fn ending_with_body(mut plan: ResponsePlan) -> ResponsePlan {
 }
 
 fn stall(plan: &ResponsePlan, after_events: u32, time: Option<Micros>) -> ResponsePlan {
-    let mut events = by_event(plan);
-    let after = count(after_events).min(events.len());
+    let mut events = parts(plan, after_events);
+    let after = kept_parts(plan, after_events).min(events.len());
     let Some(time) = time else {
         events.truncate(after);
         return ResponsePlan { end: None, ..with_events(plan.clone(), events) };

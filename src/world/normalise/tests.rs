@@ -133,3 +133,23 @@ fn k_10_what_a_tool_was_given_is_no_varying_member_of_a_request() {
     let said = json!({ "text": "in /then on 2026-11-21 <x_ms>381</x_ms>", "usd": 1 });
     assert_eq!(varying.json(said), json!({ "text": "in <folder> on <date> <x_ms><durations></x_ms>", "usd": "<cost>" }));
 }
+
+#[test]
+fn k_10_rules_that_acted_are_known_by_name() {
+    let result = |id: &str| serde_json::json!({ "type": "tool_result", "tool_use_id": id });
+    let acted = |value: Value| {
+        let mut normaliser = Normaliser::new(&DriveScript::default(), &[]);
+        normaliser.json(value);
+        normaliser.acted().collect::<Vec<_>>()
+    };
+    assert_eq!(acted(serde_json::json!([result("a"), result("b"), "plain"])), [""; 0]);
+    assert_eq!(acted(serde_json::json!([result("b"), result("a")])), ["order"], "what moved is not hidden in silence");
+    assert_eq!(
+        acted(serde_json::json!({ "wait_ms": 7, "uuid": "x", "text": "http://127.0.0.1:4711/" })),
+        ["durations", "members", "ports"]
+    );
+    let mut lines = ["b", "a"].map(|id| serde_json::json!({ "message": { "content": [result(id)] } }).to_string());
+    let mut normaliser = Normaliser::new(&DriveScript::default(), &[]);
+    normaliser.order_lines(&mut lines);
+    assert!(lines[0].contains("\"a\"") && normaliser.acted().eq(["order"]), "{lines:?}");
+}

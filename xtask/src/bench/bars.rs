@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{ReportLine, print_header};
-use super::{decode, foreign, framing, level, record, run, serve, start, sweep};
+use super::{decode, foreign, framing, level, record, redact, run, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -40,6 +40,11 @@ const BENCHES: &[Bench] = &[
         name: "decode",
         holds: "from bytes to typed events at least 3 times as fast as eventsource-stream with a tagged serde enum",
         measure: decode::against_others,
+    },
+    Bench {
+        name: "redact",
+        holds: "the search for secrets in a stream, words, base64 and hexadecimal digits, beside a pass over the same bytes: no bar, to compare",
+        measure: redact::against_a_pass,
     },
     Bench {
         name: "run-network",

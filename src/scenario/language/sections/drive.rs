@@ -20,7 +20,7 @@ impl WordList for ShippedRules {
 }
 
 keys! {
-    /// `[drive]`: what is known of the client that `reenact drive` runs (K-7).
+    /// `[drive]`: facts about the client that `reenact drive` runs (K-7).
     pub(crate) struct DriveKeys {
         /// The client.
         client: Option<KnownClient> = None;
@@ -28,6 +28,8 @@ keys! {
         exit: Option<u32> = None;
         /// Shipped rules of normalisation that do not act.
         without: Vec<String> as Vec<WordOf<ShippedRules>> = Vec::new();
+        /// Whether parts of the scenario that cannot be done to a client, or asked of it, may be left out (F-10). They are named all the same.
+        may: bool = false;
         /// A tool runs when it makes or changes this file in the client's working folder (K-9).
         marker_file: Option<Arc<str>> = None, example("\"started\""), not_blank("a file has a name");
         /// A tool runs when the client prints a line that holds this text (K-9).
@@ -36,7 +38,7 @@ keys! {
 }
 
 keys! {
-    /// `[[normalise]]`: something that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
+    /// `[[normalise]]`: a part that varies between equal runs, and is shown by the rule's name (K-10). Either `member` or `after` is needed.
     pub(crate) struct NormaliseKeys {
         /// The name that is shown in its place, in angle brackets.
         name: Option<Arc<str>> = None, required, example("\"build\"");

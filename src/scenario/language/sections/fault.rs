@@ -34,7 +34,7 @@ const COUNT: &str = "after_events";
 const MALFORMED: &str = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_del"#;
 
 keys! {
-    /// `[[fault]]`: something that goes wrong between engine and model server (M-4). It needs exactly one key for its kind, such as `status`, `cut` or
+    /// `[[fault]]`: a failure between engine and model server (M-4). It needs exactly one key for its kind, such as `status`, `cut` or
     /// `stall`; `status` and `error` may stand together. Of the faults that fit a request the first counts.
     pub(crate) struct FaultKeys {
         /// Which requests it hits: those that fit every key. By default all.
@@ -95,7 +95,7 @@ keys! {
         event: Option<InsertedEvent> as Option<Inline<InsertedEvent>> = None, example("{ name = \"ping\", data = '{\"type\":\"ping\"}' }");
         /// An error event of this type comes.
         error_event: Option<Arc<str>> = None, example("\"overloaded_error\"");
-        /// An event comes whose data breaks off.
+        /// The stream holds an event with data that breaks off.
         malformed_event: bool as TrueMark = false;
         /// An event of an unknown type comes.
         unknown_event: bool as TrueMark = false;

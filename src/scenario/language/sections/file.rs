@@ -37,7 +37,7 @@ use crate::scenario::types::{
 use crate::wire::block::Message;
 
 keys! {
-    /// A scenario: what is simulated, and what must hold. It needs a `[[prompt]]` or a `tape`.
+    /// A scenario: a simulated session, and its expectations. It needs a `[[prompt]]` or a `tape`.
     pub(crate) struct ScenarioKeys {
         /// The outcome that it shows, in a sentence.
         title: Option<String> = None;
@@ -67,13 +67,13 @@ keys! {
         limits: RunLimits as Section<RunLimits> = RunLimits::default();
         /// How requests are held against the recorded ones.
         matching: RequestMatching as Section<RequestMatching> = RequestMatching::default();
-        /// How new credentials are got.
+        /// The way to new credentials.
         auth: ScriptedAuth as Section<ScriptedAuth> = ScriptedAuth::default();
         /// The limits and refusals of the simulated API.
         api: SimulatedApi as Section<SimulatedApi> = SimulatedApi::default();
         /// Known tools, by name.
         tools: KnownToolsKeys as KnownToolsForm = KnownToolsKeys::default(), example("[\"Read\", \"Bash\"]");
-        /// Tools with what their runs do.
+        /// Tools, with the outcomes of their runs.
         tool: Vec<DeclaredTool> as Sections<DeclaredTool> = Vec::new();
         /// Slash commands.
         command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new(), example("[{ name = \"review\", asks = \"Review $ARGUMENTS\" }]");
@@ -175,6 +175,7 @@ impl ConvertedTable for Scenario {
                 exit: keys.drive.exit,
                 without,
                 normalise: keys.normalise,
+                may: keys.drive.may,
                 markers: ToolMarkers { file: keys.drive.marker_file, line: keys.drive.marker_line },
             },
             network: keys.network,
@@ -191,7 +192,7 @@ impl ConvertedTable for Scenario {
         let permissions = scenario.settings.permissions.take();
         let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
-        let DriveScript { client, profile, exit, without, normalise, markers } = scenario.drive;
+        let DriveScript { client, profile, exit, without, normalise, markers, may } = scenario.drive;
         let ToolMarkers { file: marker_file, line: marker_line } = markers;
         let without = without.iter().map(|name| String::from(&**name)).collect();
         ScenarioKeys {
@@ -232,7 +233,7 @@ impl ConvertedTable for Scenario {
             network: scenario.network,
             expect: scenario.expect,
             plan: scenario.plan,
-            drive: DriveKeys { client, exit, without, marker_file, marker_line },
+            drive: DriveKeys { client, exit, without, may, marker_file, marker_line },
             client: profile.map(Arc::unwrap_or_clone),
             normalise,
         }

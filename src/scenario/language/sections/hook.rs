@@ -15,7 +15,7 @@ use crate::wire::json::Json;
 word_forms!(HookEvent);
 
 keys! {
-    /// `[[hook]]`: a hook, and what it answers. A hook without an answer is silent.
+    /// `[[hook]]`: a hook, with its answers. A hook without an answer is silent.
     pub(crate) struct HookKeys {
         /// The name of the hook in transcripts.
         name: Option<Arc<str>> = None, required, not_blank("a hook needs a name: transcripts use it");

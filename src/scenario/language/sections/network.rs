@@ -58,7 +58,7 @@ impl KeyForm for PacketLatency {
 }
 
 keys! {
-    /// `[[network.event]]`: something that happens to the network.
+    /// `[[network.event]]`: an event of the network.
     pub(crate) struct NetworkEventKeys {
         /// The time of the event.
         at: Option<Latency> as Option<EventTime> = None, required, help(EVENT_HELP);

@@ -163,7 +163,7 @@ keys! {
     pub(crate) struct ProgressKeys {
         /// When after the start.
         at: Option<Micros> = None, required;
-        /// The text of the progress.
+        /// The text that the tool reports.
         text: Option<Arc<str>> = None, required;
         /// Where the tool reports it. By default that is not known.
         kind: Option<ProgressKind> = None;
@@ -365,7 +365,7 @@ impl ConvertedTable for ScriptedElicitation {
 }
 
 keys! {
-    /// `[[result]]`: what the run of one tool use does, by the API's id of the tool use. It wins over the tool's own.
+    /// `[[result]]`: the outcome of one tool use, by the API's id of the tool use. It wins over the tool's own.
     pub(crate) struct ResultKeys {
         /// The id of the tool use.
         tool_use: Option<Arc<str>> = None, required, example("\"toolu_1\"");
@@ -373,7 +373,7 @@ keys! {
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;
         /// How long it takes. By default it takes the tool's time.
         latency: Option<Latency> = None;
-        /// Whether this use may run beside others, whatever the tool says (T-3).
+        /// Whether this use may run beside others (T-3). It wins over the tool's own `safe`.
         safe: Option<bool> = None;
         /// This need not come to pass (F-10).
         may: bool = false;

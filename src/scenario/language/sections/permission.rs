@@ -75,11 +75,11 @@ keys! {
         mode: PermissionMode = PermissionMode::default();
         /// Further folders in which the mode `accept_edits` allows edits.
         directories: Vec<Arc<str>> = Vec::new(), example("[\"/w/docs\"]");
-        /// The user's rules for what may run.
+        /// The user's rules for tool uses that may run.
         allow: Vec<Arc<str>> as RuleList = Vec::new();
-        /// The user's rules for what a person decides.
+        /// The user's rules for tool uses that a person decides.
         ask: Vec<Arc<str>> as RuleList = Vec::new();
-        /// The user's rules for what may not run.
+        /// The user's rules for tool uses that may not run.
         deny: Vec<Arc<str>> as RuleList = Vec::new();
         /// Rules with their source.
         rule: Vec<PermissionRule> as Sections<PermissionRule> = Vec::new(), example("[{ deny = \"Bash(rm *)\", source = \"project\" }]");
@@ -158,7 +158,7 @@ impl ConvertedTable for PermissionRule {
 }
 
 keys! {
-    /// `[[permission]]`: what the user answers who is asked about a tool use. Without one the user allows everything at once.
+    /// `[[permission]]`: the user's answer to a question about a tool use. Without one the user allows everything at once.
     pub(crate) struct PermissionKeys {
         /// The questions that this answers, written as a rule. By default all. The first entry that fits a question counts.
         about: Option<Arc<str>> as Option<RuleText> = None, key("for");

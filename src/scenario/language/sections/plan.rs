@@ -20,7 +20,7 @@ use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
 
 keys! {
-    /// `[plan]`: the choices of one run, each by the name of what it is about (F-11). What is not named is drawn from the seed.
+    /// `[plan]`: the choices of one run, each by its name (F-11). All other choices are drawn from the seed.
     pub(crate) struct PlanKeys {
         /// The seed that the choices were drawn from. Transcripts name it; nothing is drawn from it.
         drawn_from: Option<Seed> as Option<SeedNumber> = None;
@@ -48,7 +48,7 @@ keys! {
         checks: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
         /// How long storing takes, by the result's name.
         stores: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"toolu_1\" = \"1s\" }");
-        /// How long it takes to find skills and plugins, by what and prompt.
+        /// How long it takes to find skills and plugins, by kind and prompt.
         lookups: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"skills 1\" = \"1s\" }");
         /// How long new credentials take, by request.
         auth: NamedChoices<Micros> as Choices<Micros, RequestNames> = NamedChoices::new(), example("{ \"2\" = \"1s\" }");

@@ -325,7 +325,7 @@ impl ConvertedTable for TurnBlock {
 }
 
 keys! {
-    /// A tool use of the model, and what its run does. Without a key about the run, the run does what the tool's runs do.
+    /// A tool use of the model, with the outcome of its run. Without a key about the run, the tool's outcome holds.
     pub(crate) struct ToolUseKeys {
         /// The name of the tool.
         name: Option<Arc<str>> = None, required, example("\"Read\"");
@@ -337,7 +337,7 @@ keys! {
         unknown: bool as TrueMark = false;
         /// The model writes an input that does not fit the tool's schema, on purpose.
         invalid: bool as TrueMark = false;
-        /// Whether this use may run beside others, whatever the tool says (T-3).
+        /// Whether this use may run beside others (T-3). It wins over the tool's own `safe`.
         safe: Option<bool> = None;
         /// How long the run takes. By default it takes the tool's time.
         latency: Option<Latency> = None;

@@ -58,11 +58,11 @@ keys! {
         name: Option<Arc<str>> = None, required, not_blank("a command needs a name");
         /// It answers with this, without the model.
         answers: Option<Arc<str>> = None;
-        /// It asks the model this; `$ARGUMENTS` is what follows the command.
+        /// It asks the model this; `$ARGUMENTS` is the text behind the command.
         asks: Option<Arc<str>> = None, example("\"Review $ARGUMENTS\"");
         /// It changes the model.
         model: Option<Arc<str>> as Option<ModelName> = None;
-        /// Rules for what may run from then on without a question.
+        /// Rules for tool uses that may run from then on without a question.
         allows: Vec<Arc<str>> as Vec<RuleText> = Vec::new();
     }
 }

@@ -118,7 +118,7 @@ impl From<ScriptedTool> for DeclaredTool {
 }
 
 keys! {
-    /// `[[tool]]`: a tool, and what its runs do. A key that is left out has the known tool's value.
+    /// `[[tool]]`: a tool, with the outcome of its runs. A key that is left out has the known tool's value.
     pub(crate) struct ToolKeys {
         /// The tool's name.
         name: Option<Arc<str>> = None, required, example("\"Deploy\"");

@@ -44,6 +44,12 @@ pub enum TapeError {
         /// The program that wrote it.
         recorder: String,
     },
+    /// Most of it cannot be used (K-12).
+    #[error("line {line}: more than {LEFT_OUT_MAX} lines and exchanges up to here cannot be used: record or import again")]
+    Broken {
+        /// Where.
+        line: usize,
+    },
     /// The bodies of its requests grow beyond what so short a tape may hold (K-12).
     #[error(
         "line {line}: the bodies of the requests up to here grow beyond what is read of a tape of this length, because each repeats \
@@ -54,6 +60,9 @@ pub enum TapeError {
         line: usize,
     },
 }
+
+/// So much of a tape may be unusable. A recorder that was killed leaves a few lines, and each is reported (K-12).
+const LEFT_OUT_MAX: usize = 10_000;
 
 /// One body of more is not a request: the API takes 32 MB.
 const BODY_BYTES_MAX: usize = 128 << 20;
@@ -115,7 +124,7 @@ impl TapeDecoder {
     /// Takes the next line, with or without its line end.
     ///
     /// # Errors
-    /// When the first line is not the header of a tape that this version can read, and when bodies grow too large.
+    /// When the first line is not the header of a tape that this version can read, when bodies grow too large, and when most of it cannot be used.
     pub fn feed(&mut self, line: &[u8]) -> Result<(), TapeError> {
         self.line += 1;
         self.read_bytes += line.len();
@@ -143,6 +152,9 @@ impl TapeDecoder {
                 self.tape.left_out.push(UnusableEntry { line: self.line, column: text.len() + 1, problem, cause });
             }
             Err(error) => self.leave_out(error.column, format!("{error}; the line was left out")),
+        }
+        if self.tape.left_out.len() > LEFT_OUT_MAX {
+            return Err(TapeError::Broken { line: self.line });
         }
         Ok(())
     }

@@ -193,6 +193,17 @@ fn f_4_a_body_whose_hash_differs_is_left_out_with_its_answer() {
 }
 
 #[test]
+fn k_12_a_tape_of_lines_that_cannot_be_used_is_given_up() {
+    let mut decoder = TapeDecoder::new();
+    decoder.feed(b"{\"reenact_tape\":1}\n").unwrap();
+    for line in [&b"{\"req\n"[..], b"{\"end\":7,\"how\":\"complete\"}\n"] {
+        let mut decoder = decoder.clone();
+        let fed = (0..20_000).find_map(|_| decoder.feed(line).err());
+        assert_eq!(fed, Some(TapeError::Broken { line: 10_002 }), "{}", String::from_utf8_lossy(line));
+    }
+}
+
+#[test]
 fn f_2_a_line_that_cannot_be_read_is_said_and_its_exchange_left_out() {
     let tape = small_tape();
     let text = encode(&tape);

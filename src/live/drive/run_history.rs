@@ -1,0 +1,109 @@
+//! The requests and answers of a run in order, each request with all its messages.
+
+use crate::engine::contract::{Agent, Input, Message, RequestId};
+use crate::live::serve::verdict::{ServeVerdict, ServedEnd};
+use crate::prelude::*;
+use crate::stores::conversation::StoredMessage;
+use crate::transcript::event::EventKind;
+use crate::wire::assembler::Assembler;
+use crate::wire::block::{Block, BlockKind, ToolUse};
+use crate::wire::whole_message::whole_message;
+
+/// A request and its answer.
+#[derive(Debug)]
+pub(super) struct RunExchange {
+    agent: Agent,
+    id: RequestId,
+    /// The how many-th request for a message it is, from 1, over all agents.
+    pub(super) number: u32,
+    /// All its messages, as the rules of histories take them.
+    pub(super) messages: Vec<StoredMessage>,
+    /// The complete blocks of its answer.
+    pub(super) blocks: Vec<Block>,
+    /// Whether the whole answer was sent, and the client was there for all of it.
+    pub(super) is_whole: bool,
+    /// Why the model stopped.
+    pub(super) stop_reason: Option<Arc<str>>,
+    assembler: Assembler,
+}
+
+impl RunExchange {
+    /// `request 2`.
+    pub(super) fn name(&self) -> String {
+        format!("request {}", self.agent.key(self.id))
+    }
+
+    pub(super) fn is_of_root(&self) -> bool {
+        self.agent.is_root()
+    }
+
+    /// The tool calls of its answer.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &ToolUse> {
+        self.blocks.iter().filter_map(Block::as_tool_use)
+    }
+
+    /// The texts of its answer that say something.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.blocks.iter().filter_map(|block| match block.kind() {
+            BlockKind::Text(text) if !text.trim().is_empty() => Some(text),
+            _ => None,
+        })
+    }
+}
+
+/// The exchanges of a run.
+pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
+    let mut exchanges: Vec<RunExchange> = Vec::new();
+    let mut last: Vec<(Agent, Vec<Arc<Message>>)> = Vec::new();
+    for event in verdict.transcript.events.iter() {
+        match &event.what {
+            EventKind::Request { id, request } => {
+                let at = last.iter().position(|(agent, _)| *agent == event.agent).unwrap_or_else(|| {
+                    last.push((event.agent.clone(), Vec::new()));
+                    last.len() - 1
+                });
+                let messages = &mut last[at].1;
+                messages.truncate(request.kept);
+                messages.extend(request.added.iter().cloned());
+                let name = format!("request {}", event.agent.key(*id));
+                exchanges.push(RunExchange {
+                    agent: event.agent.clone(),
+                    id: *id,
+                    number: 0,
+                    messages: StoredMessage::of_request(&name, messages),
+                    blocks: Vec::new(),
+                    is_whole: false,
+                    stop_reason: None,
+                    assembler: Assembler::new(),
+                });
+            }
+            EventKind::Input(Input::Stream { id, event: sent }) => {
+                if let Some(exchange) = find(&mut exchanges, &event.agent, *id) {
+                    let blocks = exchange.assembler.on_event(sent, &mut Vec::new()).into_blocks();
+                    exchange.blocks.extend(blocks);
+                    (exchange.is_whole, exchange.stop_reason) =
+                        (exchange.assembler.is_complete(), exchange.assembler.stop_reason().cloned());
+                }
+            }
+            EventKind::Input(Input::Body { id, body }) => {
+                if let (Some(exchange), Ok(message)) = (find(&mut exchanges, &event.agent, *id), whole_message(body)) {
+                    (exchange.is_whole, exchange.stop_reason, exchange.blocks) = (true, message.stop_reason, message.blocks);
+                }
+            }
+            _ => (),
+        }
+    }
+    let asked = verdict.asked.iter().filter_map(|asked| Some((asked.message.as_ref()?, asked.how)));
+    for (number, (message, how)) in (1..).zip(asked) {
+        if let Some(exchange) = find(&mut exchanges, &message.agent, message.id) {
+            exchange.number = number;
+            // Many clients leave when they have the last event.
+            exchange.is_whole &= matches!(how, ServedEnd::Complete | ServedEnd::LeftAtEnd);
+        }
+    }
+    exchanges
+}
+
+fn find<'e>(exchanges: &'e mut [RunExchange], agent: &Agent, id: RequestId) -> Option<&'e mut RunExchange> {
+    exchanges.iter_mut().rfind(|exchange| (&exchange.agent, exchange.id) == (agent, id))
+}

@@ -1,0 +1,223 @@
+//! An agent in as few lines as it takes, for tests of the judge: this test program, started again. `AGENT_DEFECT` switches one defect on.
+//!
+//! It asks over HTTP, runs shell commands, keeps its session in the form of cline's, and obeys SIGINT and SIGTERM: it stops its command, answers the
+//! open calls, stores all, and ends with 130 or 143.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// All defects, each with the words by which a sweep tells it.
+pub(super) const DEFECTS: [(&str, &str); 10] = [
+    ("no-result", "O-1: "),
+    ("doubled-result", "O-2: "),
+    (
+        "text-before-result",
+        "O-1: in the stored session, the result of tool call toolu_look of message 1 stands at message 2, behind what is said at message 2",
+    ),
+    ("not-saved", "K-9: the resumed run begins anew"),
+    ("prompt-lost", "O-24: the user's message"),
+    ("answer-lost", "O-24: the text"),
+    ("denies-the-start", "O-20: "),
+    ("runs-on", "K-9: the command of tool call"),
+    ("leaves-a-child", "K-9: the client left processes behind"),
+    ("prints-twice", "the output has a text of the model 2 times"),
+];
+
+/// The name of the test that is started as the agent.
+pub(super) const TEST: &str = "agent::is_started_by_other_tests";
+
+#[expect(clippy::disallowed_methods, reason = "the agent is told by its environment what to do")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[test]
+fn is_started_by_other_tests() {
+    if let Some(defect) = variable("AGENT_DEFECT") {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        std::process::exit(runtime.block_on(run(defect)));
+    }
+}
+
+struct Agent {
+    defect: String,
+    file: PathBuf,
+    messages: Vec<Value>,
+    /// The process group of the command that runs.
+    command: Option<i32>,
+}
+
+async fn run(defect: String) -> i32 {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt()).unwrap(), signal(SignalKind::terminate()).unwrap());
+    let (session, folder) = (variable("AGENT_SESSION").unwrap_or_default(), PathBuf::from(variable("HOME").unwrap()).join("agent"));
+    let is_resumed = !session.is_empty();
+    std::fs::create_dir_all(&folder).unwrap();
+    let session = if is_resumed { session } else { String::from("s1") };
+    let file = folder.join(format!("{session}.messages.json"));
+    let mut agent = Agent { defect, file, messages: Vec::new(), command: None };
+    if let Some(stored) = std::fs::read(&agent.file).ok().filter(|_| is_resumed) {
+        agent.messages = serde_json::from_slice::<Value>(&stored).unwrap()["messages"].as_array().unwrap().clone();
+    }
+    agent.answer_open_calls("The session ended before this call's result was recorded.");
+    agent.say_as_user(vec![json!({ "type": "text", "text": variable("AGENT_PROMPT").unwrap() })]);
+    if !agent.is("prompt-lost") {
+        agent.save();
+    }
+    let code = tokio::select! {
+        done = agent.work() => done,
+        _ = interrupt.recv() => 130,
+        _ = terminate.recv() => 143,
+    };
+    if code >= 130 {
+        agent.stop().await;
+    }
+    println!("{}", json!({ "type": "result", "is_error": code != 0 }));
+    code
+}
+
+impl Agent {
+    fn is(&self, defect: &str) -> bool {
+        self.defect == defect
+    }
+
+    async fn work(&mut self) -> i32 {
+        loop {
+            let Some(content) = self.ask().await else { return 1 };
+            for text in content.iter().filter_map(|block| block["text"].as_str()) {
+                let times = if self.is("prints-twice") { 2 } else { 1 };
+                (0..times).for_each(|_| println!("{}", json!({ "type": "assistant", "text": text })));
+            }
+            self.messages.push(json!({ "role": "assistant", "content": content }));
+            self.save();
+            let calls: Vec<Value> = content.into_iter().filter(|block| block["type"] == "tool_use").collect();
+            if calls.is_empty() {
+                return 0;
+            }
+            for call in calls {
+                let output = self.run_command(call["input"]["command"].as_str().unwrap()).await;
+                self.say_as_user(vec![json!({ "type": "tool_result", "tool_use_id": call["id"], "content": output })]);
+                self.save();
+            }
+        }
+    }
+
+    async fn run_command(&mut self, command: &str) -> String {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut child = Command::from(shell).spawn().unwrap();
+        self.command = child.id().map(|id| i32::try_from(id).unwrap());
+        let status = child.wait().await.unwrap();
+        self.command = None;
+        format!("ended with {}", status.code().unwrap_or(-1))
+    }
+
+    /// The work that is left when the user interrupts.
+    async fn stop(&mut self) {
+        let group = self.command.and_then(rustix::process::Pid::from_raw);
+        match (group, &*self.defect) {
+            // It waits for the command in place of ending it.
+            (Some(group), "runs-on") => {
+                while rustix::process::test_kill_process_group(group).is_ok() {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+            }
+            (Some(_), "leaves-a-child") | (None, _) => (),
+            (Some(group), _) => _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL),
+        }
+        match &*self.defect {
+            "no-result" => (),
+            "answer-lost" => self.messages.retain(|message| message["role"] != "assistant"),
+            "text-before-result" => {
+                self.say_as_user(vec![json!({ "type": "text", "text": "[Interrupted]" })]);
+                self.answer_open_calls("interrupted");
+            }
+            "denies-the-start" => self.answer_open_calls("The tool was not executed."),
+            _ => self.answer_open_calls("interrupted"),
+        }
+        if !self.is("prompt-lost") || self.messages.len() > 1 {
+            self.save();
+        }
+    }
+
+    fn answer_open_calls(&mut self, text: &str) {
+        let blocks = || self.messages.iter().flat_map(|message| message["content"].as_array().unwrap());
+        let is_open = |call: &&Value| call["type"] == "tool_use" && !blocks().any(|block| block["tool_use_id"] == call["id"]);
+        let result = |call: &Value| json!({ "type": "tool_result", "tool_use_id": call["id"], "content": text, "is_error": true });
+        let mut results: Vec<Value> = blocks().filter(is_open).map(result).collect();
+        if self.is("doubled-result") {
+            results.extend(results.clone());
+        }
+        if !results.is_empty() && !self.is("no-result") {
+            self.say_as_user(results);
+        }
+    }
+
+    fn say_as_user(&mut self, blocks: Vec<Value>) {
+        match self.messages.last_mut().filter(|last| last["role"] == "user") {
+            Some(last) => last["content"].as_array_mut().unwrap().extend(blocks),
+            None => self.messages.push(json!({ "role": "user", "content": blocks })),
+        }
+    }
+
+    fn save(&self) {
+        if self.is("not-saved") {
+            return;
+        }
+        let whole = json!({ "sessionId": self.file.file_stem().unwrap().to_str(), "messages": self.messages });
+        let new = self.file.with_extension("new");
+        std::fs::write(&new, whole.to_string()).unwrap();
+        std::fs::rename(new, &self.file).unwrap();
+    }
+
+    /// The content of the next answer; `None` when it does not come whole.
+    async fn ask(&self) -> Option<Vec<Value>> {
+        let body = json!({
+            "model": "claude-sonnet-4-5", "max_tokens": 1000, "stream": true, "messages": self.messages,
+            "tools": [{ "name": "Bash", "description": "runs a command", "input_schema": { "type": "object" } }],
+        })
+        .to_string();
+        let host = variable("ANTHROPIC_BASE_URL")?.strip_prefix("http://")?.to_owned();
+        let mut stream = TcpStream::connect(&host).await.ok()?;
+        let head = format!(
+            "POST /v1/messages HTTP/1.1\r\nhost: {host}\r\nx-api-key: {}\r\nanthropic-version: 2023-06-01\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            variable("ANTHROPIC_API_KEY")?,
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).await.ok()?;
+        let (mut lines, mut blocks, mut inputs) = (BufReader::new(stream).lines(), Vec::<Value>::new(), Vec::<String>::new());
+        let mut is_whole = false;
+        // Lines that are no data are heads, names of events, and sizes of chunks.
+        while let Ok(Some(line)) = lines.next_line().await {
+            let Some(event) = line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok()) else { continue };
+            match event["type"].as_str()? {
+                "content_block_start" => {
+                    blocks.push(event["content_block"].clone());
+                    inputs.push(String::new());
+                }
+                "content_block_delta" => {
+                    let part = event["delta"]["text"].as_str().or(event["delta"]["partial_json"].as_str()).unwrap_or_default();
+                    inputs.last_mut()?.push_str(part);
+                }
+                "message_stop" => {
+                    for (block, input) in blocks.iter_mut().zip(&inputs) {
+                        match block["type"].as_str()? {
+                            "tool_use" => block["input"] = serde_json::from_str(input).unwrap_or(json!({})),
+                            _ => block["text"] = json!(input),
+                        }
+                    }
+                    is_whole = true;
+                }
+                _ => (),
+            }
+        }
+        is_whole.then_some(blocks)
+    }
+}

@@ -1,0 +1,157 @@
+//! A sweep judges stored sessions, lost messages, commands that run on and resumed runs: one agent, right or with a defect (K-9, O-20, O-24).
+
+#![cfg(unix)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::agent::{DEFECTS, TEST};
+use super::client::setup;
+use reenact::children::WatcherProgram;
+use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, sweep};
+use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientSurroundings, ClientTerminal, SignalTarget, drive};
+use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::scenario::client_profile;
+
+const SCENARIO: &str = r#"
+title = "A command that takes a while"
+tools = ["Bash"]
+
+[drive]
+marker_file = "started.txt"
+
+[[prompt]]
+text = "Please look around here."
+
+[[prompt.turn]]
+text = "I will look around."
+tool = [{ name = "Bash", input = { command = "touch started.txt; sleep 1.2; touch ended.txt" }, id = "toolu_look" }]
+
+[[prompt.turn]]
+text = "All is well here."
+"#;
+
+fn profile(start: &[&str]) -> String {
+    format!(
+        r#"
+name = "test-agent"
+start = {start:?}
+resume = {start:?}
+session = {{ files = "{{home}}/agent/*.messages.json" }}
+store = {{ files = "{{home}}/agent/*.messages.json", format = "cline" }}
+
+[env]
+AGENT_PROMPT = "{{prompt}}"
+AGENT_SESSION = "{{session}}"
+
+[output]
+result = {{ type = "result" }}
+text = {{ lines = {{ type = "assistant" }}, at = "text" }}
+
+[exit]
+ok = [0]
+failed = [1]
+SIGINT = [130]
+SIGTERM = [143]
+"#
+    )
+}
+
+fn agent(defect: &str) -> ClientHarness {
+    let this = std::env::current_exe().unwrap();
+    let start = [this.to_str().unwrap(), TEST, "--exact", "--nocapture", "--quiet"];
+    let profile = client_profile::read("agent.toml", &profile(&start)).unwrap_or_else(|error| panic!("{error}"));
+    ClientHarness {
+        command: profile.start.clone(),
+        watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
+        again: Some(profile.resume.clone()),
+        profile: Some(Arc::new(profile)),
+        files: None,
+        setup: None,
+        variables: vec![(String::from("AGENT_DEFECT"), defect.into())],
+        surroundings: ClientSurroundings::Clean,
+        terminal: ClientTerminal::None,
+        input: None,
+        keeps_input_open: false,
+        patience: Duration::from_secs(60),
+        options: ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() },
+    }
+}
+
+fn wait<R>(work: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+}
+
+fn swept(defect: &str, what: Vec<ClientAction>, only: &[&str]) -> ClientSweepReport {
+    let ways = ClientSweep {
+        what,
+        only: only.iter().map(|moment| moment.parse().unwrap()).collect(),
+        repeat: 1,
+        lead: Duration::from_millis(60),
+        wait: Duration::from_millis(60),
+        jobs: 4,
+    };
+    wait(sweep(&setup(SCENARIO), &agent(defect), &ways, core::future::pending())).unwrap()
+}
+
+#[test]
+fn k_9_and_o_20_and_o_24_an_agent_without_a_defect_passes_at_every_moment() {
+    let what = [
+        ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process),
+        ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group),
+        ClientAction::Signal(ChildSignal::Terminate, SignalTarget::Group),
+    ];
+    let swept = swept("none", what.to_vec(), &[]);
+    let table = swept.to_string();
+    println!("{table}");
+    assert!(swept.is_fine(), "{table}");
+    assert!(swept.rows.len() > 60, "{table}");
+    for asked in [
+        "(O-20)",
+        "the session on disk",
+        "(O-24)",
+        "the conversation when it is resumed",
+        "commands that run on",
+        "the answer of the resumed run",
+    ] {
+        let line = table.lines().find(|line| line.starts_with("asked: ")).unwrap();
+        assert!(line.contains(asked), "{asked}: {table}");
+    }
+}
+
+#[test]
+fn k_9_and_o_20_and_o_24_each_defect_of_an_agent_is_found_and_named() {
+    let moments = ["1:head", "1:marker", "done+50ms"];
+    for (defect, words) in DEFECTS {
+        let swept = swept(defect, vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group)], &moments);
+        let table = swept.to_string();
+        println!("{defect}:\n{table}\n");
+        assert!(!swept.is_fine(), "{defect}: {table}");
+        assert!(table.lines().any(|line| line.contains(words)), "{defect}: {words}: {table}");
+    }
+}
+
+#[test]
+fn k_9_what_was_not_asked_of_an_agent_without_a_profile_is_said() {
+    let how = ClientHarness { profile: None, again: None, ..agent("none") };
+    let how = ClientHarness { variables: vec![("AGENT_DEFECT".into(), "none".into()), ("AGENT_PROMPT".into(), "Hi.".into())], ..how };
+    let ways = ClientSweep {
+        what: vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)],
+        only: vec!["1:head".parse().unwrap()],
+        repeat: 1,
+        lead: Duration::ZERO,
+        wait: Duration::ZERO,
+        jobs: 1,
+    };
+    let table = wait(sweep(&setup(SCENARIO), &how, &ways, core::future::pending())).unwrap().to_string();
+    let line = table.lines().find(|line| line.starts_with("not asked: ")).unwrap_or_else(|| panic!("{table}"));
+    for unasked in ["the session on disk", "(O-24)", "the conversation when it is resumed", "(O-20)"] {
+        assert!(line.contains(unasked), "{unasked}: {table}");
+    }
+    let twice = format!("{SCENARIO}\n[[prompt]]\ntext = \"And now?\"\n\n[[prompt.turn]]\ntext = \"Still well.\"\n");
+    let run = wait(drive(&setup(&twice), &agent("none"), None)).unwrap();
+    for part in ["stored: <home>/agent/s1.messages.json", "stored again:", "resumed: request"] {
+        assert!(run.judgement.shown.contains(part), "{part}: {}", run.judgement.shown);
+    }
+    assert!(run.failures.is_empty(), "{:#?}", run.failures);
+}
