@@ -54,6 +54,7 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
             *looked += values.iter().map(|value| value.len() as u64).sum::<u64>();
         }
         if values.is_empty() {
+            let tells = if is_key_of_prose(text, &name) { TellingName::Strong } else { tells };
             values.extend(drawn_near(text, &name, tells, looked));
         }
         at = values.last().map_or(at, |value| value.end);
@@ -71,6 +72,13 @@ fn name_around(text: &[u8], word: Range<usize>) -> Range<usize> {
     let before = text[..word.start].iter().rev().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte)).count();
     let after = text[word.end..].iter().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte)).count();
     word.start - before..word.end + after
+}
+
+/// Whether a name is two words of a sentence: `your API key is …`.
+fn is_key_of_prose(text: &[u8], name: &Range<usize>) -> bool {
+    const BEFORE: [&[u8]; 6] = [b"api ", b"access ", b"secret ", b"private ", b"license ", b"encryption "];
+    let before = text[name.start.saturating_sub(12)..name.start].to_ascii_lowercase();
+    text[name.clone()].eq_ignore_ascii_case(b"key") && BEFORE.iter().any(|word| before.ends_with(word))
 }
 
 /// Skips at most `most` of the bytes.

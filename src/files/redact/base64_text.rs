@@ -20,6 +20,9 @@ const PACKED_BYTES_MIN: usize = 24;
 /// The shortest line of base64 that continues in the next.
 const LINE_BYTES_MIN: usize = 16;
 
+/// The longest: what is longer was not put into lines, and a word in the next line does not belong to it.
+const LINE_BYTES_MAX: usize = 128;
+
 /// How far a line of base64 may be indented.
 const INDENT_BYTES_MAX: usize = 64;
 
@@ -105,7 +108,8 @@ fn line_at(text: &[u8], at: usize) -> Range<usize> {
 fn run_at(text: &[u8], at: usize) -> Vec<Range<usize>> {
     let mut lines = vec![line_at(text, at)];
     let mut width = lines[0].len();
-    while let Some(last) = lines.last().filter(|last| last.len() >= LINE_BYTES_MIN && (last.len() == width || lines.len() == 1)) {
+    let is_line = |line: &&Range<usize>| (LINE_BYTES_MIN..=LINE_BYTES_MAX).contains(&line.len());
+    while let Some(last) = lines.last().filter(is_line).filter(|last| (last.len() == width || lines.len() == 1)) {
         let Some(next) = line_after(text, last.end).filter(|next| next.len() <= width || lines.len() == 1) else { break };
         width = if lines.len() == 1 { next.len() } else { width };
         lines.push(next);

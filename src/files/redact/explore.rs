@@ -130,6 +130,17 @@ impl SecretExplorer<'_> {
         found.iter().any(|found| found.hull().start == 0 && self.rules.has_shape(found.rule))
     }
 
+    /// The strings of JSON in a text that are secrets because of their names. What else is in them is seen in the text.
+    fn members(&mut self, text: &[u8], json: &JsonStrings, depth: usize) -> Vec<FoundSecret> {
+        self.work += text.len() as u64;
+        let members = MemberNames { text, json, known: &[] };
+        let of_name = json.strings.iter().enumerate().filter_map(|(index, string)| {
+            let (rule, name) = members.rule(index).filter(|_| !string.value.is_empty())?;
+            Some(self.whole_string(text, string, rule, String::from_utf8_lossy(name).into_owned(), depth))
+        });
+        of_name.collect()
+    }
+
     /// A string that is a secret as a whole.
     fn whole_string(&self, text: &[u8], string: &JsonString, rule: BuiltinRule, name: String, depth: usize) -> FoundSecret {
         let mut view = MappedText::default();
@@ -187,6 +198,13 @@ impl SecretExplorer<'_> {
             let streams = event_text::blocks(text);
             for view in views.into_iter().flatten().chain(streams) {
                 found.extend(self.child(&view, depth));
+            }
+            for places in views::json_lines(text) {
+                let json = |place: Range<usize>| Some((JsonStrings::read(&text[place.clone()], &JsonStart::Beginning)?, place));
+                if let Some((strings, place)) = places.into_iter().find_map(json) {
+                    let inner = self.members(&text[place.clone()], &strings, depth);
+                    found.extend(inner.into_iter().map(|found| shifted(found, place.start)));
+                }
             }
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);

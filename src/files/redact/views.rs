@@ -95,6 +95,23 @@ pub(super) fn between_entities(text: &[u8], hit: Range<usize>) -> Range<usize> {
     start..end
 }
 
+/// How many brackets of a line may be where its JSON begins.
+const JSON_STARTS_MAX: usize = 4;
+
+/// The JSON in the lines of a text that is not JSON as a whole: for each line the places from which it may go on to the last bracket.
+pub(super) fn json_lines(text: &[u8]) -> Vec<Vec<Range<usize>>> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let last = memchr::memrchr2(b'}', b']', line).map_or(0, |last| last + 1);
+        let begins = |at: &usize| line[at + 1..last].iter().find(|byte| **byte != b' ').is_some_and(|byte| b"\"{[".contains(byte));
+        let starts = memchr::memchr2_iter(b'{', b'[', &line[..last]).filter(begins).take(JSON_STARTS_MAX);
+        let places: Vec<Range<usize>> = starts.map(|first| start + first..start + last).collect();
+        found.extend((!places.is_empty()).then_some(places));
+        start += line.len();
+    }
+    found
+}
+
 /// The byte that a percent sign and two digits stand for.
 pub(super) fn percent_byte(text: &[u8], at: usize) -> Option<u8> {
     let digits = text.get(at..at + 3)?;

@@ -163,6 +163,8 @@ pub(super) const NAMED: &[(&str, &str)] = &[
     ("CREATE USER x IDENTIFIED BY '", "';"),
     ("app:", "@tcp(db:3306)/x"),
     ("expect \"Password:\"\nsend \"", "\\r\""),
+    ("log: {\"secrets\":{\"stripe\":\"", "\"}}"),
+    ("[{\"value\":\"", "\",\"name\":\"DB_PASSWORD\"}]\nend"),
     ("curl -d \"grant_type=x&client_secret=", "\" https://x.example"),
 ];
 
