@@ -109,7 +109,7 @@ fn run_at(text: &[u8], at: usize) -> Vec<Range<usize>> {
     let mut lines = vec![line_at(text, at)];
     let mut width = lines[0].len();
     let is_line = |line: &&Range<usize>| (LINE_BYTES_MIN..=LINE_BYTES_MAX).contains(&line.len());
-    while let Some(last) = lines.last().filter(is_line).filter(|last| (last.len() == width || lines.len() == 1)) {
+    while let Some(last) = lines.last().filter(is_line).filter(|last| last.len() == width || lines.len() == 1) {
         let Some(next) = line_after(text, last.end).filter(|next| next.len() <= width || lines.len() == 1) else { break };
         width = if lines.len() == 1 { next.len() } else { width };
         lines.push(next);
