@@ -137,6 +137,9 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
     let AssignmentSign { at: signs, value, is_pair: of_pair, is_option, is_tag } = assignment_sign(text, name)?;
     let is_list = byte(signs) == Some(b',') && !of_pair;
     let start = skip(text, value, 4, b" \t");
+    // `b"…"`
+    let is_prefixed = matches!(byte(start), Some(b'b' | b'f' | b'r' | b'u')) && matches!(byte(start + 1), Some(b'"' | b'\''));
+    let start = start + usize::from(is_prefixed);
     let quotes = skip(text, start, 8, b"\\");
     let of_setting = is_option || is_tag || is_setting(text, name.start) || matches!(byte(name.end), Some(b'=')) && is_pair(text, name);
     let quote = byte(quotes).filter(|byte| b"\"'`".contains(byte));
@@ -200,10 +203,19 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
 
 /// Whether a value is a word that code follows: the name of a variable, of a type.
 fn is_variable_of_code(text: &[u8], value: &Range<usize>) -> bool {
-    let word = text[value.clone()].iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte)).count();
-    let end = value.start + word;
+    let start = skip(text, value.start, 2, b"&*(").min(value.end);
+    let end = start + text[start..value.end].iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte)).count();
+    if start == end {
+        return text[value.clone()].starts_with(b"&[");
+    }
     let closes = !text[end..value.end].is_empty() && text[end..value.end].iter().all(|byte| b"):;,]}".contains(byte));
-    is_words(&text[value.start..end]) && (closes || end == value.end && is_code_behind(text, end))
+    let word = &text[start..end];
+    // `TLS13_CHACHA20_POLY1305`
+    let is_constant = word.contains(&b'_') && word.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
+    if is_constant && end == value.end && text[..value.start].ends_with(b" ") {
+        return true;
+    }
+    (is_words(word) || is_constant) && (closes || end == value.end && is_code_behind(text, end))
 }
 
 /// Whether code follows.
@@ -212,7 +224,8 @@ fn is_code_behind(text: &[u8], end: usize) -> bool {
     let rest = &text[blank.min(text.len())..];
     let words: [&[u8]; 6] = [b"or ", b"and ", b"if ", b"else ", b"|| ", b"?? "];
     matches!(text.get(end), Some(b',' | b';' | b')' | b'.' | b'(' | b'+' | b'[' | b'?'))
-        || blank > end && (matches!(rest.first(), Some(b'+' | b'?' | b')' | b'{')) || words.iter().any(|word| rest.starts_with(word)))
+        || blank > end
+            && (matches!(rest.first(), Some(b'+' | b'?' | b')' | b'{' | b'=')) || words.iter().any(|word| rest.starts_with(word)))
 }
 
 /// The head of a value between tags, without the blanks around it and what closes its section.

@@ -153,6 +153,8 @@ pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace
         (TellingName::Strong, ValuePlace::Whole | ValuePlace::Quoted) => {
             is_unbroken && value.len() >= 6 && !(is_words(value) && telling(value).is_some())
         }
+        // `AUTH=CRAM-MD5` is the name of a way.
+        (TellingName::Medium, ValuePlace::Setting) if value.len() < 16 && !value.iter().any(u8::is_ascii_lowercase) => false,
         (TellingName::Medium, ValuePlace::Setting) => {
             is_unbroken && value.len() >= 8 && !is_words(value) && !is_plain(value) && !is_call(value)
         }
@@ -230,13 +232,15 @@ pub(super) fn is_variable(name: TellingName, value: &[u8]) -> bool {
     is_name && (name < TellingName::Password && is_composed && changes_of_case(value) * 4 <= value.len() || telling(value).is_some())
 }
 
-/// A function that is called: `getpass.getpass()`, or an element: `line[at]`.
+/// A function or a macro that is called, or an element: `getpass.getpass()`, `(base64.encode(…`, `&line[at]`. The name is a word: a password may have a
+/// bracket in it.
 fn is_call(value: &[u8]) -> bool {
-    let value = value.strip_prefix(b"(").unwrap_or(value);
-    let name = value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(byte)).count();
-    // A password with a bracket in it has digits in the middle, and no dots.
-    let is_name = value[..name].iter().all(|byte| !byte.is_ascii_digit()) || value[..name].contains(&b'.') && value.contains(&b')');
-    name > 0 && is_name && (value.get(name) == Some(&b'(') || value.get(name) == Some(&b'[') && value.contains(&b']'))
+    let value = &value[value.iter().take_while(|byte| b"(&*".contains(byte)).count()..];
+    let name = &value[..value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"._:!".contains(byte)).count()];
+    let is_name = name.contains(&b'.')
+        || is_words(name.strip_suffix(b"!").unwrap_or(name))
+        || name.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_');
+    !name.is_empty() && is_name && matches!(value.get(name.len()), Some(b'(' | b'['))
 }
 
 /// Letters and digits, or capitals and small letters with a sign between.

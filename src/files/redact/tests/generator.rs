@@ -345,6 +345,8 @@ fn ordinary() -> Vec<String> {
         "credentials:\n  - read\n  - write\ntokens: [\"(\", \")\", \"{\", \"}\"]\nos.environ.get(\"API_TOKEN\", default_token); config.get(\"token\", \"default\")",
         "| Name | Type | password | string |\n| password | The password of the user |\nlet render_pass = shadow_mapping(); compass: northwest-direction",
         "we set password afterwards; if password == expected_password: pass\nmatch token { Token::Ident(s) => s, Token::Eof => return None }",
+        "token_text = &token_text[1..];\nparen_token: parenthesized!(content in input),\nexports.Minipass = exports.isWritable = 1\nAUTH=CRAM-MD5",
+        "password = self._users['x']; ENCODED_AUTH = base64.b64encode(USER_PASSWD.encode('ascii'))",
         "const TOKEN: &str = \"name\"; localStorage.setItem(\"token\", token); {\"passwords\":[\"one\",\"two\"],\"token\":{\"value\":\"int\"}}",
     ];
     let mut texts: Vec<String> = words.into_iter().map(str::to_owned).collect();
