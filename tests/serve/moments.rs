@@ -42,7 +42,7 @@ fn k_9_a_sweep_acts_when_a_tool_shows_that_it_runs() {
         assert_eq!(run_of(&swept.rows[0]).output.ended, ClientExit::Code(143), "{swept}");
     }
     let silent = swept(TWO_TURNS, &client("good"), &ways(vec![TERMINATE], &["1:marker"]));
-    assert!(silent.to_string().contains("1:marker, SIGTERM: the moment never came"), "{silent}");
+    assert!(silent.to_string().contains("1:marker, SIGTERM: K-9: the moment never came"), "{silent}");
     assert!(silent.to_string().contains("not asked: ") && silent.to_string().contains("no marker was seen"), "{silent}");
     let all = swept(&with_marker("marker_file", "started"), &with_tool("open('started', 'w').close()"), &ways(vec![TERMINATE], &[]));
     let count = |moment: &str| all.rows.iter().filter(|row| row.moment.to_string() == moment).count();
@@ -103,7 +103,7 @@ fn k_9_a_row_whose_runs_differ_is_flaky_and_fails() {
     let table = flaky.to_string();
     assert_eq!(flaky.rows[0].verdict(), RowVerdict::Flaky { failed: 2, runs: 4 }, "{table}");
     assert!(!flaky.is_fine() && table.contains("flaky, 2 of 4 failed"), "{table}");
-    assert!(table.contains("1:3, SIGTERM: 0 result lines, usually 1 (2 of 4 runs)"), "{table}");
+    assert!(table.contains("1:3, SIGTERM: K-9: 0 result lines, usually 1 (2 of 4 runs)"), "{table}");
     assert!(table.contains("1 row, 0 failed, 4 runs, 1 flaky"), "{table}");
     let same = swept(TWO_TURNS, &client("good"), &ways);
     assert!(same.is_fine(), "{same}");

@@ -300,7 +300,7 @@ mod tests {
     fn k_9_what_a_sweep_finds_of_results_is_told_and_all_else_fails() {
         let row =
             |again: &str, verdict: &str| format!("1:head    SIGINT  head            exit 0  0        2         -     {again}  {verdict}\n");
-        let fine = format!("{HEADING}{}1:head, SIGINT: 0 result lines, usually 1\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
+        let fine = format!("{HEADING}{}1:head, SIGINT: K-9: 0 result lines, usually 1\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
         assert_eq!(judged(&fine), (1, Vec::new()));
         let invalid =
             format!("{HEADING}{}1:head, SIGINT: O-1: request 2 has no result of a\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
