@@ -359,6 +359,8 @@ fn is_inside(text: &[u8], start: usize, at: usize) -> bool {
 /// Whether a sign ends a value because another pair follows, or nothing.
 fn is_end_of_pair(text: &[u8], at: usize) -> bool {
     let rest = text.get(at + 1..).unwrap_or_default();
+    // In HTML the sign between two pairs is an entity.
+    let rest = rest.strip_prefix(b"amp;").filter(|_| text[at] == b'&').unwrap_or(rest);
     let name = rest.iter().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte) || **byte == b' ' && text[at] == b';').count();
     match rest.first() {
         None => true,

@@ -170,3 +170,16 @@ fn k_2_lines_of_a_key_keep_what_tools_and_headers_put_between_them() {
         }
     }
 }
+
+#[test]
+fn k_2_an_entity_between_two_pairs_ends_the_first() {
+    let credential = format!("{}%2F20261122%2Fus-east-1%2Fs3%2Faws4_request", filled(20).to_uppercase());
+    let text = format!(
+        "<a href=\"https://h.example/x?X-Amz-Credential={credential}&amp;X-Amz-Date=20261122T100000Z&amp;api_token={}&amp;page=2\">",
+        filled(40)
+    );
+    let out = redactor().text(&text);
+    assert!(out.contains("&amp;X-Amz-Date=20261122T100000Z&amp;api_token=") && out.ends_with("&amp;page=2\">"), "{out}");
+    assert!(!out.contains(&filled(40)), "{out}");
+    assert_eq!(redactor().text(&out), out);
+}
