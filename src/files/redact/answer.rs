@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::blocks::BlockReader;
-use super::region::HeldRegion;
+use super::region::{HELD_BYTES_MAX, HeldRegion};
 use super::{Redactor, SecretHit};
 use crate::engine::time::Micros;
 use crate::wire::http::{HttpHeader, is_event_stream};
@@ -13,6 +13,30 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 
 /// The longest beginning of an event that distinguishes it from other text.
 const EVENT_FIELD_BYTES: usize = b"event:".len();
+
+/// How much of a body that is there as a whole is read at once.
+pub(super) const PIECE_BYTES: usize = 4 << 20;
+
+/// Whether a body is read in parts, and not as one text. JSON is read as one whatever its size.
+pub(super) fn is_read_in_parts(bytes: &[u8]) -> bool {
+    let is_json = || matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
+    is_stream(bytes) || bytes.len() >= HELD_BYTES_MAX && !is_json()
+}
+
+/// The body without its secrets, as far as they are found when it is read like an answer.
+pub(super) fn redacted_whole(redactor: &mut Redactor, bytes: &[u8]) -> Vec<u8> {
+    let (mut answer, mut out) = (AnswerRedactor::body(), Vec::with_capacity(bytes.len()));
+    for piece in bytes.chunks(PIECE_BYTES) {
+        answer.feed(redactor, HeldChunk { at: Micros(0), bytes: piece.to_vec() }, &mut |chunk| out.extend(chunk.bytes));
+    }
+    answer.finish(redactor, &mut |chunk| out.extend(chunk.bytes));
+    out
+}
+
+/// Whether a body begins as a stream of events does.
+fn is_stream(beginning: &[u8]) -> bool {
+    [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field))
+}
 
 /// A piece of a body with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,8 +136,7 @@ impl AnswerRedactor {
     fn begin(&mut self, redactor: &mut Redactor) {
         let AnswerForm::Unknown(beginning) = &mut self.form else { return };
         let beginning = std::mem::take(beginning);
-        let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
-        self.form = match is_events {
+        self.form = match is_stream(&beginning) {
             true => AnswerForm::Events(Box::default()),
             false => AnswerForm::Whole(Box::default()),
         };

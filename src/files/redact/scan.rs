@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::answer::PIECE_BYTES;
 use super::placeholder::is_placeholder;
 use super::region::HeldRegion;
 use super::text_map::{Flattener, MappedText};
@@ -41,9 +42,6 @@ pub struct ScannedContents {
 pub const TAPE_BEGINNING: &[u8] = b"{\"reenact_tape\"";
 
 pub use super::explore::DEPTH_MAX;
-
-/// How much of a text is looked at at once.
-const PIECE_BYTES: usize = 4 << 20;
 
 /// Looks through the contents of a tape, or of any other file as they stand.
 pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> ScannedContents {

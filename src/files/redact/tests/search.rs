@@ -183,3 +183,14 @@ fn k_2_an_entity_between_two_pairs_ends_the_first() {
     assert!(!out.contains(&filled(40)), "{out}");
     assert_eq!(redactor().text(&out), out);
 }
+
+#[test]
+fn k_2_a_search_finds_nothing_in_a_body_that_was_redacted_however_it_is_read() {
+    let broken = format!("event: ping\ndata: {{}}\n\n      set-cookie:\n      - session={}; Path=/\n", filled(24));
+    let long = format!("{}api_token: {}\n", "a line of prose that goes on\n".repeat(3_000), filled(40));
+    for body in [broken, long] {
+        let out = redactor().body(body.as_bytes());
+        assert_eq!(super::scan::scan(&out, &RULES).findings, [], "{}", String::from_utf8_lossy(&out[out.len() - 200.min(out.len())..]));
+        assert_eq!(redactor().body(&out), out);
+    }
+}
