@@ -53,6 +53,7 @@ use moment_watch::{MomentWatch, WatchedMoments};
 pub use process::{ClientExit, ClientLeaving, ClientOutput};
 use process::{ProcessAction, RunSurroundings};
 use profile::ClientProfile;
+use run_history::RunExchange;
 use scripted_interrupt::InterruptAct;
 use traces::FolderState;
 pub use traces::{ClientTraces, FileTrace, StoredSessions};
@@ -257,9 +258,10 @@ fn judged(
     folders: &[(String, &'static str)],
 ) -> ClientRun {
     run.verdict.failures.append(&mut run.failures);
+    let exchanges = run_history::exchanges(&run.verdict);
     run.failures = failures(setup, &run, act);
-    run.failures.extend(verdict::problems(drive, &setup.scenario, &run, act));
-    run.judgement = judge::judge(&run, drive.profile.as_deref(), &prompts(setup, drive), act);
+    run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, act));
+    run.judgement = judge::judge(&run, &exchanges, drive.profile.as_deref(), &prompts(setup, drive), act);
     run.failures.extend(run.judgement.problems.iter().cloned());
     run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
     let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
@@ -267,7 +269,7 @@ fn judged(
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
     run.verdict.remarks.extend(unused);
     run.verdict.remarks.extend(acted_rules(&normaliser));
-    add_questions(setup, drive, &mut run);
+    add_questions(setup, drive, &exchanges, &mut run);
     run
 }
 
@@ -280,9 +282,9 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
 }
 
 /// Adds the questions to a driven client beside those about its requests.
-fn add_questions(setup: &RunSetup, drive: &ClientHarness, run: &mut ClientRun) {
+fn add_questions(setup: &RunSetup, drive: &ClientHarness, exchanges: &[RunExchange], run: &mut ClientRun) {
     let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
-    further.extend(verdict::questions(drive, &setup.scenario, run));
+    further.extend(verdict::questions(drive, &setup.scenario, run, exchanges));
     further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::moment::ClientMoment;
 use super::profile::ClientProfile;
-use super::run_history::{RunExchange, exchanges};
+use super::run_history::RunExchange;
 use super::traces::StoredSessions;
 use super::verdict::{plain, printed};
 use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientRun};
@@ -61,8 +61,13 @@ pub struct RunJudgement {
 }
 
 /// Judges a run. `prompts` are texts that the user may have given to the first command.
-pub(super) fn judge(run: &ClientRun, profile: Option<&ClientProfile>, prompts: &[String], act: Option<&BoundaryAction>) -> RunJudgement {
-    let exchanges = exchanges(&run.verdict);
+pub(super) fn judge(
+    run: &ClientRun,
+    exchanges: &[RunExchange],
+    profile: Option<&ClientProfile>,
+    prompts: &[String],
+    act: Option<&BoundaryAction>,
+) -> RunJudgement {
     let is_first = |exchange: &&RunExchange| exchange.number as usize <= run.first_answers;
     let judge = RunJudge {
         run,
@@ -243,7 +248,7 @@ impl RunJudge<'_> {
     /// Whether the client had all of the answer before it was acted on, and time to keep it.
     fn had_come_whole(&self, exchange: &RunExchange) -> bool {
         let is_said = matches!(exchange.stop_reason.as_deref(), Some("end_turn" | "tool_use" | "stop_sequence"));
-        let Some(act) = self.act else { return exchange.is_whole && is_said };
+        let Some(act) = self.act else { return exchange.is_whole() && is_said };
         let is_before = match &act.at {
             ClientMoment::Start(_) => false,
             ClientMoment::Answer(boundary) => exchange.number < boundary.answer,
@@ -252,7 +257,7 @@ impl RunJudge<'_> {
         };
         // Who is killed keeps nothing that was not kept before.
         let is_killed = matches!(act.what, ClientAction::Signal(ChildSignal::Kill, _));
-        exchange.is_whole && is_said && is_before && !is_killed
+        exchange.is_whole() && is_said && is_before && !is_killed
     }
 
     /// People see what the resumed run was answered.
@@ -260,7 +265,7 @@ impl RunJudge<'_> {
         let place = self.profile.and_then(|profile| profile.output.text.as_ref());
         let last = self.second.iter().rfind(|exchange| exchange.is_of_root());
         let (Some(again), Some(last), Some(place)) = (&self.run.again, last, place) else { return };
-        if !last.is_whole || last.stop_reason.as_deref() != Some("end_turn") {
+        if !last.is_whole() || last.stop_reason.as_deref() != Some("end_turn") {
             return;
         }
         judgement.asked.push(RunQuestion::ResumedAnswer);

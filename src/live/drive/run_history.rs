@@ -18,16 +18,25 @@ pub(super) struct RunExchange {
     pub(super) number: u32,
     /// All its messages, as the rules of histories take them.
     pub(super) messages: Vec<StoredMessage>,
+    /// The status of its answer; `None` without a head.
+    pub(super) status: Option<u16>,
+    /// How its answer ended.
+    pub(super) how: ServedEnd,
     /// The complete blocks of its answer.
-    pub(super) blocks: Vec<Block>,
-    /// Whether the whole answer was sent, and the client was there for all of it.
-    pub(super) is_whole: bool,
+    blocks: Vec<Block>,
+    /// Whether the whole answer was sent.
+    pub(super) is_complete: bool,
     /// Why the model stopped.
     pub(super) stop_reason: Option<Arc<str>>,
     assembler: Assembler,
 }
 
 impl RunExchange {
+    /// Whether the whole answer was sent, and the client was there for all of it. Many clients leave when they have the last event.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_complete && matches!(self.how, ServedEnd::Complete | ServedEnd::LeftAtEnd)
+    }
+
     /// `request 2`.
     pub(super) fn name(&self) -> String {
         format!("request {}", self.agent.key(self.id))
@@ -71,8 +80,10 @@ pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
                     id: *id,
                     number: 0,
                     messages: StoredMessage::of_request(&name, messages),
+                    status: None,
+                    how: ServedEnd::ServerGone,
                     blocks: Vec::new(),
-                    is_whole: false,
+                    is_complete: false,
                     stop_reason: None,
                     assembler: Assembler::new(),
                 });
@@ -81,24 +92,22 @@ pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
                 if let Some(exchange) = find(&mut exchanges, &event.agent, *id) {
                     let blocks = exchange.assembler.on_event(sent, &mut Vec::new()).into_blocks();
                     exchange.blocks.extend(blocks);
-                    (exchange.is_whole, exchange.stop_reason) =
+                    (exchange.is_complete, exchange.stop_reason) =
                         (exchange.assembler.is_complete(), exchange.assembler.stop_reason().cloned());
                 }
             }
             EventKind::Input(Input::Body { id, body }) => {
                 if let (Some(exchange), Ok(message)) = (find(&mut exchanges, &event.agent, *id), whole_message(body)) {
-                    (exchange.is_whole, exchange.stop_reason, exchange.blocks) = (true, message.stop_reason, message.blocks);
+                    (exchange.is_complete, exchange.stop_reason, exchange.blocks) = (true, message.stop_reason, message.blocks);
                 }
             }
             _ => (),
         }
     }
-    let asked = verdict.asked.iter().filter_map(|asked| Some((asked.message.as_ref()?, asked.how)));
-    for (number, (message, how)) in (1..).zip(asked) {
+    let asked = verdict.asked.iter().filter_map(|asked| Some((asked.message.as_ref()?, asked)));
+    for (number, (message, asked)) in (1..).zip(asked) {
         if let Some(exchange) = find(&mut exchanges, &message.agent, message.id) {
-            exchange.number = number;
-            // Many clients leave when they have the last event.
-            exchange.is_whole &= matches!(how, ServedEnd::Complete | ServedEnd::LeftAtEnd);
+            (exchange.number, exchange.status, exchange.how) = (number, asked.status, asked.how);
         }
     }
     exchanges

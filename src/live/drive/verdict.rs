@@ -6,18 +6,14 @@
 use super::member_path::{has_members, values_at};
 use super::moment::ClientMoment;
 use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
+use super::run_history::RunExchange;
 use super::{
     ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
     ClientTerminal,
 };
-use crate::engine::contract::Input;
-use crate::live::serve::verdict::{ServedEnd, ServedExchange};
+use crate::live::serve::verdict::ServedEnd;
 use crate::prelude::*;
 use crate::scenario::types::Scenario;
-use crate::transcript::event::EventKind;
-use crate::wire::assembler::Assembler;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::whole_message::whole_message;
 
 /// The outcome of a run's main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +27,16 @@ pub(super) enum PromptOutcome {
 }
 
 /// The failures of a run's first command. `act` is what was done to it.
-pub(super) fn problems(harness: &ClientHarness, scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
+pub(super) fn problems(
+    harness: &ClientHarness,
+    scenario: &Scenario,
+    run: &ClientRun,
+    exchanges: &[RunExchange],
+    act: Option<&BoundaryAction>,
+) -> Vec<String> {
     let is_late = act.is_some() && run.action != ActionOutcome::Done;
     let Some(profile) = harness.profile.as_deref().filter(|_| run.output.signalled_shell.is_none() && !is_late) else { return Vec::new() };
-    let answers = answers(run);
+    let answers = answers(run, exchanges);
     let signal = signal(scenario, act);
     let outcome = outcome(scenario, run, &answers);
     let mut problems = Vec::new();
@@ -51,8 +53,13 @@ pub(super) fn problems(harness: &ClientHarness, scenario: &Scenario, run: &Clien
 pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the output"];
 
 /// The questions that a profile asks of a run, each with whether it is asked.
-pub(super) fn questions(harness: &ClientHarness, scenario: &Scenario, run: &ClientRun) -> [(bool, &'static str); 2] {
-    let outcome = outcome(scenario, run, &answers(run));
+pub(super) fn questions(
+    harness: &ClientHarness,
+    scenario: &Scenario,
+    run: &ClientRun,
+    exchanges: &[RunExchange],
+) -> [(bool, &'static str); 2] {
+    let outcome = outcome(scenario, run, &answers(run, exchanges));
     let has_codes = |profile: &ClientProfile| match outcome {
         PromptOutcome::Answered => !profile.exit.ok.is_empty(),
         PromptOutcome::Failed => !profile.exit.failed.is_empty(),
@@ -76,55 +83,24 @@ pub(super) fn codes_after(profile: &ClientProfile, signal: ChildSignal) -> Optio
     }
 }
 
-/// An answer of the main conversation, as far as the client got it.
-#[derive(Debug)]
-struct AnswerAtClient {
-    status: Option<u16>,
-    how: ServedEnd,
-    is_whole: bool,
-    stop_reason: Option<Arc<str>>,
-    /// Of blocks that came whole.
-    texts: Vec<String>,
+/// The answers of the main conversation that the first command got.
+fn answers<'e>(run: &ClientRun, exchanges: &'e [RunExchange]) -> Vec<&'e RunExchange> {
+    let of_first = |exchange: &&RunExchange| (1..=run.first_answers).contains(&(exchange.number as usize));
+    exchanges.iter().filter(of_first).filter(|exchange| exchange.is_of_root()).collect()
 }
 
-/// The answers that the first command got.
-fn answers(run: &ClientRun) -> Vec<AnswerAtClient> {
-    let messages = run.verdict.asked.iter().filter(|asked| asked.message.is_some()).take(run.first_answers);
-    let of_root = messages.filter(|asked| asked.message.as_ref().is_some_and(|message| message.agent.is_root()));
-    of_root.map(|asked| received(run, asked)).collect()
+/// The texts of an answer, with single blanks.
+fn texts(answer: &RunExchange) -> impl Iterator<Item = String> {
+    answer.texts().map(|text| plain(text))
 }
 
-fn received(run: &ClientRun, asked: &ServedExchange) -> AnswerAtClient {
-    let (mut assembler, mut blocks, mut whole) = (Assembler::new(), Vec::new(), None);
-    let message = asked.message.as_ref();
-    for event in run.verdict.transcript.events.iter() {
-        let EventKind::Input(input) = &event.what else { continue };
-        let is_of = |id| message.is_some_and(|message| (&message.agent, message.id) == (&event.agent, id));
-        match input {
-            Input::Stream { id, event } if is_of(*id) => blocks.extend(assembler.on_event(event, &mut Vec::new()).into_blocks()),
-            Input::Body { id, body } if is_of(*id) => whole = whole_message(body).ok(),
-            _ => (),
-        }
-    }
-    let (is_whole, stop_reason) = match &whole {
-        Some(message) => (true, message.stop_reason.clone()),
-        None => (assembler.is_complete(), assembler.stop_reason().cloned()),
-    };
-    blocks.extend(whole.into_iter().flat_map(|message| message.blocks));
-    let text = |block: &Block| match block.kind() {
-        BlockKind::Text(text) => Some(plain(text)).filter(|text| !text.is_empty()),
-        _ => None,
-    };
-    AnswerAtClient { status: asked.status, how: asked.how, is_whole, stop_reason, texts: blocks.iter().filter_map(text).collect() }
-}
-
-fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[AnswerAtClient]) -> PromptOutcome {
+fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[&RunExchange]) -> PromptOutcome {
     let Some(last) = answers.last() else { return PromptOutcome::Unclear };
     // Turns that nobody need ask for do not count. What is unused at the end says nothing of the first command: a second one may have used it.
     let owed = scenario.prompts.iter().flat_map(|prompt| &prompt.turns).filter(|turn| !turn.may).count();
-    let got = answers.iter().filter(|answer| answer.is_whole).count();
+    let got = answers.iter().filter(|answer| answer.is_complete).count();
     let is_scripted_end = last.how == ServedEnd::Complete && got >= owed && (owed > 0 || run.verdict.unused.is_empty());
-    match (last.status, last.is_whole, last.stop_reason.as_deref()) {
+    match (last.status, last.is_complete, last.stop_reason.as_deref()) {
         (Some(200), true, Some("end_turn" | "stop_sequence")) => PromptOutcome::Answered,
         (Some(200), true, Some("tool_use")) if is_scripted_end => PromptOutcome::Answered,
         (Some(200), true, _) => PromptOutcome::Unclear,
@@ -183,28 +159,28 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
 fn text_problems(
     place: &OutputTextPlace,
     run: &ClientRun,
-    answers: &[AnswerAtClient],
+    answers: &[&RunExchange],
     (outcome, signal): (PromptOutcome, Option<ChildSignal>),
 ) -> Vec<String> {
     let printed = printed(place, &run.output);
-    let whole: Vec<&AnswerAtClient> = answers.iter().filter(|answer| answer.is_whole).collect();
+    let whole: Vec<&RunExchange> = answers.iter().copied().filter(|answer| answer.is_complete).collect();
     let is_answered = outcome == PromptOutcome::Answered;
     let times =
-        |of: &[&AnswerAtClient], text: &str| of.iter().flat_map(|answer| &answer.texts).map(|other| count(other, text)).sum::<usize>();
+        |of: &[&RunExchange], text: &str| of.iter().flat_map(|answer| texts(answer)).map(|other| count(&other, text)).sum::<usize>();
     // What is owed: a client that is interrupted may keep to itself what it has not worked on yet.
-    let owed: Vec<&AnswerAtClient> = match (place.of, signal) {
+    let owed: Vec<&RunExchange> = match (place.of, signal) {
         (PrintedAnswers::All, None) => whole.clone(),
         (PrintedAnswers::All, Some(ChildSignal::Interrupt | ChildSignal::Terminate)) => {
-            answers[..answers.len().saturating_sub(1)].iter().filter(|answer| answer.is_whole).collect()
+            answers[..answers.len().saturating_sub(1)].iter().copied().filter(|answer| answer.is_complete).collect()
         }
         (PrintedAnswers::Last, None) if is_answered => whole.last().copied().into_iter().collect(),
         _ => Vec::new(),
     };
-    let mut texts: Vec<&String> = answers.iter().flat_map(|answer| &answer.texts).collect();
-    texts.sort_unstable();
-    texts.dedup();
+    let mut all: Vec<String> = answers.iter().flat_map(|answer| texts(answer)).collect();
+    all.sort_unstable();
+    all.dedup();
     let mut problems = Vec::new();
-    for text in texts {
+    for text in &all {
         let got = count(&printed, text);
         // An attempt that failed may have been shown before the answer that took its place.
         let most = times(&whole, text).max(1);
