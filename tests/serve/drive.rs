@@ -129,15 +129,16 @@ pub(crate) fn has_python() -> bool {
     is_there
 }
 
-pub(crate) fn client(mode: &str) -> ClientHarness {
+/// A client of this command, with a variable that names its defect.
+pub(crate) fn harness(command: Vec<String>, (name, defect): (&str, &str)) -> ClientHarness {
     ClientHarness {
-        command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
+        command,
         watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
         profile: None,
         files: None,
         setup: None,
         again: None,
-        variables: vec![(String::from("MODE"), mode.into())],
+        variables: vec![(name.into(), defect.into())],
         surroundings: ClientSurroundings::Clean,
         terminal: ClientTerminal::None,
         input: None,
@@ -145,6 +146,10 @@ pub(crate) fn client(mode: &str) -> ClientHarness {
         patience: Duration::from_secs(60),
         options: ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() },
     }
+}
+
+pub(crate) fn client(mode: &str) -> ClientHarness {
+    harness(["python3", "-c", CLIENT].map(String::from).to_vec(), ("MODE", mode))
 }
 
 pub(crate) fn wait<R>(work: impl Future<Output = R>) -> R {

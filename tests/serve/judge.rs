@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use super::agent::{DEFECTS, TEST};
 use super::client::setup;
-use reenact::children::WatcherProgram;
+use super::drive::wait;
 use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, sweep};
-use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientSurroundings, ClientTerminal, SignalTarget, drive};
-use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, SignalTarget, drive};
 use reenact::scenario::client_profile;
 
 const SCENARIO: &str = r#"
@@ -61,25 +60,8 @@ fn agent(defect: &str) -> ClientHarness {
     let this = std::env::current_exe().unwrap();
     let start = [this.to_str().unwrap(), TEST, "--exact", "--nocapture", "--quiet"];
     let profile = client_profile::read("agent.toml", &profile(&start)).unwrap_or_else(|error| panic!("{error}"));
-    ClientHarness {
-        command: profile.start.clone(),
-        watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
-        again: Some(profile.resume.clone()),
-        profile: Some(Arc::new(profile)),
-        files: None,
-        setup: None,
-        variables: vec![(String::from("AGENT_DEFECT"), defect.into())],
-        surroundings: ClientSurroundings::Clean,
-        terminal: ClientTerminal::None,
-        input: None,
-        keeps_input_open: false,
-        patience: Duration::from_secs(60),
-        options: ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() },
-    }
-}
-
-fn wait<R>(work: impl Future<Output = R>) -> R {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+    let base = super::drive::harness(profile.start.clone(), ("AGENT_DEFECT", defect));
+    ClientHarness { again: Some(profile.resume.clone()), profile: Some(Arc::new(profile)), ..base }
 }
 
 fn swept(defect: &str, what: Vec<ClientAction>, only: &[&str]) -> ClientSweepReport {

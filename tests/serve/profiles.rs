@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::setup;
-use reenact::children::WatcherProgram;
+use super::drive::wait;
 use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, RowVerdict, sweep};
-use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, SignalTarget, drive};
-use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientRun, SignalTarget, drive};
 use reenact::scenario::client_profile;
 
 const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello, \\nyou.\"\nmay = true\n";
@@ -67,25 +66,8 @@ fn profile() -> String {
 
 fn harness(mode: &str) -> ClientHarness {
     let profile = client_profile::read("small-agent.toml", &profile()).unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
-    ClientHarness {
-        command: profile.start.clone(),
-        watcher: WatcherProgram::from_path(env!("CARGO_BIN_EXE_reenact")),
-        profile: Some(Arc::new(profile)),
-        files: None,
-        setup: None,
-        again: None,
-        variables: vec![("MODE".into(), mode.into())],
-        surroundings: ClientSurroundings::Clean,
-        terminal: ClientTerminal::None,
-        input: None,
-        keeps_input_open: false,
-        patience: Duration::from_secs(60),
-        options: ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() },
-    }
-}
-
-fn wait<R>(work: impl Future<Output = R>) -> R {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+    let base = super::drive::harness(profile.start.clone(), ("MODE", mode));
+    ClientHarness { profile: Some(Arc::new(profile)), ..base }
 }
 
 fn driven(scenario: &str, how: &ClientHarness) -> ClientRun {
