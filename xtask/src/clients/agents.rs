@@ -6,7 +6,7 @@
 
 use std::process::Output;
 
-use super::cases::{CaseWorld, RequestGap};
+use super::cases::{AT_ONCE, CaseWorld, ENDED, ERROR_EVENT, OVERLOADED_TWICE, RATE_LIMITED, RESET, RESET_BEFORE, RequestGap};
 use super::install::{self, InstallProblem};
 use super::judge::{JudgeRow, row_of_a_problem, row_of_requests};
 use super::page::cell;
@@ -37,10 +37,6 @@ struct AgentCase {
     gaps: &'static [RequestGap],
     /// The texts in its output.
     says: &'static [&'static str],
-}
-
-const fn gap(at_least_ms: u64, at_most_ms: u64) -> RequestGap {
-    RequestGap { at_least_ms, at_most_ms }
 }
 
 const TWO_READS_AND_A_COMMAND: &str = r#"
@@ -89,14 +85,14 @@ const CLAUDE_CODE: AgentClient = AgentClient {
     cases: &[
         AgentCase {
             name: "529 twice",
-            world: CaseWorld::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
-            gaps: &[gap(500, 625), gap(1_000, 1_250)],
+            world: CaseWorld::Faults(OVERLOADED_TWICE),
+            gaps: &[RequestGap::between(500, 625), RequestGap::between(1_000, 1_250)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "429, retry-after 2",
-            world: CaseWorld::Faults("at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\""),
-            gaps: &[gap(2_000, 2_200)],
+            world: CaseWorld::Faults(RATE_LIMITED),
+            gaps: &[RequestGap::between(2_000, 2_200)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
@@ -114,31 +110,26 @@ const CLAUDE_CODE: AgentClient = AgentClient {
         AgentCase {
             name: "400, input and output too long",
             world: CaseWorld::Faults("at = { attempt = 1 }\nerror = \"context_overflow\""),
-            gaps: &[gap(0, 0)],
+            gaps: &[AT_ONCE],
             says: &ANSWERS,
         },
-        AgentCase {
-            name: "an error event after a delta",
-            world: CaseWorld::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
-            gaps: &[gap(0, 0)],
-            says: &ANSWERS,
-        },
+        AgentCase { name: "an error event after a delta", world: CaseWorld::Faults(ERROR_EVENT), gaps: &[AT_ONCE], says: &ANSWERS },
         AgentCase {
             name: "reset before any byte",
-            world: CaseWorld::Faults("at = { attempt = 1 }\nconnect = \"reset\""),
-            gaps: &[gap(500, 625)],
+            world: CaseWorld::Faults(RESET_BEFORE),
+            gaps: &[RequestGap::between(500, 625)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "reset in the stream",
-            world: CaseWorld::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }"),
-            gaps: &[gap(500, 625)],
+            world: CaseWorld::Faults(RESET),
+            gaps: &[RequestGap::between(500, 625)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "a clean end without message_stop",
-            world: CaseWorld::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }"),
-            gaps: &[gap(500, 625)],
+            world: CaseWorld::Faults(ENDED),
+            gaps: &[RequestGap::between(500, 625)],
             says: &TRIES_AGAIN,
         },
     ],
@@ -155,14 +146,14 @@ const OPENCODE: AgentClient = AgentClient {
     cases: &[
         AgentCase {
             name: "529 twice",
-            world: CaseWorld::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
-            gaps: &[gap(2_000, 2_500), gap(4_000, 5_000)],
+            world: CaseWorld::Faults(OVERLOADED_TWICE),
+            gaps: &[RequestGap::between(2_000, 2_500), RequestGap::between(4_000, 5_000)],
             says: &["It is a package named demo.", r#""reason":"stop""#],
         },
         AgentCase {
             name: "an error event",
-            world: CaseWorld::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
-            gaps: &[gap(2_000, 2_500)],
+            world: CaseWorld::Faults(ERROR_EVENT),
+            gaps: &[RequestGap::between(2_000, 2_500)],
             says: &["It is a package named demo."],
         },
     ],
@@ -235,7 +226,7 @@ impl AgentClient {
         let expected = format!("{} times the same transcript", self.repeats);
         let same = transcripts.iter().filter(|transcript| **transcript == transcripts[0]).count();
         seen.outcome = format!("{same} times the same transcript");
-        let mut row = row_of_requests(REPEATED, self.name, &[gap(0, 0)], &expected, seen);
+        let mut row = row_of_requests(REPEATED, self.name, &[AT_ONCE], &expected, seen);
         row.said = Vec::new();
         for other in transcripts.iter().filter(|transcript| **transcript != transcripts[0]) {
             row.problems.push("not all transcripts are the same".to_string());

@@ -71,9 +71,11 @@ pub(super) struct SdkClient {
     pub(super) command: Vec<String>,
 }
 
-const AT_ONCE: RequestGap = RequestGap { at_least_ms: 0, at_most_ms: 0 };
-const FIRST: RequestGap = RequestGap { at_least_ms: 375, at_most_ms: 500 };
-const SECOND: RequestGap = RequestGap { at_least_ms: 750, at_most_ms: 1_000 };
+/// For clients that do not wait.
+pub(super) const AT_ONCE: RequestGap = RequestGap::between(0, 0);
+/// The SDKs wait half a second, then one, less up to a quarter.
+pub(super) const FIRST: RequestGap = RequestGap::between(375, 500);
+pub(super) const SECOND: RequestGap = RequestGap::between(750, 1_000);
 
 const ANSWER: &str = r#"end_turn, "It is a package named demo.""#;
 
@@ -114,32 +116,30 @@ text = "What does package.json say?"
 tool = [{ name = "Read", input = { file_path = "/w/package.json", lines = [1, 2] } }]
 "#;
 
-const RESET: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }";
-const TRUNCATED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"truncate\" }";
-const ENDED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }";
-const ERROR_EVENT: &str = "at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4";
+pub(super) const OVERLOADED_TWICE: &str = "at = { attempt = \"1..=2\" }\nstatus = 529";
+pub(super) const RATE_LIMITED: &str = "at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\"";
+pub(super) const BAD_GATEWAY: &str = "at = { attempt = 1 }\nstatus = 502\nhtml = true";
+pub(super) const RESET_BEFORE: &str = "at = { attempt = 1 }\nconnect = \"reset\"";
+pub(super) const RESET: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }";
+pub(super) const TRUNCATED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"truncate\" }";
+pub(super) const ENDED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }";
+pub(super) const ERROR_EVENT: &str = "at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4";
 
 pub(super) const CASES: &[ClientCase] = &[
     ClientCase {
         world: CaseWorld::Shipped("scenarios/query/read-one-file.toml"),
         ..alike("a tool is used, streamed", RequestWay::Tools, "", &[AT_ONCE], ANSWER)
     },
-    alike("529 twice", RequestWay::Helper, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
-    alike("529 twice, not streamed", RequestWay::Whole, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 twice", RequestWay::Helper, OVERLOADED_TWICE, &[FIRST, SECOND], ANSWER),
+    alike("529 twice, not streamed", RequestWay::Whole, OVERLOADED_TWICE, &[FIRST, SECOND], ANSWER),
     alike("529 for ever", RequestWay::Helper, "status = 529", &[FIRST, SECOND], "OverloadedError, 529, overloaded_error"),
-    alike(
-        "429, retry-after 2",
-        RequestWay::Helper,
-        "at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\"",
-        &[RequestGap { at_least_ms: 2_000, at_most_ms: 2_000 }],
-        ANSWER,
-    ),
+    alike("429, retry-after 2", RequestWay::Helper, RATE_LIMITED, &[RequestGap::between(2_000, 2_000)], ANSWER),
     alike(
         // Further apart than a client may be late, or nobody would see which of the two it goes by.
         "429, retry-after-ms 1200 beside retry-after 10",
         RequestWay::Helper,
         "at = { attempt = 1 }\nstatus = 429\nheaders = { retry-after-ms = \"1200\", retry-after = \"10\" }",
-        &[RequestGap { at_least_ms: 1_200, at_most_ms: 1_200 }],
+        &[RequestGap::between(1_200, 1_200)],
         ANSWER,
     ),
     alike(
@@ -164,7 +164,7 @@ pub(super) const CASES: &[ClientCase] = &[
         ANSWER,
     ),
     alike("408", RequestWay::Helper, "at = { attempt = 1 }\nstatus = 408", &[FIRST], ANSWER),
-    alike("502 in HTML", RequestWay::Helper, "at = { attempt = 1 }\nstatus = 502\nhtml = true", &[FIRST], ANSWER),
+    alike("502 in HTML", RequestWay::Helper, BAD_GATEWAY, &[FIRST], ANSWER),
     alike("500", RequestWay::Helper, "at = { attempt = 1 }\nstatus = 500", &[FIRST], ANSWER),
     alike("413", RequestWay::Helper, "status = 413", &[], "ContentTooLargeError, 413, request_too_large"),
     alike("400, prompt too long", RequestWay::Helper, "error = \"prompt_too_long\"", &[], "BadRequestError, 400, invalid_request_error"),
@@ -176,7 +176,7 @@ pub(super) const CASES: &[ClientCase] = &[
         "BadRequestError, 400, invalid_request_error",
     ),
     alike("401", RequestWay::Helper, "status = 401", &[], "AuthenticationError, 401, authentication_error"),
-    alike("reset before any byte", RequestWay::Helper, "at = { attempt = 1 }\nconnect = \"reset\"", &[FIRST], ANSWER),
+    alike("reset before any byte", RequestWay::Helper, RESET_BEFORE, &[FIRST], ANSWER),
     unlike(
         "reset before any byte, for ever",
         RequestWay::Helper,
@@ -233,7 +233,7 @@ pub(super) const CASES: &[ClientCase] = &[
         RequestWay::Impatient,
         "at = { attempt = \"1..=2\" }\nconnect = \"timeout\"",
         // The second begins before the request is in, so that a slow way shortens what is seen of it.
-        &[RequestGap { at_least_ms: 1_000, at_most_ms: 1_500 }, RequestGap { at_least_ms: 1_000, at_most_ms: 2_000 }],
+        &[RequestGap::between(1_000, 1_500), RequestGap::between(1_000, 2_000)],
         ANSWER,
     ),
     ClientCase {
@@ -293,6 +293,12 @@ pub(super) const CASES: &[ClientCase] = &[
         )
     },
 ];
+
+impl RequestGap {
+    pub(super) const fn between(at_least_ms: u64, at_most_ms: u64) -> Self {
+        Self { at_least_ms, at_most_ms }
+    }
+}
 
 impl ClientCase {
     pub(super) fn run(&'static self, client: &SdkClient) -> CaseRun {

@@ -3,7 +3,10 @@
 //! Most of them send their requests with one of the SDKs, and yet they differ in what reaches an agent: some take half an answer for a whole one,
 //! some give up where others try again. The table is written from what these versions were seen to do, with their defaults.
 
-use super::cases::{CaseWorld, Language, RequestGap};
+use super::cases::{
+    AT_ONCE, BAD_GATEWAY, CaseWorld, ENDED, ERROR_EVENT, FIRST, Language, OVERLOADED_TWICE, RATE_LIMITED, RESET, RESET_BEFORE, RequestGap,
+    SECOND, TRUNCATED,
+};
 use super::run::CaseRun;
 
 /// A library in a pinned version, in a folder of its own: their dependencies do not fit together.
@@ -37,10 +40,6 @@ pub(super) enum LibraryWay {
 /// The behaviour of one library: the times between its requests, and the outcome for its caller.
 #[derive(Debug)]
 pub(super) struct LibraryRow(pub(super) &'static Library, pub(super) &'static [RequestGap], pub(super) &'static str);
-
-const fn gap(at_least_ms: u64, at_most_ms: u64) -> RequestGap {
-    RequestGap { at_least_ms, at_most_ms }
-}
 
 const AI_SDK: Library = Library {
     name: "AI SDK",
@@ -78,18 +77,17 @@ const STRANDS: Library = Library {
 
 pub(super) const LIBRARIES: [&Library; 6] = [&AI_SDK, &LANGCHAIN_JS, &LANGCHAIN, &PYDANTIC_AI, &LITELLM, &STRANDS];
 
-const AT_ONCE: &[RequestGap] = &[gap(0, 0)];
-/// The SDKs: half a second, then one, less up to a quarter.
-const SDK_ONCE: &[RequestGap] = &[gap(375, 500)];
-const SDK_TWICE: &[RequestGap] = &[gap(375, 500), gap(750, 1_000)];
+const NO_WAIT: &[RequestGap] = &[AT_ONCE];
+const SDK_ONCE: &[RequestGap] = &[FIRST];
+const SDK_TWICE: &[RequestGap] = &[FIRST, SECOND];
 /// The AI SDK: two seconds, then four.
-const AI_SDK_ONCE: &[RequestGap] = &[gap(2_000, 2_000)];
-const AI_SDK_TWICE: &[RequestGap] = &[gap(2_000, 2_000), gap(4_000, 4_000)];
+const AI_SDK_ONCE: &[RequestGap] = &[RequestGap::between(2_000, 2_000)];
+const AI_SDK_TWICE: &[RequestGap] = &[RequestGap::between(2_000, 2_000), RequestGap::between(4_000, 4_000)];
 /// LangChain.js: a second, then two, up to twice as long.
-const JS_ONCE: &[RequestGap] = &[gap(1_000, 2_000)];
-const JS_TWICE: &[RequestGap] = &[gap(1_000, 2_000), gap(2_000, 4_000)];
+const JS_ONCE: &[RequestGap] = &[RequestGap::between(1_000, 2_000)];
+const JS_TWICE: &[RequestGap] = &[RequestGap::between(1_000, 2_000), RequestGap::between(2_000, 4_000)];
 const NO_RETRY: &[RequestGap] = &[];
-const AFTER_TWO_SECONDS: &[RequestGap] = &[gap(2_000, 2_000)];
+const AFTER_TWO_SECONDS: &[RequestGap] = &[RequestGap::between(2_000, 2_000)];
 
 const STOP: &str = r#"stop, "It is a package named demo.""#;
 const END_TURN: &str = r#"end_turn, "It is a package named demo.""#;
@@ -132,12 +130,12 @@ const fn once(name: &'static str, faults: &'static str, rows: &'static [LibraryR
 
 /// All libraries run a tool and answer.
 const ALL_ANSWER: &[LibraryRow] = &[
-    LibraryRow(&AI_SDK, AT_ONCE, STOP),
-    LibraryRow(&LANGCHAIN_JS, AT_ONCE, END_TURN),
-    LibraryRow(&LANGCHAIN, AT_ONCE, END_TURN),
-    LibraryRow(&PYDANTIC_AI, AT_ONCE, STOP),
-    LibraryRow(&LITELLM, AT_ONCE, STOP),
-    LibraryRow(&STRANDS, AT_ONCE, END_TURN),
+    LibraryRow(&AI_SDK, NO_WAIT, STOP),
+    LibraryRow(&LANGCHAIN_JS, NO_WAIT, END_TURN),
+    LibraryRow(&LANGCHAIN, NO_WAIT, END_TURN),
+    LibraryRow(&PYDANTIC_AI, NO_WAIT, STOP),
+    LibraryRow(&LITELLM, NO_WAIT, STOP),
+    LibraryRow(&STRANDS, NO_WAIT, END_TURN),
 ];
 
 pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
@@ -153,16 +151,16 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
         world: CaseWorld::Text(TRUNCATED_INPUT),
         way: LibraryWay::Loop,
         rows: &[
-            LibraryRow(&AI_SDK, AT_ONCE, STOP),
-            LibraryRow(&LANGCHAIN_JS, AT_ONCE, END_TURN),
-            LibraryRow(&LANGCHAIN, AT_ONCE, END_TURN),
-            LibraryRow(&PYDANTIC_AI, AT_ONCE, STOP),
-            LibraryRow(&STRANDS, AT_ONCE, END_TURN),
+            LibraryRow(&AI_SDK, NO_WAIT, STOP),
+            LibraryRow(&LANGCHAIN_JS, NO_WAIT, END_TURN),
+            LibraryRow(&LANGCHAIN, NO_WAIT, END_TURN),
+            LibraryRow(&PYDANTIC_AI, NO_WAIT, STOP),
+            LibraryRow(&STRANDS, NO_WAIT, END_TURN),
         ],
     },
     once(
         "529 twice",
-        "at = { attempt = \"1..=2\" }\nstatus = 529",
+        OVERLOADED_TWICE,
         &[
             LibraryRow(&AI_SDK, AI_SDK_TWICE, STOP),
             LibraryRow(&LANGCHAIN_JS, JS_TWICE, END_TURN),
@@ -174,7 +172,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "429, retry-after 2",
-        "at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\"",
+        RATE_LIMITED,
         &[
             LibraryRow(&AI_SDK, AFTER_TWO_SECONDS, STOP),
             LibraryRow(&LANGCHAIN_JS, AFTER_TWO_SECONDS, END_TURN),
@@ -185,7 +183,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "502 in HTML",
-        "at = { attempt = 1 }\nstatus = 502\nhtml = true",
+        BAD_GATEWAY,
         &[
             LibraryRow(&AI_SDK, AI_SDK_ONCE, STOP),
             LibraryRow(&LANGCHAIN_JS, JS_ONCE, END_TURN),
@@ -231,7 +229,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "reset before any byte",
-        "at = { attempt = 1 }\nconnect = \"reset\"",
+        RESET_BEFORE,
         &[
             LibraryRow(&AI_SDK, AI_SDK_ONCE, STOP),
             LibraryRow(&LANGCHAIN_JS, JS_ONCE, END_TURN),
@@ -243,7 +241,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "reset in the stream",
-        "at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }",
+        RESET,
         &[
             LibraryRow(&AI_SDK, NO_RETRY, "APICallError, 200"),
             LibraryRow(&LANGCHAIN_JS, NO_RETRY, "TypeError, terminated"),
@@ -255,7 +253,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "closed in a chunk",
-        "at = { attempt = 1 }\ncut = { after_events = 4, how = \"truncate\" }",
+        TRUNCATED,
         &[
             LibraryRow(&AI_SDK, NO_RETRY, "APICallError, 200"),
             LibraryRow(&LANGCHAIN_JS, NO_RETRY, "TypeError, terminated"),
@@ -266,7 +264,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "a clean end without message_stop",
-        "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }",
+        ENDED,
         &[
             LibraryRow(&AI_SDK, NO_RETRY, r#"interrupted, "It is a ""#),
             LibraryRow(&LANGCHAIN_JS, NO_RETRY, r#"no stop reason, "It is a ""#),
@@ -278,7 +276,7 @@ pub(super) const LIBRARY_CASES: &[LibraryCase] = &[
     ),
     once(
         "an error event",
-        "at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4",
+        ERROR_EVENT,
         &[
             LibraryRow(&AI_SDK, NO_RETRY, "StreamProviderError, 529"),
             LibraryRow(&LANGCHAIN_JS, NO_RETRY, "APIError, overloaded_error"),

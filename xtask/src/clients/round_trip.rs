@@ -9,7 +9,7 @@
 
 use std::process::Output;
 
-use super::cases::{RequestGap, SdkClient};
+use super::cases::{AT_ONCE, SdkClient};
 use super::install::InstallProblem;
 use super::judge::{JudgeRow, row_of_requests};
 use super::run::{CaseStage, ClientObservation};
@@ -27,7 +27,7 @@ pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, Ins
     let mut command = stage.driving(&scenario, "sdk", &[]);
     command.arg(stage.program()).args(["record", "--upstream", "{base}", "--out"]).arg(&tape).arg("--");
     let seen = ClientObservation::read(&stage.output(command.args(&client.command).arg("runner"))?);
-    let mut row = row_of_requests(NAME, client.language.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
+    let mut row = row_of_requests(NAME, client.language.name(), &[AT_ONCE], OUTCOME, seen);
     if row.outcome != OUTCOME {
         row.problems.push(format!("the client reports `{}`, and not `{OUTCOME}`", row.outcome));
     }
