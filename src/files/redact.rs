@@ -125,7 +125,11 @@ impl Redactor {
     /// A whole body, its length kept.
     pub fn body(&mut self, bytes: &[u8]) -> Vec<u8> {
         // A search of the file reads a stream as one, and a long text in pieces. What it would find there goes first, so that it finds nothing afterwards.
-        let mut out = if answer::is_read_in_parts(bytes) { answer::redacted_whole(self, bytes) } else { bytes.to_vec() };
+        let mut out = Vec::with_capacity(bytes.len());
+        match answer::is_read_in_parts(bytes) {
+            true => _ = AnswerRedactor::read_whole(self, bytes, &mut |chunk| out.extend(chunk.bytes)),
+            false => out.extend(bytes),
+        }
         let (found, _) = self.explore(&out, &JsonStart::Beginning);
         for found in found {
             let length = found.spans.iter().map(ExactSizeIterator::len).sum();

@@ -15,22 +15,12 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 const EVENT_FIELD_BYTES: usize = b"event:".len();
 
 /// How much of a body that is there as a whole is read at once.
-pub(super) const PIECE_BYTES: usize = 4 << 20;
+const PIECE_BYTES: usize = 4 << 20;
 
 /// Whether a body is read in parts, and not as one text. JSON is read as one whatever its size.
 pub(super) fn is_read_in_parts(bytes: &[u8]) -> bool {
     let is_json = || matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
     is_stream(bytes) || bytes.len() >= HELD_BYTES_MAX && !is_json()
-}
-
-/// The body without its secrets, as far as they are found when it is read like an answer.
-pub(super) fn redacted_whole(redactor: &mut Redactor, bytes: &[u8]) -> Vec<u8> {
-    let (mut answer, mut out) = (AnswerRedactor::body(), Vec::with_capacity(bytes.len()));
-    for piece in bytes.chunks(PIECE_BYTES) {
-        answer.feed(redactor, HeldChunk { at: Micros(0), bytes: piece.to_vec() }, &mut |chunk| out.extend(chunk.bytes));
-    }
-    answer.finish(redactor, &mut |chunk| out.extend(chunk.bytes));
-    out
 }
 
 /// Whether a body begins as a stream of events does.
@@ -86,6 +76,16 @@ impl AnswerRedactor {
     /// For any other body.
     pub(super) fn body() -> Self {
         Self { form: AnswerForm::Unknown(Vec::new()), ..Self::events() }
+    }
+
+    /// Reads a body that is there as a whole, in pieces, and gives them to `sink`.
+    pub(super) fn read_whole(redactor: &mut Redactor, bytes: &[u8], sink: &mut impl FnMut(HeldChunk)) -> Self {
+        let mut answer = Self::body();
+        for piece in bytes.chunks(PIECE_BYTES) {
+            answer.feed(redactor, HeldChunk { at: Micros(0), bytes: piece.to_vec() }, sink);
+        }
+        answer.finish(redactor, sink);
+        answer
     }
 
     /// Takes the next chunk; gives those that are decided to `sink`.

@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
-use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::{Engine as _, alphabet};
 
 use super::text_map::{ByteRole, MappedText};
 
@@ -128,8 +128,8 @@ fn line_after(text: &[u8], end: usize) -> Option<Range<usize>> {
 fn read_lines(text: &[u8], lines: &[Range<usize>]) -> Option<PackedText> {
     let url_safe = lines.iter().any(|line| text[line.clone()].iter().any(|byte| b"-_".contains(byte)));
     let unpack = |packed: &[u8]| match url_safe {
-        true => lenient(&base64::alphabet::URL_SAFE).decode(packed).ok(),
-        false => lenient(&base64::alphabet::STANDARD).decode(packed).ok(),
+        true => LENIENT_URL_SAFE.decode(packed).ok(),
+        false => LENIENT.decode(packed).ok(),
     };
     let whole = |length: usize| length - usize::from(length % 4 == 1);
     // Most runs hold no text, pictures above all: their beginning shows it.
@@ -142,11 +142,13 @@ fn read_lines(text: &[u8], lines: &[Range<usize>]) -> Option<PackedText> {
     Some(PackedText { bytes, characters, url_safe })
 }
 
-/// Base64 as it is found: what is left over in the last character does not matter.
-fn lenient(alphabet: &base64::alphabet::Alphabet) -> GeneralPurpose {
-    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_encode_padding(false);
-    GeneralPurpose::new(alphabet, config.with_decode_padding_mode(DecodePaddingMode::Indifferent))
-}
+/// Base64 as it is found: the left-over bits of the last character do not matter.
+const LENIENT_CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_encode_padding(false)
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+static LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT_CONFIG);
+static LENIENT_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT_CONFIG);
 
 /// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
 fn is_readable(bytes: &[u8]) -> bool {

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::answer::PIECE_BYTES;
 use super::placeholder::is_placeholder;
 use super::region::HeldRegion;
 use super::text_map::{Flattener, MappedText};
@@ -248,11 +247,7 @@ impl SecretScanner {
 
     /// A text that is no tape, in pieces: memory does not grow with it more than the file itself does. A file of events is read as an answer is.
     fn plain(&mut self, contents: &[u8]) {
-        let mut text = AnswerRedactor::body();
-        for piece in contents.chunks(PIECE_BYTES) {
-            text.feed(&mut self.redactor, HeldChunk { at: Micros(0), bytes: piece.to_vec() }, &mut |_| ());
-        }
-        text.finish(&mut self.redactor, &mut |_| ());
+        let mut text = AnswerRedactor::read_whole(&mut self.redactor, contents, &mut |_| ());
         for (rule, place) in text.take_found() {
             self.found.push((self.redactor.rule_name(rule).to_owned(), place));
         }
