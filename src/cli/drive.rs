@@ -192,13 +192,7 @@ fn repeating_command(moment: &ClientMoment, action: &ClientAction) -> String {
         }
     }
     words.extend([String::from("--sweep"), action.word(), String::from("--only"), moment.to_string(), String::from("--show")]);
-    words.iter().chain(&client).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_=/.:,+@%{}".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    words.iter().chain(&client).map(|word| super::selection::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The limit of a client's input.
