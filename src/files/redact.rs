@@ -50,6 +50,9 @@ use self::placeholder::{SecretNumbers, placeholder};
 pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
 use crate::prelude::plural;
 
+/// How often a body is looked at, at most.
+const BODY_READINGS_MAX: usize = 8;
+
 /// Replaces secrets in what goes into one tape.
 #[derive(Clone, Debug)]
 pub struct Redactor {
@@ -122,22 +125,38 @@ impl Redactor {
         parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
     }
 
-    /// A whole body, its length kept.
+    /// A whole body, its length kept. A search finds nothing in the result.
     pub fn body(&mut self, bytes: &[u8]) -> Vec<u8> {
-        // A search of the file reads a stream as one, and a long text in pieces. What it would find there goes first, so that it finds nothing afterwards.
-        let mut out = Vec::with_capacity(bytes.len());
-        match answer::is_read_in_parts(bytes) {
-            true => _ = AnswerRedactor::read_whole(self, bytes, &mut |chunk| out.extend(chunk.bytes)),
-            false => out.extend(bytes),
-        }
-        let (found, _) = self.explore(&out, &JsonStart::Beginning);
-        for found in found {
-            let length = found.spans.iter().map(ExactSizeIterator::len).sum();
-            let replacement = self.replacement(&found, length);
-            let places = found.spans.iter().map(|span| span.start as u64..span.end as u64).collect();
-            SecretHit { rule: found.rule, places, replacement }.apply(0, &mut out);
+        let mut out = bytes.to_vec();
+        // A placeholder may end what hid another secret, so it is looked at again until nothing is found.
+        for _ in 0..BODY_READINGS_MAX {
+            let in_parts = answer::is_read_in_parts(&out) && self.replace_in_parts(&mut out);
+            let as_one = self.replace_as_one(&mut out);
+            if !in_parts && !as_one {
+                break;
+            }
         }
         out
+    }
+
+    /// Replaces what is found in a body that is read like an answer; whether there was something.
+    fn replace_in_parts(&mut self, body: &mut Vec<u8>) -> bool {
+        let mut out = Vec::with_capacity(body.len());
+        let mut answer = AnswerRedactor::read_whole(self, body, &mut |chunk| out.extend(chunk.bytes));
+        *body = out;
+        !answer.take_found().is_empty()
+    }
+
+    /// Replaces what is found in a body that is read as one text; whether there was something.
+    fn replace_as_one(&mut self, body: &mut [u8]) -> bool {
+        let (found, _) = self.explore(body, &JsonStart::Beginning);
+        for found in &found {
+            let length = found.spans.iter().map(ExactSizeIterator::len).sum();
+            let replacement = self.replacement(found, length);
+            let places = found.spans.iter().map(|span| span.start as u64..span.end as u64).collect();
+            SecretHit { rule: found.rule, places, replacement }.apply(0, body);
+        }
+        !found.is_empty()
     }
 
     /// Text that is not JSON: the value of a header, a line.

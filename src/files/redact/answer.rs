@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::blocks::BlockReader;
-use super::region::{HELD_BYTES_MAX, HeldRegion};
+use super::region::HeldRegion;
 use super::{Redactor, SecretHit};
 use crate::engine::time::Micros;
 use crate::wire::http::{HttpHeader, is_event_stream};
@@ -17,10 +17,12 @@ const EVENT_FIELD_BYTES: usize = b"event:".len();
 /// How much of a body that is there as a whole is read at once.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// Whether a body is read in parts, and not as one text. JSON is read as one whatever its size.
+/// A body that is longer is read in parts, so that memory stays bounded.
+const WHOLE_BODY_BYTES_MAX: usize = 32 << 20;
+
+/// Whether a body is read in parts, and not as one text.
 pub(super) fn is_read_in_parts(bytes: &[u8]) -> bool {
-    let is_json = || matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
-    is_stream(bytes) || bytes.len() >= HELD_BYTES_MAX && !is_json()
+    is_stream(bytes) || bytes.len() > WHOLE_BODY_BYTES_MAX
 }
 
 /// Whether a body begins as a stream of events does.

@@ -181,9 +181,7 @@ impl BlockReader {
                 let before = data.origins(inner.clone());
                 self.fragment(BlockId::Index(index), data.pieces(inner), redactor, hits);
                 if extra > EXTRA_BYTES {
-                    let outside =
-                        |hit: &SecretHit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
-                    hits.extend(scan_event(&data, redactor).into_iter().filter(outside));
+                    hits.extend(scan_event(&data, redactor).into_iter().filter(|hit| is_outside(hit, &before)));
                 }
             }
             BlockEvent::Stop(index) => {
@@ -199,8 +197,7 @@ impl BlockReader {
                     self.fragment(block, data.pieces(inner), redactor, hits);
                 }
                 // What stands in a fragment is known by the fragments together.
-                let outside = |hit: &SecretHit| places.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
-                hits.extend(scan_event(&data, redactor).into_iter().filter(outside));
+                hits.extend(scan_event(&data, redactor).into_iter().filter(|hit| is_outside(hit, &places)));
             }
         }
     }
@@ -209,17 +206,25 @@ impl BlockReader {
 /// The fragments in an event of another API.
 pub(super) fn foreign_fragments(data: &[u8]) -> Vec<(BlockId, Range<usize>)> {
     let Some(json) = JsonStrings::read(data, &JsonStart::Beginning) else { return Vec::new() };
-    let mut fragments: Vec<(BlockId, Range<usize>)> = Vec::new();
+    let mut counts: BTreeMap<(&[u8], &[u8]), usize> = BTreeMap::new();
+    let mut fragments = Vec::new();
     for string in json.strings.iter().filter(|string| !string.value.is_empty()) {
-        let part = |range: &Option<Range<usize>>| range.clone().map(|range| data[range].to_vec()).unwrap_or_default();
+        let part = |range: &Option<Range<usize>>| range.clone().map_or(&[][..], |range| &data[range]);
         let (key, around) = (part(&string.key), part(&json.containers[string.container].key));
-        if FRAGMENT_KEYS.contains(&key.as_slice()) {
-            let is_same = |(block, _): &&(BlockId, Range<usize>)| matches!(block, BlockId::Keys(a, b, _) if *a == key && *b == around);
-            let before = fragments.iter().filter(is_same).count();
-            fragments.push((BlockId::Keys(key, around, before), string.value.clone()));
+        if FRAGMENT_KEYS.contains(&key) {
+            let count = counts.entry((key, around)).or_default();
+            fragments.push((BlockId::Keys(key.to_vec(), around.to_vec(), *count), string.value.clone()));
+            *count += 1;
         }
     }
     fragments
+}
+
+/// Whether a hit has nothing in common with these places, which stand in order.
+fn is_outside(hit: &SecretHit, places: &[Range<u64>]) -> bool {
+    let Range { start, end } = hit.span();
+    let next = places.partition_point(|place| place.end <= start);
+    places.get(next).is_none_or(|place| place.start >= end)
 }
 
 /// Looks at the data of one event by itself.

@@ -71,6 +71,7 @@ pub(super) fn placeholders(text: &[u8]) -> Vec<Range<usize>> {
 /// A value without the placeholders in it: they are no evidence that what is around them is a secret, or a redacted tape would not stay as it is
 /// when it is redacted again.
 pub(super) fn without_placeholders(value: &[u8]) -> Cow<'_, [u8]> {
+    let value = &value[..value.len() - cut_placeholder(value)];
     let (mut out, mut done) = (Vec::new(), 0);
     for place in placeholders(value) {
         out.extend_from_slice(&value[done..place.start]);
@@ -81,6 +82,14 @@ pub(super) fn without_placeholders(value: &[u8]) -> Cow<'_, [u8]> {
     }
     out.extend_from_slice(&value[done..]);
     Cow::Owned(out)
+}
+
+/// How many bytes at the end may begin a placeholder: only the head of a long value is looked at, and may end within one.
+fn cut_placeholder(value: &[u8]) -> usize {
+    let last = &value[value.len().saturating_sub(WORD.len() + 1)..];
+    let begins =
+        |part: &[u8]| WORD.as_bytes().starts_with(part) || part.strip_prefix(WORD.as_bytes()).is_some_and(|digits| digits.len() < 2);
+    memchr::memchr_iter(b'R', last).find(|at| begins(&last[*at..])).map_or(0, |at| last.len() - at)
 }
 
 #[cfg(test)]
@@ -111,6 +120,9 @@ mod tests {
         // Letters and digits around the short word are those of a value.
         assert_eq!(rest("mRX9012k"), "mRX9012k");
         assert_eq!(rest("hunter2"), "hunter2");
+        // The end of a head that was cut within one.
+        assert_eq!(rest("token=token=REDACT"), "token=token=");
+        assert_eq!(rest("token=REDACTED0001"), "token=");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::text_map::{ByteRole, Flattener, MappedText};
 use super::{Redactor, SecretHit};
 
 /// How much text is held before a part of it is decided.
-pub(super) const HELD_BYTES_MAX: usize = 64 << 10;
+const HELD_BYTES_MAX: usize = 64 << 10;
 
 /// How much of the end is not decided then: what a rule needs to see at once.
 const WINDOW_BYTES: usize = 16 << 10;

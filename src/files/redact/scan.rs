@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::answer::is_read_in_parts;
 use super::placeholder::is_placeholder;
 use super::region::HeldRegion;
 use super::text_map::{Flattener, MappedText};
@@ -245,8 +246,13 @@ impl SecretScanner {
         }
     }
 
-    /// A text that is no tape, in pieces: memory does not grow with it more than the file itself does. A file of events is read as an answer is.
+    /// A text that is no tape, as the body is read that it would be. A long one is read in pieces: memory does not grow with it more than the file does.
     fn plain(&mut self, contents: &[u8]) {
+        if !is_read_in_parts(contents) {
+            let mut region = HeldRegion::default();
+            region.feed_source(0, contents);
+            return self.decide(region);
+        }
         let mut text = AnswerRedactor::read_whole(&mut self.redactor, contents, &mut |_| ());
         for (rule, place) in text.take_found() {
             self.found.push((self.redactor.rule_name(rule).to_owned(), place));

@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock};
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::budget::PriceTable;
 use reenact::engine::log;
+use reenact::engine::time::Micros;
 use reenact::engine::windows::WindowTable;
 use reenact::files::import::{ImportOptions, import_bytes};
 use reenact::files::redact::scan::scan;
-use reenact::files::redact::{RedactionRules, Redactor};
+use reenact::files::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor};
 use reenact::files::snapshot::Snapshot;
 use reenact::files::tape;
 use reenact::scenario::language::scenario_text;
@@ -33,7 +34,7 @@ pub(crate) struct ReaderTarget {
 }
 
 /// All readers.
-pub(crate) const TARGETS: [ReaderTarget; 11] = [
+pub(crate) const TARGETS: [ReaderTarget; 12] = [
     ReaderTarget { name: "scenario", endings: &[".toml"], read: scenario },
     ReaderTarget { name: "tape", endings: &[".tape.jsonl"], read: read_tape },
     ReaderTarget { name: "import", endings: &[".har", ".yaml", ".yml", ".jsonl", ".json"], read: import },
@@ -43,6 +44,7 @@ pub(crate) const TARGETS: [ReaderTarget; 11] = [
     ReaderTarget { name: "prices", endings: &["prices.toml"], read: prices },
     ReaderTarget { name: "windows", endings: &["windows.toml"], read: windows },
     ReaderTarget { name: "redaction", endings: &[".sse", ".json", ".har", ".yaml", ".log"], read: redaction },
+    ReaderTarget { name: "answer-redaction", endings: &[".sse", ".json", ".yaml"], read: answer_redaction },
     ReaderTarget { name: "scan", endings: &[".tape.jsonl", ".toml", ".md"], read: search },
     ReaderTarget { name: "stores", endings: &[".store.jsonl", ".store.json"], read: stores },
 ];
@@ -165,6 +167,30 @@ fn redaction(bytes: &[u8], _: &Path) -> Result<(), String> {
         None => Ok(()),
         Some(finding) => Err(format!("a redacted body still holds a secret: {finding:?}")),
     }
+}
+
+/// K-2: an answer keeps its chunks, and nothing is found in what was redacted.
+fn answer_redaction(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let chunks: Vec<&[u8]> = bytes.chunks(1_000).collect();
+    let once = redacted_chunks(chunks.iter().copied());
+    if !once.iter().map(Vec::len).eq(chunks.iter().map(|chunk| chunk.len())) {
+        return Err("a redacted answer has other chunks".into());
+    }
+    let twice = redacted_chunks(once.iter().map(Vec::as_slice));
+    if twice != once {
+        return Err("a redacted answer still holds a secret".into());
+    }
+    Ok(())
+}
+
+fn redacted_chunks<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+    let (mut redactor, mut answer, mut out) = (Redactor::new(rules()), AnswerRedactor::from_headers(&[]), Vec::new());
+    let mut sink = |chunk: HeldChunk| out.push(chunk.bytes);
+    for chunk in chunks {
+        answer.feed(&mut redactor, HeldChunk { at: Micros(0), bytes: chunk.to_vec() }, &mut sink);
+    }
+    answer.finish(&mut redactor, &mut sink);
+    out
 }
 
 /// A search reads anything, and each finding has a place in the file.

@@ -188,9 +188,22 @@ fn k_2_an_entity_between_two_pairs_ends_the_first() {
 fn k_2_a_search_finds_nothing_in_a_body_that_was_redacted_however_it_is_read() {
     let broken = format!("event: ping\ndata: {{}}\n\n      set-cookie:\n      - session={}; Path=/\n", filled(24));
     let long = format!("{}api_token: {}\n", "a line of prose that goes on\n".repeat(3_000), filled(40));
-    for body in [broken, long] {
+    // The head of a value that is looked at ends within the placeholder of the next.
+    let chain = format!("{}{}\n", "token=".repeat(3_000), filled(40));
+    for body in [broken, long, chain] {
         let out = redactor().body(body.as_bytes());
         assert_eq!(super::scan::scan(&out, &RULES).findings, [], "{}", String::from_utf8_lossy(&out[out.len() - 200.min(out.len())..]));
         assert_eq!(redactor().body(&out), out);
     }
+}
+
+#[test]
+fn k_12_fragments_of_one_name_are_numbered_in_one_pass() {
+    let event = |count: usize| format!("[{}]", vec![r#"{"input":[{"content":"one"}]}"#; count].join(","));
+    let fragments = super::super::blocks::foreign_fragments(event(60_000).as_bytes());
+    let numbers: Vec<usize> = fragments
+        .iter()
+        .map(|(block, _)| if let super::super::blocks::BlockId::Keys(_, _, number) = block { *number } else { 0 })
+        .collect();
+    assert_eq!(numbers, (0..60_000).collect::<Vec<_>>());
 }
