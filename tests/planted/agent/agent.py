@@ -24,7 +24,7 @@ retry      a request that is sent again
 child      a command
     .later     survives a signal that comes 0.8 s or more after its start
     .shell     is stopped, but not what it started                       .term    survives SIGTERM
-    .alone     survives a signal that went to the agent alone
+    .alone     survives a signal that went to the agent alone            .waited  is not stopped: the agent waits for its end
 exit       the exit code
     .midstream is 0 after an error in the stream, with the part that came as the answer
     .cut       is 0 after a connection that was cut                      .refused is 0 after an error with a status of 4xx
@@ -115,7 +115,7 @@ class Command:
     """A shell command in a group of its own."""
 
     def __init__(self, use):
-        self.use, self.started, self.ended, self.stopped = use, time.monotonic(), None, False
+        self.use, self.started, self.ended, self.stopped, self.survives = use, time.monotonic(), None, False, False
         self.process = subprocess.Popen(["/bin/sh", "-c", use["input"].get("command", "true")], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=not planted("child.alone"))
         self.output, self.thread = b"", threading.Thread(target=self.read, daemon=True)
@@ -129,9 +129,9 @@ class Command:
 
     def stop(self, number):
         self.stopped = True
-        if planted("child.later") and time.monotonic() - self.started >= 0.8 or planted("child.term") and number == signal.SIGTERM:
-            return
-        if planted("child.alone"):
+        self.survives = (planted("child.later") and time.monotonic() - self.started >= 0.8 or planted("child.term") and number == signal.SIGTERM
+                         or planted("child.alone"))
+        if self.survives or planted("child.waited"):
             return
         try:
             if planted("child.shell"):
@@ -274,12 +274,14 @@ class Agent:
             block.pop("index", None)
             opened = block.pop("open", None)
             if block["type"] == "text" and block["text"]:
-                blocks.append(dict(block, text=block["text"] * 2) if planted("partial.joined") else block)
+                blocks.append(block)
             elif block["type"] == "tool_use" and (opened is None or planted("partial.call")):
                 blocks.append(block)
         if not blocks:
             return
         self.print_texts(blocks)
+        if planted("partial.joined"):
+            blocks = [dict(block, text=block["text"] * 2) if block["type"] == "text" else block for block in blocks]
         self.session.add("assistant", blocks)
         uses = [block for block in blocks if block["type"] == "tool_use"]
         if uses:
@@ -295,10 +297,8 @@ class Agent:
         if not self.commands:
             return [result_of(use, "The user interrupted before this command was run.", True) for use in uses]
         for command in self.commands:
-            while command.thread.is_alive() and not (self.number and time.monotonic() - command.started > 0.3):
+            while command.thread.is_alive() and not (self.number and (command.process.poll() is not None or command.survives)):
                 command.thread.join(0.05)
-        if self.number and planted("file.torn"):
-            self.session.tear()
         results = [command.result() for command in self.commands]
         if planted("parallel.swapped"):
             ended = sorted(self.commands, key=lambda command: command.ended or time.monotonic())
@@ -330,6 +330,8 @@ class Agent:
                 results = self.run(uses)
                 if not (self.number and planted("cancelled.open")):
                     self.session.add("user", results)
+                if self.number and planted("file.torn"):
+                    self.session.tear()
         except Failure as failure:
             if not self.number:
                 say({"type": "error", "text": str(failure)})
