@@ -4,8 +4,8 @@
     agent.py [--resume ID] [--store jsonl|json] [--tui] PROMPT
 
 It streams answers of the Messages API, runs the tool `Bash` (tool uses of one answer run at once), keeps its session below ~/.gull/sessions, resumes a
-session, and asks again after 429, 5xx, a lost connection and an error in the stream. SIGINT and SIGTERM end the turn: commands are stopped, what came is
-kept, the exit code is 130 or 143. With `--tui` it stays at a terminal: ESC or ^C cancel a turn, ^C or ^D at the prompt end it.
+session, and asks again after 429, 5xx, a lost connection and an error in the stream. SIGINT, SIGTERM and SIGHUP end the turn: commands are stopped, what came is
+kept, the exit code is 128 and the signal's number. With `--tui` it stays at a terminal: ESC or ^C cancel a turn, ^C or ^D at the prompt end it.
 
 The variable PLANTED names one switch, or several with commas. Without it nothing is wrong. The first variant of each is what `NAME` alone means.
 
@@ -68,6 +68,8 @@ class Session:
             self.load()
         if resumed and planted("file.forked"):
             self.id = str(uuid.uuid4())
+        elif not planted("cancelled.open"):
+            self.repair()
 
     def path(self):
         return f"{self.folder}/{self.id}.{self.store}"
@@ -84,6 +86,13 @@ class Session:
                     self.parent = entry["uuid"]
             except ValueError:
                 say({"type": "warning", "text": "the session cannot be read as a whole"})
+
+    def repair(self):
+        """Answers the tool uses that a killed run left open."""
+        if self.messages and self.messages[-1]["role"] == "assistant":
+            uses = [block for block in self.messages[-1]["content"] if block["type"] == "tool_use"]
+            if uses:
+                self.add("user", [result_of(use, "The session was killed; whether this command was run, and how far, is not known.", True) for use in uses])
 
     def add(self, role, content, hold=False):
         self.messages.append({"role": role, "content": content})
@@ -169,6 +178,7 @@ class Agent:
         self.wake_read, self.wake_write = os.pipe()
         signal.signal(signal.SIGINT, self.on_signal)
         signal.signal(signal.SIGTERM, self.on_signal)
+        signal.signal(signal.SIGHUP, self.on_signal)
 
     def on_signal(self, number, _frame=None):
         self.number = self.number or number
@@ -224,6 +234,8 @@ class Agent:
                 elif kind == "error":
                     raise Failure(f"in the stream: {event['error'].get('message')}", True, blocks, kind="midstream")
         except (OSError, http.client.HTTPException, ValueError) as error:
+            if ended:
+                return blocks
             raise Failure(f"the connection was lost: {error!r}", True, blocks, kind="cut") from error
         finally:
             self.connection.close()
@@ -291,7 +303,7 @@ class Agent:
 
     def run(self, uses):
         """Runs the tool uses at once, and returns their results."""
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
         self.commands = [Command(use) for use in uses] if not self.number else []
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
         if not self.commands:
@@ -363,8 +375,8 @@ class Agent:
                 if self.number or lines[0] is None:
                     return 128 + self.number if self.number else 0
                 self.turn(lines.pop(0))
-                if self.number == signal.SIGTERM:
-                    return 143
+                if self.number in (signal.SIGTERM, signal.SIGHUP):
+                    return 128 + self.number
                 self.number = None
         finally:
             termios.tcsetattr(0, termios.TCSADRAIN, before)
