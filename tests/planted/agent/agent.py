@@ -12,9 +12,11 @@ The variable PLANTED names one switch, or several with commas. Without it nothin
 cancelled  the result of a command that was cancelled
     .ok        is recorded as a success, with what it had printed        .denied  says that the command was not run
     .open      is not recorded at all                                    .blank   is empty, and no error
+    .rerun     is that of a second run: a resumed session runs the command again
 file       the session on disk
     .late      gets the prompt only with the first answer                .torn    is cut short by a signal while a command runs
     .resumed   does not get the prompt of a resumed run                  .forked  is a new one for each resumed run, without what was before
+    .doubled   gets everything again when the session is resumed
 partial    the part of an answer that came before a signal
     .twice     is saved twice                                            .joined  is saved with its text doubled
     .call      is saved with a tool use that was not whole, as if it had been asked for with no input
@@ -28,7 +30,7 @@ child      a command
 exit       the exit code
     .midstream is 0 after an error in the stream, with the part that came as the answer
     .cut       is 0 after a connection that was cut                      .refused is 0 after an error with a status of 4xx
-    .signal    is 0 after a signal
+    .signal    is 0 after a signal                                       .resumed is 1 after a resumed run that was answered
 parallel   the results of parallel tool uses
     .swapped   are put to the tool uses in the order in which they ended .shared  each have the output of all
     .one       are lost but for the first one, when a signal comes
@@ -68,8 +70,11 @@ class Session:
             self.load()
         if resumed and planted("file.forked"):
             self.id = str(uuid.uuid4())
-        elif not planted("cancelled.open"):
+        elif not planted("cancelled.open") and not planted("cancelled.rerun"):
             self.repair()
+        if resumed and planted("file.doubled"):
+            for message in self.messages:
+                self.write(message)
 
     def path(self):
         return f"{self.folder}/{self.id}.{self.store}"
@@ -324,7 +329,12 @@ class Agent:
 
     def turn(self, prompt):
         """One prompt, to its end. Returns the exit code."""
-        content = [{"type": "text", "text": prompt}]
+        content, before = [{"type": "text", "text": prompt}], self.session.messages[-1:]
+        if planted("cancelled.rerun") and before and before[0]["role"] == "assistant":
+            uses = [block for block in before[0]["content"] if block["type"] == "tool_use"]
+            if uses:
+                self.session.add("user", self.run(uses))
+        resumed = bool(before)
         if planted("file.resumed") and self.session.messages:
             self.session.messages.append({"role": "user", "content": content})
         else:
@@ -338,9 +348,9 @@ class Agent:
                 self.print_texts(blocks)
                 uses = [block for block in blocks if block["type"] == "tool_use"]
                 if not uses:
-                    return self.end("success", 0)
+                    return self.end("success", 1 if planted("exit.resumed") and resumed else 0)
                 results = self.run(uses)
-                if not (self.number and planted("cancelled.open")):
+                if not (self.number and (planted("cancelled.open") or planted("cancelled.rerun"))):
                     self.session.add("user", results)
                 if self.number and planted("file.torn"):
                     self.session.tear()
