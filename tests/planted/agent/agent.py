@@ -3,9 +3,10 @@
 
     agent.py [--resume ID] [--store jsonl|json] [--tui] PROMPT
 
-It streams answers of the Messages API, runs the tool `Bash` (tool uses of one answer run at once), keeps its session below ~/.gull/sessions, resumes a
-session, and asks again after 429, 5xx, a lost connection and an error in the stream. SIGINT, SIGTERM and SIGHUP end the turn: commands are stopped, what came is
-kept, the exit code is 128 and the signal's number. With `--tui` it stays at a terminal: ESC or ^C cancel a turn, ^C or ^D at the prompt end it.
+It streams answers of the Messages API, runs the tool `Bash` (tool uses of one answer run at once), keeps its session below ~/.gull/sessions,
+resumes a session, and asks again after 429, 5xx, a lost connection and an error in the stream. SIGINT, SIGTERM and SIGHUP end the turn: commands
+are stopped, what came is kept, the exit code is 128 and the signal's number. With `--tui` it stays at a terminal: ESC or ^C cancel a turn, ^C or
+^D at the prompt end it.
 
 The variable PLANTED names one switch, or several with commas. Without it nothing is wrong. The first variant of each is what `NAME` alone means.
 
@@ -97,7 +98,8 @@ class Session:
         if self.messages and self.messages[-1]["role"] == "assistant":
             uses = [block for block in self.messages[-1]["content"] if block["type"] == "tool_use"]
             if uses:
-                self.add("user", [result_of(use, "The session was killed; whether this command was run, and how far, is not known.", True) for use in uses])
+                text = "The session was killed; whether this command was run, and how far, is not known."
+                self.add("user", [result_of(use, text, True) for use in uses])
 
     def add(self, role, content, hold=False):
         self.messages.append({"role": role, "content": content})
@@ -142,6 +144,8 @@ class Command:
         self.ended = time.monotonic()
 
     def stop(self, number):
+        if self.ended:
+            return
         self.stopped = True
         self.survives = (planted("child.later") and time.monotonic() - self.started >= 0.8 or planted("child.term") and number == signal.SIGTERM
                          or planted("child.alone"))
@@ -216,7 +220,8 @@ class Agent:
             if response.status != 200:
                 text = response.read().decode(errors="replace")
                 wait = response.headers.get("retry-after")
-                raise Failure(f"{response.status} {text}", response.status in (408, 409, 429) or response.status >= 500, wait=float(wait) if wait else None)
+                again = response.status in (408, 409, 429) or response.status >= 500
+                raise Failure(f"{response.status} {text}", again, wait=float(wait) if wait else None)
             while line := response.readline():
                 if not line.startswith(b"data:"):
                     continue
