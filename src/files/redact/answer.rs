@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::blocks::BlockReader;
 use super::region::HeldRegion;
+use super::replacements::PendingReplacements;
 use super::{Redactor, SecretHit};
 use crate::engine::time::Micros;
 use crate::wire::http::{HttpHeader, is_event_stream};
@@ -44,10 +45,11 @@ pub struct HeldChunk {
 pub struct AnswerRedactor {
     held: VecDeque<(u64, HeldChunk)>,
     received: u64,
+    /// Hits since the last release.
     hits: Vec<SecretHit>,
-    /// The rules and offsets of hits that were not reported yet, and how many of `hits` are among them.
+    pending: PendingReplacements,
+    /// The rules and offsets of hits that were not reported yet.
     found: Vec<(usize, u64)>,
-    noted: usize,
     form: AnswerForm,
 }
 
@@ -72,7 +74,14 @@ impl AnswerRedactor {
 
     /// For a stream of events.
     pub(super) fn events() -> Self {
-        Self { held: VecDeque::new(), received: 0, hits: Vec::new(), found: Vec::new(), noted: 0, form: AnswerForm::Events(Box::default()) }
+        Self {
+            held: VecDeque::new(),
+            received: 0,
+            hits: Vec::new(),
+            pending: PendingReplacements::default(),
+            found: Vec::new(),
+            form: AnswerForm::Events(Box::default()),
+        }
     }
 
     /// For any other body.
@@ -167,24 +176,18 @@ impl AnswerRedactor {
 
     /// Lets go of the chunks that end before the offset.
     fn release(&mut self, decided: u64, sink: &mut impl FnMut(HeldChunk)) {
-        self.found.extend(self.hits[self.noted..].iter().map(|hit| (hit.rule, hit.span().start)));
-        let mut released = None;
+        for hit in self.hits.drain(..) {
+            self.found.push((hit.rule, hit.span().start));
+            self.pending.add(&hit);
+        }
         while let Some((start, chunk)) = self.held.front_mut() {
-            let end = *start + chunk.bytes.len() as u64;
-            if end > decided {
+            if *start + chunk.bytes.len() as u64 > decided {
                 break;
             }
-            for hit in &self.hits {
-                hit.apply(*start, &mut chunk.bytes);
-            }
-            released = Some(end);
+            self.pending.write(*start, &mut chunk.bytes);
             if let Some((_, chunk)) = self.held.pop_front() {
                 sink(chunk);
             }
         }
-        if let Some(end) = released {
-            self.hits.retain(|hit| hit.span().end > end);
-        }
-        self.noted = self.hits.len();
     }
 }
