@@ -43,6 +43,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, HeldChunk};
+use self::answer::{is_long, is_stream};
 use self::explore::{DEPTH_MAX, FoundSecret, SecretExplorer};
 use self::header_values::LearnedValues;
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
@@ -132,8 +133,9 @@ impl Redactor {
         let mut out = bytes.to_vec();
         // A placeholder may end what hid another secret, so it is looked at again until nothing is found.
         for _ in 0..BODY_READINGS_MAX {
-            let in_parts = answer::is_read_in_parts(&out) && self.replace_in_parts(&mut out);
-            let as_one = self.replace_as_one(&mut out);
+            let is_long = is_long(&out);
+            let in_parts = (is_long || is_stream(&out)) && self.replace_in_parts(&mut out);
+            let as_one = !is_long && self.replace_as_one(&mut out);
             if !in_parts && !as_one {
                 break;
             }

@@ -18,16 +18,16 @@ const EVENT_FIELD_BYTES: usize = b"event:".len();
 /// How much of a body that is there as a whole is read at once.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// A body that is longer is read in parts, so that memory stays bounded.
-const WHOLE_BODY_BYTES_MAX: usize = 32 << 20;
+/// The longest body that is read as one text. The views of a text take many times its size.
+const WHOLE_BODY_BYTES_MAX: usize = 4 << 20;
 
-/// Whether a body is read in parts, and not as one text.
-pub(super) fn is_read_in_parts(bytes: &[u8]) -> bool {
-    is_stream(bytes) || bytes.len() > WHOLE_BODY_BYTES_MAX
+/// Whether a body is too long to be read as one text: it is read in parts, like an answer.
+pub(super) fn is_long(bytes: &[u8]) -> bool {
+    bytes.len() > WHOLE_BODY_BYTES_MAX
 }
 
 /// Whether a body begins as a stream of events does.
-fn is_stream(beginning: &[u8]) -> bool {
+pub(super) fn is_stream(beginning: &[u8]) -> bool {
     [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field))
 }
 
