@@ -1,0 +1,118 @@
+//! The findings of a sweep: each problem once for a kind of moment, with the rows that have it and how often a row shows it again.
+
+use std::collections::BTreeMap;
+
+use super::report::{MomentKind, SweepReport, SweepRow};
+
+/// A problem at one kind of moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SweepFinding {
+    pub(super) kind: MomentKind,
+    /// In the words of the rows.
+    pub(super) text: String,
+    /// For each action the moments at which it was found.
+    pub(super) moments: BTreeMap<String, Vec<String>>,
+    /// The row that is done again.
+    pub(super) example: RowName,
+    pub(super) rate: Option<RepeatRate>,
+}
+
+/// What names a row on a command line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RowName {
+    pub(super) action: String,
+    pub(super) moment: String,
+}
+
+/// How often a problem came again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RepeatRate {
+    pub(super) found: usize,
+    /// Of how many runs in which the action was in time.
+    pub(super) of: usize,
+}
+
+impl RowName {
+    fn of(row: &SweepRow) -> Self {
+        Self { action: row.action.clone(), moment: row.moment.clone() }
+    }
+}
+
+/// The findings of a sweep, in the order of a run.
+pub(super) fn findings(report: &SweepReport) -> Vec<SweepFinding> {
+    let mut found: Vec<SweepFinding> = Vec::new();
+    for row in &report.rows {
+        for problem in &row.problems {
+            let at = found.iter().position(|known| (known.kind, &known.text) == (row.kind, &problem.text)).unwrap_or_else(|| {
+                let (kind, text) = (row.kind, problem.text.clone());
+                found.push(SweepFinding { kind, text, moments: BTreeMap::new(), example: RowName::of(row), rate: None });
+                found.len() - 1
+            });
+            found[at].moments.entry(row.action.clone()).or_default().push(row.moment.clone());
+        }
+    }
+    found.sort_by_key(|finding| finding.kind);
+    found
+}
+
+/// The moments of the rows to repeat, for each action.
+pub(super) fn examples(findings: &[SweepFinding]) -> BTreeMap<&str, Vec<&str>> {
+    let mut examples: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for RowName { action, moment } in findings.iter().map(|finding| &finding.example) {
+        let moments = examples.entry(action).or_default();
+        if !moments.contains(&&**moment) {
+            moments.push(moment);
+        }
+    }
+    examples
+}
+
+/// Notes how often each finding came again in these rows.
+pub(super) fn add_rates(findings: &mut [SweepFinding], again: &SweepReport) {
+    for finding in findings {
+        let Some(row) = again.rows.iter().find(|row| RowName::of(row) == finding.example) else { continue };
+        let found = row.problems.iter().find(|problem| problem.text == finding.text).map_or(0, |problem| problem.runs);
+        finding.rate = Some(RepeatRate { found, of: row.runs_in_time() });
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Two rows with the same problem, one with another, one that came too late.
+    pub(in super::super) fn report() -> SweepReport {
+        let row = |moment: &str, kind: &str, action: &str, problems: &[(&str, usize)], runs: &[bool]| {
+            let verdict = if problems.is_empty() { "too_late" } else { "failed" };
+            let problems: Vec<_> = problems.iter().map(|(text, runs)| serde_json::json!({ "text": text, "runs": runs })).collect();
+            let runs: Vec<_> = runs.iter().map(|late| serde_json::json!({ "is_too_late": late })).collect();
+            serde_json::json!({ "moment": moment, "kind": kind, "action": action, "verdict": verdict, "problems": problems, "runs": runs })
+        };
+        let rows = [
+            row("done+50ms", "done", "SIGINT:group", &[("K-9: gone", 1)], &[false]),
+            row("1:3", "answer", "SIGINT:process", &[("O-1: a | b", 2)], &[false, false, true]),
+            row("1:4", "answer", "SIGINT:process", &[("O-1: a | b", 1)], &[false]),
+            row("1:4", "answer", "SIGINT:group", &[("O-1: a | b", 1)], &[false]),
+            row("done+50ms", "done", "SIGINT:process", &[], &[true]),
+        ];
+        let report = serde_json::json!({ "version": 1, "baseline": { "failures": [] }, "not_asked": ["result lines"], "rows": rows });
+        SweepReport::parse(&report.to_string()).unwrap()
+    }
+
+    #[test]
+    fn k_9_a_problem_is_one_finding_for_a_kind_of_moment() {
+        let mut found = findings(&report());
+        let shown: Vec<_> = found.iter().map(|finding| (finding.kind, &*finding.text, finding.moments.len())).collect();
+        assert_eq!(shown, [(MomentKind::Answer, "O-1: a | b", 2), (MomentKind::Done, "K-9: gone", 1)]);
+        assert_eq!(found[0].moments["SIGINT:process"], ["1:3", "1:4"]);
+        assert_eq!(examples(&found), BTreeMap::from([("SIGINT:process", vec!["1:3"]), ("SIGINT:group", vec!["done+50ms"])]));
+        add_rates(&mut found, &report());
+        assert_eq!(found[0].rate, Some(RepeatRate { found: 2, of: 2 }), "the run that came too late does not count");
+    }
+
+    #[test]
+    fn a_report_of_another_version_is_not_read() {
+        let text = r#"{ "version": 2, "baseline": { "failures": [] }, "not_asked": [], "rows": [] }"#;
+        assert!(SweepReport::parse(text).unwrap_err().contains("version 2"));
+    }
+}
