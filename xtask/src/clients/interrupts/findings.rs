@@ -10,18 +10,16 @@ pub(super) struct SweepFinding {
     pub(super) kind: MomentKind,
     /// In the words of the rows.
     pub(super) text: String,
-    /// For each action the moments at which it was found.
-    pub(super) moments: BTreeMap<String, Vec<String>>,
-    /// The row that is done again.
-    pub(super) example: RowName,
-    pub(super) rate: Option<RepeatRate>,
+    /// Where it was found, for each action.
+    pub(super) places: BTreeMap<String, FindingPlaces>,
 }
 
-/// What names a row on a command line.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RowName {
-    pub(super) action: String,
-    pub(super) moment: String,
+/// The rows of one action in which a problem was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FindingPlaces {
+    /// At least one. The first is done again.
+    pub(super) moments: Vec<String>,
+    pub(super) rate: Option<RepeatRate>,
 }
 
 /// How often a problem came again.
@@ -32,36 +30,29 @@ pub(super) struct RepeatRate {
     pub(super) of: usize,
 }
 
-impl RowName {
-    fn of(row: &SweepRow) -> Self {
-        Self { action: row.action.clone(), moment: row.moment.clone() }
-    }
-}
-
 /// The findings of a sweep, in the order of a run.
 pub(super) fn findings(report: &SweepReport) -> Vec<SweepFinding> {
     let mut found: Vec<SweepFinding> = Vec::new();
     for row in &report.rows {
         for problem in &row.problems {
             let at = found.iter().position(|known| (known.kind, &known.text) == (row.kind, &problem.text)).unwrap_or_else(|| {
-                let (kind, text) = (row.kind, problem.text.clone());
-                found.push(SweepFinding { kind, text, moments: BTreeMap::new(), example: RowName::of(row), rate: None });
+                found.push(SweepFinding { kind: row.kind, text: problem.text.clone(), places: BTreeMap::new() });
                 found.len() - 1
             });
-            found[at].moments.entry(row.action.clone()).or_default().push(row.moment.clone());
+            found[at].places.entry(row.action.clone()).or_default().moments.push(row.moment.clone());
         }
     }
     found.sort_by_key(|finding| finding.kind);
     found
 }
 
-/// The moments of the rows to repeat, for each action.
+/// The moments to do again, for each action.
 pub(super) fn examples(findings: &[SweepFinding]) -> BTreeMap<&str, Vec<&str>> {
     let mut examples: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for RowName { action, moment } in findings.iter().map(|finding| &finding.example) {
+    for (action, places) in findings.iter().flat_map(|finding| &finding.places) {
         let moments = examples.entry(action).or_default();
-        if !moments.contains(&&**moment) {
-            moments.push(moment);
+        if !moments.contains(&&*places.moments[0]) {
+            moments.push(&places.moments[0]);
         }
     }
     examples
@@ -69,10 +60,13 @@ pub(super) fn examples(findings: &[SweepFinding]) -> BTreeMap<&str, Vec<&str>> {
 
 /// Notes how often each finding came again in these rows.
 pub(super) fn add_rates(findings: &mut [SweepFinding], again: &SweepReport) {
-    for finding in findings {
-        let Some(row) = again.rows.iter().find(|row| RowName::of(row) == finding.example) else { continue };
-        let found = row.problems.iter().find(|problem| problem.text == finding.text).map_or(0, |problem| problem.runs);
-        finding.rate = Some(RepeatRate { found, of: row.runs_in_time() });
+    for SweepFinding { text, places, .. } in findings {
+        for (action, places) in places {
+            let is_example = |row: &&SweepRow| row.action == *action && row.moment == places.moments[0];
+            let Some(row) = again.rows.iter().find(is_example) else { continue };
+            let found = row.problems.iter().find(|problem| problem.text == *text).map_or(0, |problem| problem.runs);
+            places.rate = Some(RepeatRate { found, of: row.runs_in_time() });
+        }
     }
 }
 
@@ -102,12 +96,13 @@ pub(super) mod tests {
     #[test]
     fn k_9_a_problem_is_one_finding_for_a_kind_of_moment() {
         let mut found = findings(&report());
-        let shown: Vec<_> = found.iter().map(|finding| (finding.kind, &*finding.text, finding.moments.len())).collect();
+        let shown: Vec<_> = found.iter().map(|finding| (finding.kind, &*finding.text, finding.places.len())).collect();
         assert_eq!(shown, [(MomentKind::Answer, "O-1: a | b", 2), (MomentKind::Done, "K-9: gone", 1)]);
-        assert_eq!(found[0].moments["SIGINT:process"], ["1:3", "1:4"]);
-        assert_eq!(examples(&found), BTreeMap::from([("SIGINT:process", vec!["1:3"]), ("SIGINT:group", vec!["done+50ms"])]));
+        assert_eq!(found[0].places["SIGINT:process"].moments, ["1:3", "1:4"]);
+        assert_eq!(examples(&found), BTreeMap::from([("SIGINT:process", vec!["1:3"]), ("SIGINT:group", vec!["1:4", "done+50ms"])]));
         add_rates(&mut found, &report());
-        assert_eq!(found[0].rate, Some(RepeatRate { found: 2, of: 2 }), "the run that came too late does not count");
+        let rate = found[0].places["SIGINT:process"].rate;
+        assert_eq!(rate, Some(RepeatRate { found: 2, of: 2 }), "the run that came too late does not count");
     }
 
     #[test]

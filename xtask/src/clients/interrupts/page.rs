@@ -1,6 +1,6 @@
 //! `docs/agent-tables.md`: for each agent what its last sweep found. The part of an agent that is not run stays as it is.
 
-use super::findings::{RepeatRate, RowName, SweepFinding};
+use super::findings::{FindingPlaces, RepeatRate, SweepFinding};
 use super::report::{MomentKind, RowVerdict, SweepReport};
 
 /// The page, below the root of the checkout.
@@ -46,8 +46,8 @@ pub(super) fn page(old: &str, date: &str, agents: &[(&str, AgentOutcome)]) -> St
          `cargo xtask clients --agents` writes this page. It sweeps each shipped agent that is installed: at every moment of its scenario in `scenarios/clients`, SIGINT and SIGTERM, to\n\
          the process and to its group (as Ctrl-C does), each in a run of its own. Then the session is resumed. [Profiles](profiles.md#what-is-judged) says what is judged, and\n\
          [clients](clients.md#interrupt-a-client-at-every-boundary) which moments there are.\n\n\
-         A problem stands in the words of its rows, once for each kind of moment. The last column is one of its rows, three times again: how often the problem came, and\n\
-         what to append to `reenact drive scenarios/clients/NAME.toml` to see it.\n\n\
+         A problem stands in the words of its rows, once for each kind of moment. The last column has, for each action, what to append to\n\
+         `reenact drive scenarios/clients/NAME.toml` to see it, and the rows that had it. Then this command was run with `--repeat 3`: how often the problem came again.\n\n\
          Last run on {date}: {}. Not run then, and with the rows of an earlier run: {}.\n\n{}",
         names(swept),
         names(others),
@@ -88,7 +88,7 @@ impl AgentSweep<'_> {
         let table: String = MomentKind::ALL.into_iter().map(|kind| self.rows_of(kind)).collect();
         format!(
             "## {agent} {version}\n\n{date}: {}. Not asked: {not_asked}.\n\n\
-             | moment | rows | found | in | three times again |\n| --- | --- | --- | --- | --- |\n{table}",
+             | moment | rows | found | where, and how often again |\n| --- | --- | --- | --- |\n{table}",
             counts.join(", ")
         )
     }
@@ -101,31 +101,28 @@ impl AgentSweep<'_> {
         let found: Vec<&SweepFinding> = self.findings.iter().filter(|finding| finding.kind == kind).collect();
         if found.is_empty() {
             let nothing = if late == rows.len() { "" } else { "nothing" };
-            return format!("| {} | {count} | {nothing} | | |\n", kind.title());
+            return format!("| {} | {count} | {nothing} | |\n", kind.title());
         }
         let line = |finding: &&SweepFinding| {
             let asked = |action: &str| rows.iter().filter(|row| row.action == action && row.verdict != RowVerdict::TooLate).count();
-            let places = finding.moments.iter().map(|(action, moments)| place(action, moments, asked(action)));
-            let RowName { action, moment } = &finding.example;
-            let again = format!("{}`--sweep {action} --only {moment}`", rate(finding.rate));
-            format!("| {} | {count} | {} | {} | {again} |\n", kind.title(), escaped(&finding.text), places.collect::<Vec<_>>().join("; "))
+            let places = finding.places.iter().map(|(action, places)| shown_places(action, places, asked(action)));
+            let places = places.collect::<Vec<_>>().join("<br>");
+            format!("| {} | {count} | {} | {places} |\n", kind.title(), escaped(&finding.text))
         };
         found.iter().map(line).collect()
     }
 }
 
-/// `SIGINT:process 2 of 18 (1:head, 1:5)`.
-fn place(action: &str, moments: &[String], asked: usize) -> String {
+/// `` `--sweep SIGINT:process --only 1:head`: 2 of 18 rows (1:head, 1:5), again 3 of 3 ``.
+fn shown_places(action: &str, places: &FindingPlaces, asked: usize) -> String {
     const SHOWN_MAX: usize = 4;
-    let shown = match moments {
+    let moments = &places.moments;
+    let shown = match &moments[..] {
         [first, .., last] if moments.len() > SHOWN_MAX => format!("{first} … {last}"),
         _ => moments.join(", "),
     };
-    format!("{action} {} of {asked} ({shown})", moments.len())
-}
-
-fn rate(rate: Option<RepeatRate>) -> String {
-    rate.map_or_else(|| String::from("not repeated: "), |RepeatRate { found, of }| format!("{found} of {of}: "))
+    let again = places.rate.map_or_else(|| String::from("not repeated"), |RepeatRate { found, of }| format!("again {found} of {of}"));
+    format!("`--sweep {action} --only {}`: {} of {asked} rows ({shown}), {again}", moments[0], moments.len())
 }
 
 /// For a cell of a table.
@@ -145,7 +142,8 @@ mod tests {
         add_rates(&mut found, &report);
         let sweep = AgentSweep { agent: "a", version: "1.2", date: "2026-01-02", report: &report, findings: &found };
         let section = sweep.section();
-        let line = "| inside an answer | 3 | O-1: a \\| b | SIGINT:group 1 of 1 (1:4); SIGINT:process 2 of 2 (1:3, 1:4) | 2 of 2: `--sweep SIGINT:process --only 1:3` |\n";
+        let line = "| inside an answer | 3 | O-1: a \\| b | `--sweep SIGINT:group --only 1:4`: 1 of 1 rows (1:4), again 1 of 1<br>\
+                    `--sweep SIGINT:process --only 1:3`: 2 of 2 rows (1:3, 1:4), again 2 of 2 |\n";
         assert!(section.contains(line) && section.contains("| while it starts | 0 |"), "{section}");
         assert!(section.starts_with("## a 1.2\n\n2026-01-02: 5 rows, 4 failed, 1 too late. Not asked: result lines.\n"), "{section}");
         let old = page("", "2026-01-02", &[("a", AgentOutcome::Swept(section.clone())), ("b", AgentOutcome::NotInstalled)]);
