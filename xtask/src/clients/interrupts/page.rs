@@ -33,10 +33,10 @@ pub(super) enum AgentOutcome {
 
 /// The page with the sections of the agents that were swept, and the others as they were. `agents` are all agents in their order.
 pub(super) fn page(old: &str, date: &str, agents: &[(&str, AgentOutcome)]) -> String {
-    let names = |names: Vec<String>| if names.is_empty() { String::from("none") } else { names.join(", ") };
-    let (swept, others): (Vec<_>, Vec<_>) = agents.iter().partition(|(_, outcome)| matches!(outcome, AgentOutcome::Swept(_)));
-    let swept = swept.into_iter().map(|(agent, _)| String::from(*agent)).collect();
-    let others = others.into_iter().map(|(agent, outcome)| format!("{agent} ({outcome})")).collect();
+    let is_missing = |outcome: &AgentOutcome| matches!(outcome, AgentOutcome::NotInstalled | AgentOutcome::Failed(_));
+    let missing = agents.iter().filter(|(_, outcome)| is_missing(outcome)).map(|(agent, outcome)| format!("{agent} ({outcome})"));
+    let missing: Vec<String> = missing.collect();
+    let missing = if missing.is_empty() { String::from("none") } else { missing.join(", ") };
     let sections = agents.iter().map(|(agent, outcome)| match outcome {
         AgentOutcome::Swept(section) => section.clone(),
         _ => old_section(old, agent).unwrap_or_else(|| format!("## {agent}\n\n{NEVER_RUN}\n")),
@@ -48,9 +48,7 @@ pub(super) fn page(old: &str, date: &str, agents: &[(&str, AgentOutcome)]) -> St
          [clients](clients.md#interrupt-a-client-at-every-boundary) which moments there are.\n\n\
          A problem stands in the words of its rows, once for each kind of moment. The last column has, for each action, what to append to\n\
          `reenact drive scenarios/clients/NAME.toml` to see it, and the rows that had it. Then this command was run with `--repeat 3`: how often the problem came again.\n\n\
-         Last run on {date}: {}. Not run then, and with the rows of an earlier run: {}.\n\n{}",
-        names(swept),
-        names(others),
+         Not run on {date}, and with the rows of an earlier run: {missing}.\n\n{}",
         sections.collect::<Vec<_>>().join("\n")
     )
 }
@@ -147,13 +145,10 @@ mod tests {
         assert!(section.contains(line) && section.contains("| while it starts | 0 |"), "{section}");
         assert!(section.starts_with("## a 1.2\n\n2026-01-02: 5 rows, 4 failed, 1 too late. Not asked: result lines.\n"), "{section}");
         let old = page("", "2026-01-02", &[("a", AgentOutcome::Swept(section.clone())), ("b", AgentOutcome::NotInstalled)]);
-        assert!(old.contains("on 2026-01-02: a. Not run then, and with the rows of an earlier run: b (not installed)."), "{old}");
+        assert!(old.contains("Not run on 2026-01-02, and with the rows of an earlier run: b (not installed)."), "{old}");
         assert!(old.ends_with("## b\n\nNot run so far.\n"), "{old}");
         let new = page(&old, "2026-02-03", &[("a", AgentOutcome::NotNamed), ("b", AgentOutcome::Failed("it hangs".into()))]);
-        assert!(
-            new.contains(&section)
-                && new.contains("2026-02-03: none. Not run then, and with the rows of an earlier run: a (not asked for), b (it hangs).")
-        );
+        assert!(new.contains(&section) && new.contains("2026-02-03, and with the rows of an earlier run: b (it hangs).\n"), "{new}");
         assert_eq!(old.split_once("## a").map(|(_, sections)| sections), new.split_once("## a").map(|(_, sections)| sections));
     }
 }
