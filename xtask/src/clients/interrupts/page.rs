@@ -1,7 +1,7 @@
 //! `docs/agent-tables.md`: for each agent what its last sweep found. The part of an agent that is not run stays as it is.
 
-use super::findings::{FindingPlaces, RepeatRate, SweepFinding};
-use super::report::{MomentKind, RowVerdict, SweepReport};
+use super::findings::{AgentFinding, FindingPlaces, RepeatRate};
+use super::report::{AgentMoment, AgentReport, AgentVerdict};
 
 /// The page, below the root of the checkout.
 pub(super) const PATH: &str = "docs/agent-tables.md";
@@ -15,11 +15,11 @@ pub(super) struct AgentSweep<'a> {
     pub(super) agent: &'a str,
     pub(super) version: &'a str,
     pub(super) date: &'a str,
-    pub(super) report: &'a SweepReport,
-    pub(super) findings: &'a [SweepFinding],
+    pub(super) report: &'a AgentReport,
+    pub(super) findings: &'a [AgentFinding],
 }
 
-/// What came of an agent.
+/// The outcome for an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AgentOutcome {
     /// It was swept; its section.
@@ -77,13 +77,13 @@ impl AgentSweep<'_> {
         let Self { agent, version, date, report, .. } = self;
         let rows = report.rows.len();
         let [failed, flaky, late, shell] =
-            [RowVerdict::Failed, RowVerdict::Flaky, RowVerdict::TooLate, RowVerdict::NotAsked].map(|verdict| report.count(verdict));
+            [AgentVerdict::Failed, AgentVerdict::Flaky, AgentVerdict::TooLate, AgentVerdict::NotAsked].map(|verdict| report.count(verdict));
         let mut counts = vec![format!("{rows} rows"), format!("{failed} failed"), format!("{late} too late")];
         counts.extend(
             [(flaky, "flaky"), (shell, "not asked")].into_iter().filter(|(count, _)| *count > 0).map(|(n, word)| format!("{n} {word}")),
         );
         let not_asked = if report.not_asked.is_empty() { String::from("nothing") } else { report.not_asked.join(", ") };
-        let table: String = MomentKind::ALL.into_iter().map(|kind| self.rows_of(kind)).collect();
+        let table: String = AgentMoment::ALL.into_iter().map(|kind| self.rows_of(kind)).collect();
         format!(
             "## {agent} {version}\n\n{date}: {}. Not asked: {not_asked}.\n\n\
              | moment | rows | found | where, and how often again |\n| --- | --- | --- | --- |\n{table}",
@@ -92,17 +92,17 @@ impl AgentSweep<'_> {
     }
 
     /// The lines of one kind of moment: one for each finding, or one that says that nothing was found.
-    fn rows_of(&self, kind: MomentKind) -> String {
+    fn rows_of(&self, kind: AgentMoment) -> String {
         let rows: Vec<_> = self.report.rows.iter().filter(|row| row.kind == kind).collect();
-        let late = rows.iter().filter(|row| row.verdict == RowVerdict::TooLate).count();
+        let late = rows.iter().filter(|row| row.verdict == AgentVerdict::TooLate).count();
         let count = if late > 0 { format!("{}, {late} too late", rows.len()) } else { rows.len().to_string() };
-        let found: Vec<&SweepFinding> = self.findings.iter().filter(|finding| finding.kind == kind).collect();
+        let found: Vec<&AgentFinding> = self.findings.iter().filter(|finding| finding.kind == kind).collect();
         if found.is_empty() {
             let nothing = if late == rows.len() { "" } else { "nothing" };
             return format!("| {} | {count} | {nothing} | |\n", kind.title());
         }
-        let line = |finding: &&SweepFinding| {
-            let asked = |action: &str| rows.iter().filter(|row| row.action == action && row.verdict != RowVerdict::TooLate).count();
+        let line = |finding: &&AgentFinding| {
+            let asked = |action: &str| rows.iter().filter(|row| row.action == action && row.verdict != AgentVerdict::TooLate).count();
             let places = finding.places.iter().map(|(action, places)| shown_places(action, places, asked(action)));
             let places = places.collect::<Vec<_>>().join("<br>");
             format!("| {} | {count} | {} | {places} |\n", kind.title(), escaped(&finding.text))

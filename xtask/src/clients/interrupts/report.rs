@@ -9,11 +9,11 @@ const VERSION: u32 = 1;
 
 /// A sweep.
 #[derive(Debug, Deserialize)]
-pub(super) struct SweepReport {
+pub(super) struct AgentReport {
     version: u32,
     pub(super) baseline: BaselineRun,
     pub(super) not_asked: Vec<String>,
-    pub(super) rows: Vec<SweepRow>,
+    pub(super) rows: Vec<AgentRow>,
 }
 
 /// The run in which nothing was done.
@@ -24,13 +24,13 @@ pub(super) struct BaselineRun {
 
 /// One action at one moment.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct SweepRow {
+pub(super) struct AgentRow {
     /// As `--only` reads it.
     pub(super) moment: String,
-    pub(super) kind: MomentKind,
+    pub(super) kind: AgentMoment,
     /// As `--sweep` reads it.
     pub(super) action: String,
-    pub(super) verdict: RowVerdict,
+    pub(super) verdict: AgentVerdict,
     pub(super) problems: Vec<RowProblem>,
     pub(super) runs: Vec<RowRun>,
 }
@@ -38,7 +38,7 @@ pub(super) struct SweepRow {
 /// The kinds of moments, in the order of a run.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum MomentKind {
+pub(super) enum AgentMoment {
     Start,
     Answer,
     Marker,
@@ -48,7 +48,7 @@ pub(super) enum MomentKind {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum RowVerdict {
+pub(super) enum AgentVerdict {
     Ok,
     Failed,
     Flaky,
@@ -70,7 +70,7 @@ pub(super) struct RowRun {
     pub(super) is_too_late: bool,
 }
 
-impl MomentKind {
+impl AgentMoment {
     pub(super) const ALL: [Self; 5] = [Self::Start, Self::Answer, Self::Marker, Self::Tools, Self::Done];
 
     /// For people.
@@ -85,7 +85,7 @@ impl MomentKind {
     }
 }
 
-impl SweepReport {
+impl AgentReport {
     /// Reads a report.
     ///
     /// # Errors
@@ -103,12 +103,12 @@ impl SweepReport {
         Ok(report)
     }
 
-    pub(super) fn count(&self, verdict: RowVerdict) -> usize {
+    pub(super) fn count(&self, verdict: AgentVerdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 }
 
-impl SweepRow {
+impl AgentRow {
     /// How many of its runs say something about the agent.
     pub(super) fn runs_in_time(&self) -> usize {
         self.runs.iter().filter(|run| !run.is_too_late).count()

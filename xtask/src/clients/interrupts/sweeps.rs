@@ -6,9 +6,9 @@ use std::process::{Command, ExitCode};
 
 use super::super::install::{InstallProblem, folder, wrong};
 use super::super::run::CaseStage;
-use super::findings::{self, SweepFinding};
+use super::findings::{self, AgentFinding};
 use super::page::{self, AgentOutcome, AgentSweep};
-use super::report::SweepReport;
+use super::report::AgentReport;
 
 /// How often a row of each finding is done again.
 const REPEATS: usize = 3;
@@ -71,14 +71,14 @@ fn sweep_all(names: &[&str]) -> Result<bool, InstallProblem> {
     Ok(has(|outcome| matches!(outcome, AgentOutcome::Swept(_))) && !has(|outcome| matches!(outcome, AgentOutcome::Failed(_))))
 }
 
-/// Sweeps an agent, and does a row of each finding again; its section, or why there is none.
+/// Sweeps an agent, and does a row of each finding again; its section, or the reason why it could not be swept.
 fn section(stage: &CaseStage, agent: SweptAgent, version: &str, date: &str) -> Result<String, String> {
     println!("xtask clients: sweeping {} {version}; this takes some minutes", agent.name);
     let report = drive(stage, agent, &["--sweep", ACTIONS])?;
     if let [failure, ..] = &report.baseline.failures[..] {
         return Err(format!("it fails although nothing is done to it: {failure}"));
     }
-    let mut found: Vec<SweepFinding> = findings::findings(&report);
+    let mut found: Vec<AgentFinding> = findings::findings(&report);
     let repeats = REPEATS.to_string();
     let examples = findings::examples(&found).into_iter().map(|(action, moments)| {
         let only = moments.iter().flat_map(|moment| ["--only", moment].map(String::from));
@@ -92,7 +92,7 @@ fn section(stage: &CaseStage, agent: SweptAgent, version: &str, date: &str) -> R
 }
 
 /// Drives an agent through its scenario. That something was found is no error.
-fn drive(stage: &CaseStage, agent: SweptAgent, options: &[&str]) -> Result<SweepReport, String> {
+fn drive(stage: &CaseStage, agent: SweptAgent, options: &[&str]) -> Result<AgentReport, String> {
     let path = stage.folder.join(format!("{}.sweep.json", agent.name));
     // What an earlier run left is no report of this one.
     let _ = fs::remove_file(&path);
@@ -103,7 +103,7 @@ fn drive(stage: &CaseStage, agent: SweptAgent, options: &[&str]) -> Result<Sweep
     if !path.exists() {
         return Err(format!("reenact drive ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim()));
     }
-    SweepReport::read(&path)
+    AgentReport::read(&path)
 }
 
 /// The version that an installed agent says it has.
