@@ -25,6 +25,7 @@ mod scripted_interrupt;
 mod shell;
 mod streams;
 pub mod sweep;
+pub mod sweep_json;
 mod sweep_table;
 mod text;
 mod traces;
@@ -136,6 +137,13 @@ pub struct ClientRun {
     pub traces: ClientTraces,
     /// The judgement of its traces and of its later requests.
     pub judgement: RunJudgement,
+}
+
+impl ClientRun {
+    /// How many requests for messages there were, of both commands.
+    pub fn message_requests(&self) -> usize {
+        self.verdict.asked.iter().filter(|asked| asked.message.is_some()).count()
+    }
 }
 
 /// Why a client could not be driven. Messages end with a next step.

@@ -91,6 +91,9 @@ impl Agent {
     async fn work(&mut self) -> i32 {
         loop {
             let Some(content) = self.ask().await else { return 1 };
+            if self.is("takes-its-time") {
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            }
             for text in content.iter().filter_map(|block| block["text"].as_str()) {
                 let times = if self.is("prints-twice") { 2 } else { 1 };
                 (0..times).for_each(|_| println!("{}", json!({ "type": "assistant", "text": text })));
