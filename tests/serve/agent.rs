@@ -14,14 +14,15 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// All defects, each with the words by which a sweep tells it.
-pub(super) const DEFECTS: [(&str, &str); 19] = [
+pub(super) const DEFECTS: [(&str, &str); 20] = [
     ("no-result", "O-1: "),
     ("doubled-result", "O-2: "),
     (
         "text-before-result",
         "O-1: in the stored session, the result of tool call toolu_look of message 1 stands at message 2, behind what is said at message 2",
     ),
-    ("not-saved", "K-9: the resumed run begins anew"),
+    ("never-saved", "K-9: no file is where the profile has the sessions, {home}/agent/*.messages.json; <home>/agent/ holds nothing"),
+    ("saved-at-the-end", "K-9: the resumed run begins anew"),
     ("asks-on", "O-11: the client asks on after SIGINT"),
     ("ends-well", "the exit code is 0, and the profile has 130"),
     ("stop-untold", "O-20: tool call toolu_look was stopped by SIGINT, and its result in request"),
@@ -61,7 +62,7 @@ struct Agent {
     messages: Vec<Value>,
     /// The process group of the command that runs.
     command: Option<i32>,
-    /// What has come of the answer that is under way.
+    /// The blocks that have come of the answer that is under way.
     part: Vec<Value>,
     is_resumed: bool,
 }
@@ -114,6 +115,9 @@ impl Agent {
     async fn work(&mut self) -> i32 {
         loop {
             let Some(content) = self.ask_again().await else { return 1 };
+            if self.is("takes-its-time") {
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            }
             for text in content.iter().filter_map(|block| block["text"].as_str()) {
                 let times = if self.is("prints-twice") { 2 } else { 1 };
                 (0..times).for_each(|_| println!("{}", json!({ "type": "assistant", "text": text })));
@@ -237,7 +241,8 @@ impl Agent {
     }
 
     fn save(&self) {
-        if self.is("not-saved") {
+        let is_over = self.messages.last().is_some_and(|last| last["role"] == "assistant" && !last.to_string().contains("tool_use"));
+        if self.is("never-saved") || self.is("saved-at-the-end") && !is_over {
             return;
         }
         let mut messages = self.messages.clone();

@@ -114,6 +114,16 @@ fn k_9_and_o_20_and_o_24_each_defect_of_an_agent_is_found_and_named() {
 }
 
 #[test]
+fn o_24_an_answer_that_an_agent_had_no_time_to_take_is_not_lost_by_it() {
+    let interrupt = || vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)];
+    let slow = swept("takes-its-time", interrupt(), &["1:tools+50ms"]);
+    assert!(slow.is_fine(), "{slow}");
+    // What it has printed, or the file of a command, shows that it had the answer.
+    let quick = swept("answer-lost", interrupt(), &["1:tools+50ms"]);
+    assert!(quick.rows[0].problems().iter().any(|(problem, _)| problem.starts_with("O-24: the text")), "{quick}");
+}
+
+#[test]
 fn k_9_what_was_not_asked_of_an_agent_without_a_profile_is_said() {
     let how = ClientHarness { profile: None, again: None, ..agent("none") };
     let how = ClientHarness { variables: vec![("AGENT_DEFECT".into(), "none".into()), ("AGENT_PROMPT".into(), "Hi.".into())], ..how };
@@ -190,4 +200,20 @@ fn k_9_a_stream_that_ends_with_an_error_is_an_answer_that_failed() {
     let run = wait(drive(&setup(&scenario), &ClientHarness { again: None, ..agent("leaves-at-an-error") }, None)).unwrap();
     println!("{}", run.verdict);
     assert!(run.failures.iter().any(|failure| failure.starts_with("the exit code is 0, and the profile has 1")), "{:#?}", run.failures);
+}
+
+#[test]
+fn k_9_a_second_prompt_is_that_of_the_resumed_run_in_a_sweep_as_well() {
+    let twice = format!("{SCENARIO}\n[[prompt]]\ntext = \"And now?\"\n\n[[prompt.turn]]\ntext = \"Still well.\"\n");
+    let ways = ClientSweep {
+        what: vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)],
+        only: vec!["1:head".parse().unwrap()],
+        repeat: 1,
+        lead: Duration::from_millis(60),
+        wait: Duration::from_millis(60),
+        jobs: 1,
+    };
+    let swept = wait(sweep(&setup(&twice), &agent("none"), &ways, core::future::pending())).unwrap();
+    assert!(swept.is_fine(), "{swept}");
+    assert!(swept.usual.text.contains("Still well.") && swept.usual.again.is_some(), "{}", swept.usual.text);
 }

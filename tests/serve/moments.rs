@@ -188,7 +188,7 @@ fn k_9_ctrl_c_at_a_terminal_is_an_interrupt_of_its_group() {
     assert_eq!(run_of(&swept.rows[0]).output.lines, ["^Cinterrupted", "over"], "the sleep was interrupted as well: {swept}");
 }
 
-/// A client at a terminal to which one types: each line is a prompt. `^C` leaves the answer that is under way, and ends the client where there is none.
+/// A client at a terminal to which one types: each line is a prompt. `^C` leaves the answer that is under way, and ends the client where no answer is under way.
 const TYPED_AT: &str = r#"
 import json, os, sys, urllib.request
 messages = []
@@ -220,7 +220,8 @@ fn typed_at() -> ClientHarness {
     ClientHarness { command, terminal: ClientTerminal::Own, ..client("good") }
 }
 
-const ONE_TURN: &str = "title = \"Typed\"\n\n[[prompt]]\ntext = \"Hello.\"\n\n[[prompt.turn]]\ntext = \"Hello to you, whoever you are.\"\n";
+const ONE_TURN: &str =
+    "title = \"Typed\"\n\n[[prompt]]\ntext = \"Hello.\"\n\n[[prompt.turn]]\ntext = \"Hello to you, and to all others.\"\n";
 
 #[test]
 fn k_9_further_prompts_are_typed_at_a_terminal_and_excused_ones_are_not() {

@@ -59,10 +59,10 @@ pub(super) fn problems(
 /// The questions to a run that need a profile.
 pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the output"];
 
-/// What is never asked of a client at a terminal.
+/// The question that is never asked of a client at a terminal.
 pub(super) const NEVER_ASKED_AT_TERMINALS: &str = "texts that are put back into the input line (O-24)";
 
-/// What is never asked of an output with texts.
+/// The question that is never asked of an output.
 pub(super) const NEVER_ASKED_OF_OUTPUTS: &str = "parts of answers that broke off, in the output";
 
 /// The questions that a profile asks of a run, each with whether it is asked.

@@ -1,4 +1,4 @@
-//! What the model said goes back as it came: no text twice, and no tool call that never came whole (O-28).
+//! Answers go back as they came: no text twice, and no tool call that never came whole (O-28).
 
 use super::super::run_history::RunExchange;
 use super::super::verdict::plain;

@@ -10,7 +10,7 @@ pub(super) fn retries<'e>(exchanges: &[&'e RunExchange]) -> Vec<(&'e RunExchange
     exchanges.windows(2).filter(|pair| pair[0].is_to_be_retried()).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// What a request lacks that the failed one before it had.
+/// The prompts and results that a request lacks and the failed one before it had.
 pub(super) fn problems(failed: &RunExchange, again: &RunExchange, prompts: &[String]) -> Vec<String> {
     let had = |content: &ReceivedContent| losses(core::slice::from_ref(content), &[&failed.messages]).is_empty();
     let of = |kind| ReceivedContent { kind, origin: format!("of {}", failed.name()) };
