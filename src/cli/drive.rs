@@ -232,7 +232,7 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
     Ok(ClientHarness {
         command: start(arguments, profile.as_deref())?,
         watcher: super::watcher()?,
-        again: again(arguments, profile.as_deref())?,
+        again: again(arguments, profile.as_deref(), loaded.setup.scenario.prompts.len())?,
         profile,
         files: arguments.files.clone(),
         setup: arguments.setup.clone(),
@@ -275,7 +275,7 @@ fn start(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<
 }
 
 /// The words of the second command.
-fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<Option<Vec<String>>, String> {
+fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>, prompts: usize) -> Result<Option<Vec<String>>, String> {
     if let Some(command) = &arguments.again {
         return Ok(Some(["sh", "-c", command].map(String::from).to_vec()));
     }
@@ -283,7 +283,10 @@ fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<
     if arguments.resume && resume.is_none() {
         return Err(String::from("no profile says how the session is resumed: give the command with --again"));
     }
-    let is_wanted = arguments.resume || arguments.sweep.is_some();
+    // A second prompt is that of the resumed session, where nobody types it.
+    let has_terminal = arguments.terminal || profile.is_some_and(|profile| profile.terminal);
+    let is_second = prompts > 1 && arguments.stdin.is_none() && !has_terminal;
+    let is_wanted = arguments.resume || arguments.sweep.is_some() || is_second;
     let Some(words) = resume.filter(|_| is_wanted) else { return Ok(None) };
     let name = |words: &[String]| words.first().and_then(|word| Some(PathBuf::from(word).file_name()?.to_os_string()));
     match &arguments.command[..] {

@@ -44,11 +44,11 @@ use super::serve::{ServeOptions, ServedScenario};
 pub use crate::children::{ChildSignal, SignalTarget};
 use crate::children::{ChildStartError, WatcherProgram};
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
 use crate::world::normalise::Normaliser;
 use crate::world::setup::RunSetup;
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 use environment::RunFolders;
+use judge::UserTexts;
 pub use judge::{RunJudgement, RunQuestion};
 use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
@@ -247,11 +247,11 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
         }
     };
     let interrupts = InterruptAct::of_scenario(&setup.scenario, drive.terminal);
-    let watch = MomentWatch::new(act, interrupts, act_on_process).run(held, signs);
+    let watch = MomentWatch::new(act, interrupts, act_on_process).with_prompts(typed_prompts(setup, drive)).run(held, signs);
     let (verdict, ended, watched) = tokio::join!(server, client, watch);
     let (output, again, traces) = ended?;
     let WatchedMoments { boundaries, marked, action, interrupts, first_answers, acted_at } = watched;
-    let failures = scripted_interrupt::failures(&setup.scenario, &interrupts);
+    let failures = scripted_interrupt::failures(&setup.scenario, drive.terminal, &interrupts);
     let (text, judgement) = (String::new(), RunJudgement::default());
     let traces = ClientTraces { acted_at, ..traces };
     let run = ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement };
@@ -270,7 +270,9 @@ fn judged(
     let exchanges = run_history::exchanges(&run.verdict);
     run.failures = failures(setup, &run, act);
     run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, act));
-    run.judgement = judge::judge(&run, &exchanges, drive.profile.as_deref(), &prompts(setup, drive), act);
+    let (first, second) = (prompts(setup, drive), prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into()));
+    let texts = UserTexts { first: &first, second: &second };
+    run.judgement = judge::judge(setup, &run, &exchanges, drive.profile.as_deref(), texts, act);
     run.failures.extend(run.judgement.problems.iter().cloned());
     if act.is_none() {
         run.failures.extend(profile_places::problems(drive, &run, &exchanges));
@@ -302,6 +304,12 @@ fn add_questions(setup: &RunSetup, drive: &ClientHarness, exchanges: &[RunExchan
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));
     }
+    if drive.terminal == ClientTerminal::Own {
+        further.push((false, verdict::NEVER_ASKED_AT_TERMINALS));
+    }
+    if exchanges.iter().any(|exchange| !exchange.is_complete && exchange.said().next().is_some()) {
+        further.push((false, verdict::NEVER_ASKED_OF_OUTPUTS));
+    }
     for (is_asked, words) in further {
         let questions = &mut run.verdict.questions;
         if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());
@@ -319,8 +327,8 @@ async fn run_commands(
     let stored = || StoredSessions::read(drive.profile.as_deref(), first.names, &first.folders.named());
     let before = FolderState::read(&folder);
     let output = process::run(drive, &drive.command, first, actions).await?;
-    let mut traces =
-        ClientTraces { changed: FolderState::read(&folder).changed_since(&before), stored: stored(), ..ClientTraces::default() };
+    let after = FolderState::read(&folder);
+    let mut traces = ClientTraces { changed: after.clone().changed_since(&before), stored: stored(), ..ClientTraces::default() };
     let Some(again) = &drive.again else { return Ok((output, None, traces)) };
     let session = output.session().unwrap_or_default();
     let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
@@ -330,6 +338,7 @@ async fn run_commands(
     let second = RunSurroundings { names: &names, terminal: ClientTerminal::None, signs: &no_signs, ..*first };
     let again = process::run(drive, again, &second, no_actions).await?;
     traces.stored_again = stored();
+    traces.changed_again = FolderState::read(&folder).changed_since(&after);
     Ok((output, Some(again), traces))
 }
 
@@ -342,17 +351,19 @@ fn prompts(setup: &RunSetup, drive: &ClientHarness) -> Vec<String> {
     prompts
 }
 
+/// The prompts after the first that are typed at a terminal: those of the scenario that it owes an answer, unless another command has them.
+fn typed_prompts(setup: &RunSetup, drive: &ClientHarness) -> Vec<String> {
+    let is_typed = drive.terminal == ClientTerminal::Own && drive.again.is_none() && drive.input.is_none();
+    let owed = |nth: &usize| setup.scenario.prompts[*nth].turns.first().is_none_or(|turn| !turn.may);
+    (1..setup.scenario.prompts.len()).filter(|nth| is_typed && owed(nth)).filter_map(|nth| prompt(setup, nth)).collect()
+}
+
 /// The prompt of a resumed session, where the scenario has no second prompt.
 const NEXT_PROMPT: &str = "Go on.";
 
 /// The text of a prompt of the scenario, from 0.
 fn prompt(setup: &RunSetup, nth: usize) -> Option<String> {
-    let blocks = &setup.scenario.prompts.get(nth)?.content;
-    let text = |block: &Block| match block.kind() {
-        BlockKind::Text(text) => Some(String::from(&**text)),
-        _ => None,
-    };
-    Some(blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"))
+    Some(scripted_interrupt::plain_text(&setup.scenario.prompts.get(nth)?.content))
 }
 
 /// The failures, without those that refuse a later request for the same reason: a history that is broken once is broken in all that follow.
@@ -385,7 +396,9 @@ fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) 
         if output.ended == ClientExit::TimedOut {
             failures.push(format!("{which} did not end in time and was killed"));
         }
-        if !output.left_behind.is_empty() {
+        // Who is killed cannot end what it started.
+        let is_killed = output.ended == ClientExit::Signal(9) && act.is_some_and(BoundaryAction::is_kill);
+        if !output.left_behind.is_empty() && !is_killed {
             failures.push(format!("{which} left processes behind: {}", output.left_behind.join(", ")));
         }
     }

@@ -81,6 +81,8 @@ pub enum HistoryDialect {
 /// Remarks, a sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreRemarks {
+    /// Remarks on parts that cannot be read, although others stand behind them.
+    damages: Vec<String>,
     texts: Vec<String>,
     left_out: usize,
 }
@@ -135,13 +137,28 @@ impl StoreRemarks {
     pub(super) fn put_first(&mut self, others: Self) {
         let own = core::mem::replace(self, others);
         self.left_out += own.left_out;
+        own.damages.into_iter().for_each(|text| self.add_damage(text));
         own.texts.into_iter().for_each(|text| self.add(text));
+    }
+
+    /// Adds a remark on a part that cannot be read, although others stand behind it.
+    pub(super) fn add_damage(&mut self, text: String) {
+        if self.damages.len() < REMARKS_MAX {
+            self.damages.push(text);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The remarks on parts that cannot be read, although others stand behind them.
+    pub fn damages(&self) -> &[String] {
+        &self.damages
     }
 
     /// The remarks; the last one says how many more there were.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let more = (self.left_out > 0).then(|| Cow::Owned(format!("and {}", plural(self.left_out as u64, "further remark"))));
-        self.texts.iter().map(|text| Cow::Borrowed(&**text)).chain(more)
+        self.damages.iter().chain(&self.texts).map(|text| Cow::Borrowed(&**text)).chain(more)
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn each_object(
             }
             Err(_) if lines.peek().is_none() => remarks.add(format!("line {number} is cut short")),
             Err(problem) => {
-                remarks.add(format!("line {number} cannot be read: {problem}"));
+                remarks.add_damage(format!("line {number} cannot be read: {problem}"));
                 first_problem.get_or_insert((number, problem));
             }
         }

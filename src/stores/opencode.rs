@@ -47,14 +47,14 @@ struct MessageHead {
     created_at: u64,
     /// The message that it answers.
     parent: Option<Arc<str>>,
-    end: AnswerEnd,
+    end: MessageEnd,
     /// Whether it sums up what came before its parent.
     is_summary: bool,
 }
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AnswerEnd {
+enum MessageEnd {
     /// Well, or not yet.
     Open,
     /// The user ended it.
@@ -177,9 +177,9 @@ fn conversation(file: Arc<str>, id: Arc<str>, session: OpencodeSession) -> Store
         }
         let (_, head, parts) = &said[at];
         let is_sent = match head.end {
-            AnswerEnd::Open => true,
-            AnswerEnd::Aborted => parts.values().any(|part| part.is_content),
-            AnswerEnd::Failed => false,
+            MessageEnd::Open => true,
+            MessageEnd::Aborted => parts.values().any(|part| part.is_content),
+            MessageEnd::Failed => false,
         };
         if !is_sent {
             remarks.add(format!("{} is an answer that failed or was aborted, and is not sent", head.place));
@@ -207,7 +207,7 @@ fn conversation(file: Arc<str>, id: Arc<str>, session: OpencodeSession) -> Store
 
 /// A finished compaction, by the indexes of its messages.
 #[derive(Clone, Copy, Debug)]
-struct Compaction {
+struct SessionCompaction {
     /// The message that asked for the summary.
     request: usize,
     /// The summary.
@@ -217,7 +217,7 @@ struct Compaction {
 }
 
 /// The newest compaction.
-fn compaction(said: &[SaidMessage]) -> Option<Compaction> {
+fn compaction(said: &[SaidMessage]) -> Option<SessionCompaction> {
     let summaries: BTreeMap<&str, usize> = said
         .iter()
         .enumerate()
@@ -228,15 +228,15 @@ fn compaction(said: &[SaidMessage]) -> Option<Compaction> {
         let part = parts.values().find(|part| part.is_compaction)?;
         let summary = *summaries.get(&**id).filter(|summary| **summary > request)?;
         let kept = part.kept_from.as_ref().and_then(|kept| said[..request].iter().position(|(id, ..)| id == kept));
-        Some(Compaction { request, summary, kept_from: kept.unwrap_or(request) })
+        Some(SessionCompaction { request, summary, kept_from: kept.unwrap_or(request) })
     })
 }
 
 /// The messages as the model is shown them: those that were kept stand behind the summary.
-fn order(said: &[SaidMessage], compaction: Option<Compaction>) -> Vec<usize> {
+fn order(said: &[SaidMessage], compaction: Option<SessionCompaction>) -> Vec<usize> {
     match compaction {
         None => (0..said.len()).collect(),
-        Some(Compaction { request, summary, kept_from }) => {
+        Some(SessionCompaction { request, summary, kept_from }) => {
             (0..kept_from).chain(request..=summary).chain(kept_from..request).chain(summary + 1..said.len()).collect()
         }
     }
@@ -246,9 +246,9 @@ impl MessageHead {
     fn read(place: HistoryPlace, message: &RawObject<'_>) -> Option<Self> {
         let role = Role::from_word(&message.string("role")?)?;
         let end = match message.object("error").map(|error| error.string("name").is_some_and(|name| name == ABORTED)) {
-            None => AnswerEnd::Open,
-            Some(true) => AnswerEnd::Aborted,
-            Some(false) => AnswerEnd::Failed,
+            None => MessageEnd::Open,
+            Some(true) => MessageEnd::Aborted,
+            Some(false) => MessageEnd::Failed,
         };
         Some(Self {
             place,
@@ -256,7 +256,7 @@ impl MessageHead {
             created_at: message.object("time").and_then(|time| time.count("created")).unwrap_or_default(),
             parent: shared(message, "parentID"),
             end,
-            is_summary: message.get("summary") == Some("true") && message.present("finish").is_some() && end == AnswerEnd::Open,
+            is_summary: message.get("summary") == Some("true") && message.present("finish").is_some() && end == MessageEnd::Open,
         })
     }
 }

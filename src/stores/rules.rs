@@ -12,6 +12,7 @@ pub use losses::{ReceivedContent, ReceivedKind, losses};
 pub use results::{HistoryEnd, results};
 pub use validity::validity;
 
+use super::content::result_text;
 use super::conversation::StoredMessage;
 use crate::prelude::*;
 use crate::wire::block::{BlockKind, Role};
@@ -50,6 +51,14 @@ pub fn call_ids(messages: &[StoredMessage]) -> impl Iterator<Item = &Arc<str>> {
 pub fn result_ids(messages: &[StoredMessage]) -> impl Iterator<Item = &Arc<str>> {
     messages.iter().flat_map(|message| &message.blocks).filter_map(|block| match block.block.kind() {
         BlockKind::ToolResult { tool_use_id, .. } => Some(tool_use_id),
+        _ => None,
+    })
+}
+
+/// The results in messages: the call of each, its text, and whether it is an error.
+pub fn result_texts(messages: &[StoredMessage]) -> impl Iterator<Item = (&Arc<str>, String, bool)> {
+    messages.iter().flat_map(|message| &message.blocks).filter_map(|block| match block.block.kind() {
+        BlockKind::ToolResult { tool_use_id, is_error } => Some((tool_use_id, result_text(&block.block), *is_error)),
         _ => None,
     })
 }

@@ -104,6 +104,16 @@ fn v_9_a_session_of_pi_is_read_without_what_failed() {
 }
 
 #[test]
+fn v_9_a_line_that_was_cut_is_damage_where_others_stand_behind_it() {
+    let lines: Vec<&str> = CLAUDE.lines().collect();
+    let torn = format!("{}\n{}{}\n", lines[1], &lines[2][..30], lines[3]);
+    let last = format!("{}\n{}", lines[1], &lines[2][..30]);
+    assert!(read(StoreFormat::ClaudeCode, &last)[0].remarks.damages().is_empty());
+    let behind = read(StoreFormat::ClaudeCode, &format!("{torn}{}\n", lines[1].replace("u1", "u2")));
+    assert!(matches!(behind[0].remarks.damages(), [damage] if damage.starts_with("line 2 cannot be read: ")), "{}", behind[0]);
+}
+
+#[test]
 fn v_9_sessions_of_continue_and_cline_have_lines() {
     let text = include_str!("../../tests/stores/continue.store.json");
     let found = read(StoreFormat::Continue, text);

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// All defects, each with the words by which a sweep tells it.
-pub(super) const DEFECTS: [(&str, &str); 11] = [
+pub(super) const DEFECTS: [(&str, &str); 20] = [
     ("no-result", "O-1: "),
     ("doubled-result", "O-2: "),
     (
@@ -23,6 +23,15 @@ pub(super) const DEFECTS: [(&str, &str); 11] = [
     ),
     ("never-saved", "K-9: no file is where the profile has the sessions, {home}/agent/*.messages.json; <home>/agent/ holds nothing"),
     ("saved-at-the-end", "K-9: the resumed run begins anew"),
+    ("asks-on", "O-11: the client asks on after SIGINT"),
+    ("ends-well", "the exit code is 0, and the profile has 130"),
+    ("stop-untold", "O-20: tool call toolu_look was stopped by SIGINT, and its result in request"),
+    ("resumed-prompt-not-saved", "O-24: the user's message “Go on.” of request"),
+    ("forks", "K-9: the resumed run stores a session that begins anew"),
+    ("resumed-ends-badly", "K-9: the resumed run got answer"),
+    ("runs-again", "K-9: the resumed run runs the command of tool call toolu_look again, unasked"),
+    ("part-twice", "O-28: request"),
+    ("half-call", "O-28: tool call toolu_look broke off before it was whole"),
     ("prompt-lost", "O-24: the user's message"),
     ("answer-lost", "O-24: the text"),
     ("denies-the-start", "O-20: "),
@@ -53,6 +62,9 @@ struct Agent {
     messages: Vec<Value>,
     /// The process group of the command that runs.
     command: Option<i32>,
+    /// The blocks that have come of the answer that is under way.
+    part: Vec<Value>,
+    is_resumed: bool,
 }
 
 async fn run(defect: String) -> i32 {
@@ -62,23 +74,35 @@ async fn run(defect: String) -> i32 {
     std::fs::create_dir_all(&folder).unwrap();
     let session = if is_resumed { session } else { String::from("s1") };
     let file = folder.join(format!("{session}.messages.json"));
-    let mut agent = Agent { defect, file, messages: Vec::new(), command: None };
+    let mut agent = Agent { defect, file, messages: Vec::new(), command: None, part: Vec::new(), is_resumed };
     if let Some(stored) = std::fs::read(&agent.file).ok().filter(|_| is_resumed) {
         agent.messages = serde_json::from_slice::<Value>(&stored).unwrap()["messages"].as_array().unwrap().clone();
+    }
+    if is_resumed && agent.is("forks") {
+        agent.file = folder.join("s2.messages.json");
+    }
+    if is_resumed && agent.is("runs-again") {
+        agent.run_command("touch started.txt").await;
     }
     agent.answer_open_calls("The session ended before this call's result was recorded.");
     agent.say_as_user(vec![json!({ "type": "text", "text": variable("AGENT_PROMPT").unwrap() })]);
     if !agent.is("prompt-lost") {
         agent.save();
     }
+    let is_deaf = agent.is("asks-on");
     let code = tokio::select! {
         done = agent.work() => done,
-        _ = interrupt.recv() => 130,
+        _ = interrupt.recv(), if !is_deaf => 130,
         _ = terminate.recv() => 143,
     };
     if code >= 130 {
         agent.stop().await;
     }
+    let code = match &*agent.defect {
+        "ends-well" if code >= 130 => 0,
+        "resumed-ends-badly" if is_resumed => 3,
+        _ => code,
+    };
     println!("{}", json!({ "type": "result", "is_error": code != 0 }));
     code
 }
@@ -90,7 +114,7 @@ impl Agent {
 
     async fn work(&mut self) -> i32 {
         loop {
-            let Some(content) = self.ask().await else { return 1 };
+            let Some(content) = self.ask_again().await else { return 1 };
             if self.is("takes-its-time") {
                 tokio::time::sleep(std::time::Duration::from_millis(200)).await;
             }
@@ -98,28 +122,55 @@ impl Agent {
                 let times = if self.is("prints-twice") { 2 } else { 1 };
                 (0..times).for_each(|_| println!("{}", json!({ "type": "assistant", "text": text })));
             }
+            self.part.clear();
             self.messages.push(json!({ "role": "assistant", "content": content }));
             self.save();
             let calls: Vec<Value> = content.into_iter().filter(|block| block["type"] == "tool_use").collect();
             if calls.is_empty() {
                 return 0;
             }
-            for call in calls {
-                let output = self.run_command(call["input"]["command"].as_str().unwrap()).await;
+            let mut outputs = Vec::new();
+            for call in &calls {
+                outputs.push(self.run_command(call["input"]["command"].as_str().unwrap()).await);
+            }
+            match &*self.defect {
+                "swaps-results" => outputs.reverse(),
+                "shares-results" => outputs = vec![outputs.concat(); outputs.len()],
+                _ => (),
+            }
+            for (call, output) in calls.iter().zip(outputs) {
                 self.say_as_user(vec![json!({ "type": "tool_result", "tool_use_id": call["id"], "content": output })]);
                 self.save();
             }
         }
     }
 
+    /// The answer of one of three attempts.
+    async fn ask_again(&mut self) -> Option<Vec<Value>> {
+        let messages = self.messages.clone();
+        for _ in 0..3 {
+            if let Some(content) = self.ask().await {
+                self.messages = messages;
+                return Some(content);
+            }
+            let last = self.messages.last_mut().unwrap()["content"].as_array_mut().unwrap();
+            match &*self.defect {
+                "drops-a-result" => drop(last.pop()),
+                "empties-results" => last.iter_mut().for_each(|result| result["content"] = json!("")),
+                _ => (),
+            }
+        }
+        None
+    }
+
     async fn run_command(&mut self, command: &str) -> String {
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        let mut child = Command::from(shell).spawn().unwrap();
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+        let child = Command::from(shell).spawn().unwrap();
         self.command = child.id().map(|id| i32::try_from(id).unwrap());
-        let status = child.wait().await.unwrap();
+        let output = child.wait_with_output().await.unwrap();
         self.command = None;
-        format!("ended with {}", status.code().unwrap_or(-1))
+        format!("{}ended with {}", String::from_utf8_lossy(&output.stdout), output.status.code().unwrap_or(-1))
     }
 
     /// The work that is left when the user interrupts.
@@ -140,6 +191,25 @@ impl Agent {
             "answer-lost" => self.messages.retain(|message| message["role"] != "assistant"),
             "text-before-result" => {
                 self.say_as_user(vec![json!({ "type": "text", "text": "[Interrupted]" })]);
+                self.answer_open_calls("interrupted");
+            }
+            "stop-untold" => {
+                let last = self.messages.last().unwrap()["content"].as_array().unwrap().clone();
+                for call in last.iter().filter(|block| block["type"] == "tool_use") {
+                    self.say_as_user(vec![json!({ "type": "tool_result", "tool_use_id": call["id"], "content": "ended" })]);
+                }
+            }
+            "part-twice" => {
+                let text = self.part.iter().find(|block| block["type"] == "text").map(|block| block["text"].clone());
+                if let Some(text) = text.filter(|text| text.as_str().is_some_and(|text| !text.is_empty())) {
+                    let block = json!({ "type": "text", "text": text });
+                    self.messages.push(json!({ "role": "assistant", "content": [block.clone(), block] }));
+                }
+                self.answer_open_calls("interrupted");
+            }
+            "half-call" => {
+                let call = self.part.iter().find(|block| block["type"] == "tool_use").cloned();
+                self.messages.extend(call.map(|call| json!({ "role": "assistant", "content": [call] })));
                 self.answer_open_calls("interrupted");
             }
             "denies-the-start" => self.answer_open_calls("The tool was not executed."),
@@ -175,14 +245,24 @@ impl Agent {
         if self.is("never-saved") || self.is("saved-at-the-end") && !is_over {
             return;
         }
-        let whole = json!({ "sessionId": self.file.file_stem().unwrap().to_str(), "messages": self.messages });
+        let mut messages = self.messages.clone();
+        if self.is_resumed && self.is("resumed-prompt-not-saved") {
+            messages.iter_mut().for_each(|message| message["content"].as_array_mut().unwrap().retain(|block| block["text"] != "Go on."));
+            messages.retain(|message| message["content"] != json!([]));
+        }
+        if self.is_resumed && self.is("forks") {
+            let from = messages.iter().rposition(|message| message["role"] == "user").unwrap();
+            messages.drain(..from);
+            messages[0]["content"].as_array_mut().unwrap().retain(|block| block["text"] == "Go on.");
+        }
+        let whole = json!({ "sessionId": self.file.file_stem().unwrap().to_str(), "messages": messages });
         let new = self.file.with_extension("new");
         std::fs::write(&new, whole.to_string()).unwrap();
         std::fs::rename(new, &self.file).unwrap();
     }
 
     /// The content of the next answer; `None` when it does not come whole.
-    async fn ask(&self) -> Option<Vec<Value>> {
+    async fn ask(&mut self) -> Option<Vec<Value>> {
         let body = json!({
             "model": "claude-sonnet-4-5", "max_tokens": 1000, "stream": true, "messages": self.messages,
             "tools": [{ "name": "Bash", "description": "runs a command", "input_schema": { "type": "object" } }],
@@ -210,7 +290,12 @@ impl Agent {
                 "content_block_delta" => {
                     let part = event["delta"]["text"].as_str().or(event["delta"]["partial_json"].as_str()).unwrap_or_default();
                     inputs.last_mut()?.push_str(part);
+                    self.part = blocks.clone();
+                    if blocks.last()?["type"] == "text" {
+                        self.part.last_mut()?["text"] = json!(inputs.last()?);
+                    }
                 }
+                "error" if self.is("leaves-at-an-error") => return Some(self.part.clone()),
                 "message_stop" => {
                     for (block, input) in blocks.iter_mut().zip(&inputs) {
                         match block["type"].as_str()? {

@@ -24,7 +24,7 @@ text = "Please look around here."
 
 [[prompt.turn]]
 text = "I will look around."
-tool = [{ name = "Bash", input = { command = "touch started.txt; sleep 1.2; touch ended.txt" }, id = "toolu_look" }]
+tool = [{ name = "Bash", input = { command = "touch started.txt; sleep 1.2; touch ended.txt" }, id = "toolu_look", result = "ended with 0" }]
 
 [[prompt.turn]]
 text = "All is well here."
@@ -103,7 +103,7 @@ fn k_9_and_o_20_and_o_24_an_agent_without_a_defect_passes_at_every_moment() {
 
 #[test]
 fn k_9_and_o_20_and_o_24_each_defect_of_an_agent_is_found_and_named() {
-    let moments = ["1:head", "1:marker", "done+50ms"];
+    let moments = ["1:head", "1:8", "1:12", "1:marker", "done+50ms"];
     for (defect, words) in DEFECTS {
         let swept = swept(defect, vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group)], &moments);
         let table = swept.to_string();
@@ -146,4 +146,74 @@ fn k_9_what_was_not_asked_of_an_agent_without_a_profile_is_said() {
         assert!(run.judgement.shown.contains(part), "{part}: {}", run.judgement.shown);
     }
     assert!(run.failures.is_empty(), "{:#?}", run.failures);
+}
+
+/// Two tool uses at once, and an API that is overloaded once between the results and the next answer.
+const PARALLEL: &str = r#"
+title = "Two commands, and an overloaded API"
+tools = ["Bash"]
+
+[[prompt]]
+text = "Please look around here."
+
+[[prompt.turn]]
+text = "I will look around."
+tool = [
+  { name = "Bash", input = { command = "echo left is a wall" }, id = "toolu_left", result = "left is a wall\nended with 0" },
+  { name = "Bash", input = { command = "echo right is a door" }, id = "toolu_right", result = "right is a door\nended with 0" },
+]
+
+[[prompt.turn]]
+text = "All is well here."
+
+[[fault]]
+at = { request = 2, attempt = 1 }
+status = 529
+"#;
+
+#[test]
+fn k_9_and_o_20_and_o_24_results_that_change_places_or_are_lost_in_a_retry_are_found() {
+    for (defect, words) in [
+        ("none", ""),
+        ("swaps-results", "O-20: tool calls toolu_left and toolu_right have each other's results in request"),
+        ("shares-results", "O-20: tool calls toolu_left and toolu_right have the results of both in request"),
+        ("drops-a-result", "O-24: the result of tool call toolu_right of request"),
+        ("empties-results", "O-24: the result of tool call toolu_left has a text in request"),
+    ] {
+        let run = wait(drive(&setup(PARALLEL), &ClientHarness { again: None, ..agent(defect) }, None)).unwrap();
+        println!("{defect}: {}\n{:#?}", run.verdict, run.failures);
+        match words {
+            "" => {
+                assert!(run.failures.is_empty(), "{:#?}", run.failures);
+                for asked in ["results of parallel tool uses", "what a request leaves out that is sent again", "answers that go back"] {
+                    assert!(run.verdict.questions.asked.iter().any(|question| question.starts_with(asked)), "{asked}");
+                }
+            }
+            words => assert!(run.failures.iter().any(|failure| failure.starts_with(words)), "{defect}: {:#?}", run.failures),
+        }
+    }
+}
+
+#[test]
+fn k_9_a_stream_that_ends_with_an_error_is_an_answer_that_failed() {
+    let scenario = PARALLEL.replace("status = 529", "error_event = \"overloaded_error\"\nafter_events = 3");
+    let run = wait(drive(&setup(&scenario), &ClientHarness { again: None, ..agent("leaves-at-an-error") }, None)).unwrap();
+    println!("{}", run.verdict);
+    assert!(run.failures.iter().any(|failure| failure.starts_with("the exit code is 0, and the profile has 1")), "{:#?}", run.failures);
+}
+
+#[test]
+fn k_9_a_second_prompt_is_that_of_the_resumed_run_in_a_sweep_as_well() {
+    let twice = format!("{SCENARIO}\n[[prompt]]\ntext = \"And now?\"\n\n[[prompt.turn]]\ntext = \"Still well.\"\n");
+    let ways = ClientSweep {
+        what: vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)],
+        only: vec!["1:head".parse().unwrap()],
+        repeat: 1,
+        lead: Duration::from_millis(60),
+        wait: Duration::from_millis(60),
+        jobs: 1,
+    };
+    let swept = wait(sweep(&setup(&twice), &agent("none"), &ways, core::future::pending())).unwrap();
+    assert!(swept.is_fine(), "{swept}");
+    assert!(swept.usual.text.contains("Still well.") && swept.usual.again.is_some(), "{}", swept.usual.text);
 }

@@ -187,3 +187,87 @@ fn k_9_ctrl_c_at_a_terminal_is_an_interrupt_of_its_group() {
     assert_eq!(swept.usual.output.lines, ["over"], "{swept}");
     assert_eq!(run_of(&swept.rows[0]).output.lines, ["^Cinterrupted", "over"], "the sleep was interrupted as well: {swept}");
 }
+
+/// A client at a terminal to which one types: each line is a prompt. `^C` leaves the answer that is under way, and ends the client where no answer is under way.
+const TYPED_AT: &str = r#"
+import json, os, sys, urllib.request
+messages = []
+def ask(text):
+    messages.append({"role": "user", "content": text})
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "stream": True, "messages": messages}
+    headers = {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
+    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), headers)
+    said = ""
+    try:
+        with urllib.request.urlopen(request) as answer:
+            for line in answer:
+                if line.startswith(b"data:"):
+                    said += json.loads(line[5:]).get("delta", {}).get("text", "")
+    except KeyboardInterrupt:
+        said += " (cancelled)"
+    messages.append({"role": "assistant", "content": said})
+    print(said, flush=True)
+try:
+    ask("Hello.")
+    for line in sys.stdin:
+        ask(line.strip())
+except KeyboardInterrupt:
+    sys.exit(130)
+"#;
+
+fn typed_at() -> ClientHarness {
+    let command = ["python3", "-c", TYPED_AT].map(String::from).to_vec();
+    ClientHarness { command, terminal: ClientTerminal::Own, ..client("good") }
+}
+
+const ONE_TURN: &str =
+    "title = \"Typed\"\n\n[[prompt]]\ntext = \"Hello.\"\n\n[[prompt.turn]]\ntext = \"Hello to you, and to all others.\"\n";
+
+#[test]
+fn k_9_further_prompts_are_typed_at_a_terminal_and_excused_ones_are_not() {
+    if !has_python() {
+        return;
+    }
+    let second = "\n[[prompt]]\ntext = \"And now?\"\n\n[[prompt.turn]]\ntext = \"Now it is late.\"\n";
+    let run = driven(&setup(&format!("{ONE_TURN}{second}")), &typed_at());
+    assert_eq!((run.failures.len(), run.output.leaving), (0, ClientLeaving::SentAway), "{}", run.text);
+    assert!(run.text.contains(r#"{"text":"And now?","type":"text"}"#) && run.text.contains("Now it is late."), "{}", run.text);
+    let unasked = "texts that are put back into the input line (O-24)";
+    assert!(run.verdict.questions.unasked.iter().any(|question| question == unasked), "{:?}", run.verdict.questions);
+
+    let excused = driven(&setup(&format!("{ONE_TURN}{second}may = true\n")), &typed_at());
+    assert_eq!(
+        (excused.failures.len(), excused.output.leaving, excused.verdict.asked.len()),
+        (0, ClientLeaving::SentAway, 1),
+        "{}",
+        excused.text
+    );
+}
+
+#[test]
+fn k_9_a_message_of_the_user_is_typed_at_a_terminal_and_refused_without_one() {
+    if !has_python() {
+        return;
+    }
+    let message = "\n[[interrupt]]\nkind = \"interrupt\"\ntext = \"Be quick.\"\nwhen = { request = 1 }\n";
+    let run = driven(&setup(&format!("{ONE_TURN}{message}")), &typed_at());
+    assert_eq!(run.failures, [""; 0], "{}", run.text);
+    assert!(run.text.contains(r#"{"text":"Be quick.","type":"text"}"#), "{}", run.text);
+    let piped = driven(&setup(&format!("{ONE_TURN}{message}")), &ClientHarness { terminal: ClientTerminal::None, ..typed_at() });
+    assert!(
+        piped.failures.iter().any(|failure| failure.contains("a message is typed at a terminal alone: add --terminal")),
+        "{:?}",
+        piped.failures
+    );
+}
+
+#[test]
+fn k_9_a_client_that_leaves_an_answer_at_its_terminal_is_sent_away() {
+    if !has_python() {
+        return;
+    }
+    let key = ClientAction::parse("key:^C").unwrap().remove(0);
+    let swept = swept(ONE_TURN, &typed_at(), &ways(vec![key], &["1:head", "1:4"]));
+    assert!(swept.is_fine(), "{swept}");
+    assert!(swept.rows.iter().all(|row| run_of(row).output.leaving == ClientLeaving::SentAway), "{swept}");
+}

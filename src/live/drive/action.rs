@@ -22,6 +22,13 @@ pub struct BoundaryAction {
     pub wait: Duration,
 }
 
+impl BoundaryAction {
+    /// Whether the client is killed.
+    pub(super) fn is_kill(&self) -> bool {
+        matches!(self.what, ClientAction::Signal(ChildSignal::Kill, _))
+    }
+}
+
 /// Something that is done to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientAction {
@@ -64,6 +71,15 @@ impl ClientAction {
     /// Whether it is done to the client itself, and not to a connection: then it can be done between answers, too.
     pub fn is_on_process(&self) -> bool {
         matches!(self, Self::Signal(..) | Self::Line(_) | Self::Keys(_))
+    }
+
+    /// Whether it tells the client to stop, in a way that it can obey.
+    pub fn is_abort(&self) -> bool {
+        match self {
+            Self::Signal(signal, _) => *signal != ChildSignal::Kill,
+            Self::Keys(_) => true,
+            Self::Close | Self::Reset | Self::Line(_) => false,
+        }
     }
 
     /// The actions of words between commas, each for runs of its own: a signal without a target goes to the client, and to its group. A line

@@ -5,24 +5,31 @@
 //!   second run: requests, answers, output, stored sessions ────────┴──> problems, remarks, and what was asked
 //! ```
 
+mod answers;
+mod results;
+mod resumption;
+mod retries;
+
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::moment::ClientMoment;
 use super::profile::ClientProfile;
 use super::run_history::RunExchange;
-use super::traces::StoredSessions;
+use super::traces::{FileTrace, StoredSessions};
 use super::verdict::{plain, printed};
 use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientRun};
 use crate::prelude::*;
 use crate::stores::StoreFormat;
-use crate::stores::conversation::{HistoryDialect, StoredMessage};
+use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredMessage};
 use crate::stores::rules::{
-    HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, losses, quoted, result_ids, results, validity,
+    self, HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, losses, result_ids, validity,
 };
 use crate::wire::block::Role;
+use crate::world::setup::RunSetup;
+use resumption::ResumedRun;
 
-/// How long a command may take to end when its client is interrupted.
+/// How long a command may take to end when its client is interrupted, and a request that was on its way to come in.
 const COMMAND_GRACE: Duration = Duration::from_millis(500);
 
 /// How long after an answer's end a client has surely worked on it, also where it hardly gets to run.
@@ -37,6 +44,16 @@ words! {
     pub enum RunQuestion {
         /// Whether commands go on.
         Effects = "commands that run on after the client was interrupted",
+        /// Whether it stops to ask.
+        Aborts = "requests after the client was interrupted (O-11)",
+        /// Whether the next attempt has what the one before had.
+        Retries = "what a request leaves out that is sent again (O-24)",
+        /// Whether parallel tool uses have their own results.
+        Pairs = "results of parallel tool uses that change places (O-20)",
+        /// Whether the result of a command that was stopped says so.
+        Stops = "what results say of commands that were stopped (O-20)",
+        /// Whether history is what the model said.
+        Answers = "answers that go back otherwise than they came (O-28)",
         /// Whether results deny what ran.
         Claims = "what results say of tools that were seen to start (O-20)",
         /// Whether stored sessions keep the rules.
@@ -45,6 +62,12 @@ words! {
         Losses = "messages, results and texts that are lost (O-24)",
         /// Whether the conversation goes on.
         Resume = "the conversation when it is resumed",
+        /// Whether the next run will have it.
+        ResumedStore = "the session on disk after the resumed run (O-24)",
+        /// Whether its exit code tells success.
+        ResumedExit = "the exit code of the resumed run",
+        /// Whether a command runs again that nobody asks for again.
+        ResumedEffects = "commands that the resumed run runs again",
         /// Whether people see the answer.
         ResumedAnswer = "the answer of the resumed run in its output",
     }
@@ -63,18 +86,30 @@ pub struct RunJudgement {
     pub shown: String,
 }
 
-/// Judges a run. `prompts` are texts that the user may have given to the first command.
+/// The texts that the user may have given to a client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UserTexts<'a> {
+    /// To the first command.
+    pub(super) first: &'a [String],
+    /// To the second.
+    pub(super) second: &'a str,
+}
+
+/// Judges a run.
 pub(super) fn judge(
+    setup: &RunSetup,
     run: &ClientRun,
     exchanges: &[RunExchange],
     profile: Option<&ClientProfile>,
-    prompts: &[String],
+    texts: UserTexts<'_>,
     act: Option<&BoundaryAction>,
 ) -> RunJudgement {
     let is_first = |exchange: &&RunExchange| exchange.number as usize <= run.first_answers;
     let judge = RunJudge {
+        setup,
         run,
         profile,
+        texts,
         act,
         first: exchanges.iter().filter(is_first).filter(|exchange| exchange.is_of_root()).collect(),
         second: exchanges.iter().filter(|exchange| !is_first(exchange)).collect(),
@@ -84,17 +119,40 @@ pub(super) fn judge(
         return judgement;
     }
     judge.effects(&mut judgement);
+    judge.aborts(&mut judgement);
+    judge.retries(&mut judgement);
+    judge.results(&mut judgement);
+    judge.answers(&mut judgement);
     judge.claims(&mut judgement);
     judge.stores(&mut judgement);
-    judge.losses(prompts, &mut judgement);
+    judge.losses(&mut judgement);
     judge.resumed_answer(&mut judgement);
     judgement
 }
 
+impl RunJudgement {
+    fn ask(&mut self, question: RunQuestion) {
+        if !self.asked.contains(&question) {
+            self.asked.push(question);
+        }
+    }
+
+    /// Adds problems that are not among them.
+    fn add(&mut self, problems: Vec<String>) {
+        for problem in problems {
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
+    }
+}
+
 #[derive(Debug)]
 struct RunJudge<'a> {
+    setup: &'a RunSetup,
     run: &'a ClientRun,
     profile: Option<&'a ClientProfile>,
+    texts: UserTexts<'a>,
     act: Option<&'a BoundaryAction>,
     /// The exchanges of the first command's main conversation.
     first: Vec<&'a RunExchange>,
@@ -109,18 +167,20 @@ impl RunJudge<'_> {
     }
 
     /// The files that one tool call alone names, each with it: its command made them.
-    fn traces(&self) -> impl Iterator<Item = (&super::traces::FileTrace, &Arc<str>)> {
-        let of_file = |file: &'_ super::traces::FileTrace| {
+    fn traces<'t>(&'t self, changed: &'t [FileTrace]) -> impl Iterator<Item = (&'t FileTrace, &'t Arc<str>)> {
+        let of_file = |file: &'_ FileTrace| {
             let name = file.path.rsplit('/').next().filter(|name| name.len() >= FILE_NAME_MIN)?.to_owned();
             let mut naming = self.first.iter().flat_map(|exchange| exchange.calls()).filter(|call| call.input.as_str().contains(&name));
             let only = naming.next()?;
             naming.all(|other| other.id == only.id).then_some(&only.id)
         };
-        self.run.traces.changed.iter().filter_map(move |file| Some((file, of_file(file)?)))
+        changed.iter().filter_map(move |file| Some((file, of_file(file)?)))
     }
 
     fn started(&self) -> Vec<StartedCall> {
-        let traces = self.traces().map(|(file, id)| StartedCall { id: id.clone(), sign: format!("made the file {}", file.path) });
+        let traces = self
+            .traces(&self.run.traces.changed)
+            .map(|(file, id)| StartedCall { id: id.clone(), sign: format!("made the file {}", file.path) });
         let of_marker = |exchange: &&&RunExchange| self.run.marked.contains(&exchange.number);
         let alone = self.first.iter().filter(of_marker).filter_map(|exchange| {
             let mut calls = exchange.calls();
@@ -131,9 +191,9 @@ impl RunJudge<'_> {
 
     /// Commands are over when their client was told to stop.
     fn effects(&self, judgement: &mut RunJudgement) {
-        let (Some(act), Some(acted_at)) = (self.act.filter(|act| act.what.is_on_process()), self.run.traces.acted_at) else { return };
+        let (Some(act), Some(acted_at)) = (self.act.filter(|act| act.what.is_abort()), self.run.traces.acted_at) else { return };
         judgement.asked.push(RunQuestion::Effects);
-        for (file, id) in self.traces().filter(|(file, _)| file.written_at > acted_at + COMMAND_GRACE) {
+        for (file, id) in self.traces(&self.run.traces.changed).filter(|(file, _)| file.written_at > acted_at + COMMAND_GRACE) {
             let text = format!(
                 "K-9: the command of tool call {id} ran on after {}: it made the file {} more than {} ms later",
                 act.what,
@@ -142,6 +202,92 @@ impl RunJudge<'_> {
             );
             judgement.problems.push(text);
         }
+    }
+
+    /// A client that was told to stop asks nothing more.
+    fn aborts(&self, judgement: &mut RunJudgement) {
+        // Who starts has no ear for it yet, and no request that it could be seen by.
+        let Some(act) = self.act.filter(|act| act.what.is_abort() && !matches!(act.at, ClientMoment::Start(_))) else { return };
+        judgement.asked.push(RunQuestion::Aborts);
+        let lead = if act.at.is_in_answer() { act.lead } else { Duration::ZERO };
+        for exchange in &self.first {
+            let Some(after) = exchange.after_action.and_then(|after| after.checked_sub(lead)).filter(|after| *after > COMMAND_GRACE) else {
+                continue;
+            };
+            let (name, what, after) = (exchange.name(), &act.what, after.as_millis());
+            judgement.problems.push(format!("O-11: the client asks on after {what}: {name} came {after} ms later"));
+        }
+    }
+
+    fn retries(&self, judgement: &mut RunJudgement) {
+        for (exchanges, prompts) in [(&self.first, self.texts.first), (&self.second, &[])] {
+            for (failed, again) in retries::retries(exchanges) {
+                judgement.ask(RunQuestion::Retries);
+                judgement.problems.extend(retries::problems(failed, again, prompts));
+            }
+        }
+    }
+
+    /// Results of tools in all that the client sends and keeps.
+    fn results(&self, judgement: &mut RunJudgement) {
+        let stopped = self.stopped();
+        for answer in &self.first {
+            let scripted = results::scripted(self.setup, answer);
+            let stop = stopped.filter(|(number, _)| *number == answer.number && !scripted.is_empty());
+            let mut questions = Vec::new();
+            questions.extend((scripted.len() > 1).then_some(RunQuestion::Pairs));
+            questions.extend(stop.map(|_| RunQuestion::Stops));
+            for (name, history) in self.histories(&mut questions, judgement) {
+                let mut found = if scripted.len() > 1 { results::mixed(&name, history, &scripted) } else { Vec::new() };
+                if let Some((_, what)) = stop {
+                    found.extend(results::unmarked_stops(&name, history, &scripted, what));
+                }
+                // The others say the same of it.
+                if !found.is_empty() {
+                    judgement.add(found);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The answer whose tools ran when the client was told to stop, and how it was told.
+    fn stopped(&self) -> Option<(u32, &'static str)> {
+        let act = self.act?;
+        let what = match &act.what {
+            ClientAction::Signal(signal @ (ChildSignal::Interrupt | ChildSignal::Terminate), _) => signal.name(),
+            ClientAction::Keys(_) => "a key",
+            _ => return None,
+        };
+        match act.at {
+            ClientMoment::Marker { answer } => Some((answer, what)),
+            _ => None,
+        }
+    }
+
+    fn answers(&self, judgement: &mut RunJudgement) {
+        let all: Vec<&RunExchange> = self.first.iter().chain(&self.second).copied().filter(|exchange| exchange.is_of_root()).collect();
+        for (name, history) in self.histories(&mut vec![RunQuestion::Answers], judgement) {
+            let found = answers::problems(&name, history, &all);
+            if !found.is_empty() {
+                return judgement.add(found);
+            }
+        }
+    }
+
+    /// The histories that a client sends last and keeps: its last requests and its stored sessions. Where there are some, the questions are asked.
+    fn histories(&self, questions: &mut Vec<RunQuestion>, judgement: &mut RunJudgement) -> Vec<(String, &[StoredMessage])> {
+        let last = |exchanges: &[&'_ RunExchange]| exchanges.iter().rposition(|exchange| exchange.is_of_root());
+        let of_first = last(&self.first).map(|at| self.first[at]);
+        let of_second = last(&self.second).map(|at| self.second[at]);
+        let sent = [of_second, of_first].into_iter().flatten().map(|exchange| (exchange.name(), &*exchange.messages));
+        let kept = self.stored().into_iter().flat_map(|stored| &stored.conversations).filter(|one| one.branch == StoredBranch::Main);
+        let kept = kept.map(|one| (String::from("the stored session"), &*one.messages));
+        let histories: Vec<_> = sent.chain(kept).collect();
+        if !histories.is_empty() {
+            questions.drain(..).for_each(|question| judgement.ask(question));
+        }
+        histories
     }
 
     fn claims(&self, judgement: &mut RunJudgement) {
@@ -168,12 +314,19 @@ impl RunJudge<'_> {
 
     fn stores(&self, judgement: &mut RunJudgement) {
         let Some(stored) = self.stored() else { return };
+        // A resumed run may have written anew what could not be read before it.
+        let problems = self.run.traces.stored.iter().chain([stored]).flat_map(|stored| &stored.problems);
+        judgement.add(problems.map(|problem| format!("K-9: {problem}")).collect());
+        if stored.conversations.is_empty() {
+            return;
+        }
         judgement.asked.push(RunQuestion::Store);
-        judgement.problems.extend(stored.problems.iter().map(|problem| format!("K-9: {problem}")));
         let repaired = self.resumed().map(repaired_calls).unwrap_or_default();
         for conversation in &stored.conversations {
+            let damages = conversation.remarks.damages().iter();
+            judgement.add(damages.map(|damage| format!("K-9: in the stored session, {damage}; readers may stop there")).collect());
             let dialect = stored.format.map_or(HistoryDialect::Messages, StoreFormat::dialect);
-            let mut found = results(conversation.context(), dialect, HistoryEnd::Open);
+            let mut found = rules::results(conversation.context(), dialect, HistoryEnd::Open);
             if dialect == HistoryDialect::Messages {
                 found.extend(validity(conversation.context()));
             }
@@ -190,41 +343,52 @@ impl RunJudge<'_> {
     }
 
     /// The losses: of all that had come before the interruption, by the last request of the first run, its answer, and the store.
-    fn losses(&self, prompts: &[String], judgement: &mut RunJudgement) {
+    fn losses(&self, judgement: &mut RunJudgement) {
         let Some(last) = self.first.last() else { return };
-        let is_resumed = self.run.again.is_some();
-        if !is_resumed && (self.stored().is_none() || self.act.is_none()) {
+        let resumed = self.resumed_run();
+        if resumed.is_none() && (self.stored().is_none() || self.act.is_none()) {
             return;
         }
         judgement.asked.push(RunQuestion::Losses);
-        let received = self.received(last, prompts);
+        let received = self.received(last, self.texts.first);
         let mut later: Vec<&[StoredMessage]> = self.second.iter().map(|exchange| &*exchange.messages).collect();
         later.extend(self.stored().iter().flat_map(|stored| &stored.conversations).map(|conversation| &*conversation.messages));
         judgement.problems.extend(losses(&received, &later).iter().map(ToString::to_string));
-        if is_resumed {
+        if let Some(resumed) = resumed {
             judgement.asked.push(RunQuestion::Resume);
-            self.resume(&received, last, judgement);
+            judgement.problems.extend(resumed.continuation(&received, last));
+            if let Some(problems) = resumed.stored_session(&received, last) {
+                judgement.asked.push(RunQuestion::ResumedStore);
+                judgement.problems.extend(problems);
+            }
         }
     }
 
-    fn resume(&self, received: &[ReceivedContent], last: &RunExchange, judgement: &mut RunJudgement) {
-        let Some(again) = &self.run.again else { return };
-        let Some(resumed) = self.resumed() else {
-            let said = again.errors.lines().rev().chain(again.lines.iter().rev().map(|line| &**line)).find(|line| !line.trim().is_empty());
-            let said = said.map(|said| format!(", and says {}", quoted(said))).unwrap_or_default();
-            judgement.problems.push(format!("K-9: the resumed run asks nothing: it ended with {}{said}", again.ended));
+    /// A command that was begun before is not run again unless the model asks for it again.
+    fn repeated_effects(&self, judgement: &mut RunJudgement) {
+        if self.first.iter().all(|exchange| exchange.calls().next().is_none()) {
             return;
-        };
-        let first = received.iter().find(|content| matches!(content.kind, ReceivedKind::Prompt(_)));
-        if let Some(ReceivedContent { kind: ReceivedKind::Prompt(text), .. }) = first
-            && !losses(first.map_or(&[], core::slice::from_ref), &[&resumed.messages]).is_empty()
-        {
-            let (resumed, last, text) = (resumed.name(), last.name(), quoted(text));
-            judgement.problems.push(format!("K-9: the resumed run begins anew: {resumed} has nothing of the message {text} of {last}"));
         }
-        // O-1 was seen when the request came: the API refuses it.
-        let doubled = results(&resumed.messages, HistoryDialect::Messages, HistoryEnd::Closed);
-        judgement.problems.extend(doubled.iter().filter(|violation| violation.rule == "O-2").map(ToString::to_string));
+        judgement.asked.push(RunQuestion::ResumedEffects);
+        let is_asked_again = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            self.second.iter().flat_map(|exchange| exchange.calls()).any(|call| call.input.as_str().contains(name))
+        };
+        for (file, id) in self.traces(&self.run.traces.changed_again).filter(|(file, _)| !is_asked_again(&file.path)) {
+            let text =
+                format!("K-9: the resumed run runs the command of tool call {id} again, unasked: the file {} was written", file.path);
+            judgement.problems.push(text);
+        }
+    }
+
+    fn resumed_run(&self) -> Option<ResumedRun<'_>> {
+        Some(ResumedRun {
+            output: self.run.again.as_ref()?,
+            first: self.resumed(),
+            last: self.second.iter().rfind(|exchange| exchange.is_of_root()).copied(),
+            stored: self.run.traces.stored_again.as_ref(),
+            prompt: self.texts.second,
+        })
     }
 
     fn received(&self, last: &RunExchange, prompts: &[String]) -> Vec<ReceivedContent> {
@@ -267,25 +431,24 @@ impl RunJudge<'_> {
 
     /// Whether it is seen that the client worked on an answer: it printed a text of it, or ran one of its tools.
     fn is_seen(&self, exchange: &RunExchange) -> bool {
-        let is_run = || self.traces().any(|(_, id)| exchange.calls().any(|call| call.id == *id));
+        let is_run = || self.traces(&self.run.traces.changed).any(|(_, id)| exchange.calls().any(|call| call.id == *id));
         let place = self.profile.and_then(|profile| profile.output.text.as_ref());
         let printed = place.map(|place| printed(place, &self.run.output)).unwrap_or_default();
         self.run.marked.contains(&exchange.number) || is_run() || exchange.texts().any(|text| printed.contains(&plain(text)))
     }
 
-    /// People see what the resumed run was answered.
+    /// The resumed run's answer reaches people, and its exit code tells success.
     fn resumed_answer(&self, judgement: &mut RunJudgement) {
-        let place = self.profile.and_then(|profile| profile.output.text.as_ref());
-        let last = self.second.iter().rfind(|exchange| exchange.is_of_root());
-        let (Some(again), Some(last), Some(place)) = (&self.run.again, last, place) else { return };
-        if !last.is_whole() || last.stop_reason.as_deref() != Some("end_turn") {
-            return;
+        let Some(resumed) = self.resumed_run() else { return };
+        if let Some(problems) = resumed.shown_answer(self.profile) {
+            judgement.asked.push(RunQuestion::ResumedAnswer);
+            judgement.problems.extend(problems);
         }
-        judgement.asked.push(RunQuestion::ResumedAnswer);
-        let printed = printed(place, again);
-        let missing = last.texts().filter(|text| !printed.contains(&plain(text)));
-        let problem = |text: &Arc<str>| format!("K-9: the output of the resumed run lacks the text of its last answer: {}", quoted(text));
-        judgement.problems.extend(missing.map(problem));
+        if let Some(problem) = resumed.exit_code(self.profile) {
+            judgement.asked.push(RunQuestion::ResumedExit);
+            judgement.problems.extend(problem);
+        }
+        self.repeated_effects(judgement);
     }
 
     fn shown(&self) -> String {
@@ -313,7 +476,7 @@ impl RunJudge<'_> {
 
 /// The calls whose results a request has as the API wants them.
 fn repaired_calls(request: &RunExchange) -> Vec<Arc<str>> {
-    let broken = results(&request.messages, HistoryDialect::Messages, HistoryEnd::Closed);
+    let broken = rules::results(&request.messages, HistoryDialect::Messages, HistoryEnd::Closed);
     let is_right = |id: &&Arc<str>| broken.iter().all(|violation| violation.call.as_ref() != Some(id));
     result_ids(&request.messages).filter(is_right).cloned().collect()
 }

@@ -6,6 +6,7 @@
 //!   time that is up ───┘
 //! ```
 
+use alloc::sync::Weak;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
@@ -63,10 +64,14 @@ pub(super) struct MomentWatch<'a> {
     /// The client was acted on before the server could be told.
     is_untold: bool,
     has_ended: bool,
-    /// Whether no answer is under way.
-    is_between: bool,
-    /// Whether the scenario has no further answer.
+    /// Whether an interrupt of the scenario told the client to stop.
+    has_interrupted: bool,
+    /// The newest answer, as long as it is in flight.
+    in_flight: Weak<()>,
+    /// Whether the scenario owes no further answer to this prompt.
     is_last: bool,
+    /// The prompts that are typed when the client waits for them.
+    prompts: Vec<String>,
 }
 
 impl<'a> MomentWatch<'a> {
@@ -93,9 +98,18 @@ impl<'a> MomentWatch<'a> {
             server: None,
             is_untold: false,
             has_ended: false,
-            is_between: true,
+            has_interrupted: false,
+            in_flight: Weak::new(),
             is_last: false,
+            prompts: Vec::new(),
         }
+    }
+
+    /// The same with further prompts for a client at a terminal.
+    pub(super) fn with_prompts(mut self, mut prompts: Vec<String>) -> Self {
+        prompts.reverse();
+        self.prompts = prompts;
+        self
     }
 
     /// Lets all answers continue, and does what is to be done when its moment comes. It ends when serving does.
@@ -142,12 +156,28 @@ impl<'a> MomentWatch<'a> {
     }
 
     /// A client at a terminal that has its answers, or was acted on, waits for somebody to type: it is sent away.
-    fn on_quiet(&self) {
-        let has_all = self.is_last && self.due.is_none();
-        if self.is_between && (has_all || self.seen.action == ActionOutcome::Done || !self.seen.interrupts.is_empty()) {
-            // A client that is gone need not go.
-            let _ = self.process.send(ProcessAction::SendAway);
+    fn on_quiet(&mut self) {
+        if self.in_flight.strong_count() > 0 {
+            return;
         }
+        let is_stopped = self.seen.action == ActionOutcome::Done || self.has_interrupted;
+        let has_all = self.is_last && self.due.is_none();
+        // A client that is gone need not go.
+        if !has_all && !is_stopped {
+            return;
+        }
+        match self.prompts.pop().filter(|_| !is_stopped) {
+            Some(prompt) => {
+                self.is_last = false;
+                self.type_line(&prompt);
+            }
+            None => _ = self.process.send(ProcessAction::SendAway),
+        }
+    }
+
+    /// Types a line. The Return key is a key of its own: a client takes what comes at once for pasted text.
+    fn type_line(&self, line: &str) -> bool {
+        [line, "\n"].into_iter().all(|part| self.process.send(ProcessAction::Line(part.to_owned())).is_ok())
     }
 
     fn on_marker(&mut self) {
@@ -184,7 +214,7 @@ impl<'a> MomentWatch<'a> {
         let now = Instant::now();
         self.interrupts.iter_mut().for_each(|act| act.on_held(&one, &self.progress, now));
         let is_end = one.boundary.before == AnswerPart::End;
-        (self.is_between, self.is_last) = (is_end, one.is_last);
+        (self.in_flight, self.is_last) = (if is_end { Weak::new() } else { one.in_flight.clone() }, one.is_last);
         match (self.waited_for(), self.act) {
             (Some(ClientMoment::Answer(boundary)), Some(act)) if *boundary == one.boundary => {
                 self.hold(one, act).await;
@@ -255,6 +285,7 @@ impl<'a> MomentWatch<'a> {
             self.tell_server();
             if self.tell_process(&what) {
                 self.seen.interrupts.push(index);
+                self.has_interrupted |= what.is_abort();
             }
         }
     }
@@ -270,13 +301,14 @@ impl<'a> MomentWatch<'a> {
     /// Whether the process was there to be told.
     #[expect(clippy::disallowed_methods, reason = "it is compared with the times of files, which the system sets")]
     fn tell_process(&mut self, what: &ClientAction) -> bool {
-        let action = match what {
-            ClientAction::Close | ClientAction::Reset => return false,
-            ClientAction::Signal(signal, target) => ProcessAction::Signal(*signal, *target),
-            ClientAction::Line(line) => ProcessAction::Line(format!("{line}\n")),
-            ClientAction::Keys(keys) => ProcessAction::Keys(keys.clone()),
-        };
-        let is_done = !self.has_ended && self.process.send(action).is_ok();
+        let send = |action| self.process.send(action).is_ok();
+        let is_done = !self.has_ended
+            && match what {
+                ClientAction::Close | ClientAction::Reset => false,
+                ClientAction::Signal(signal, target) => send(ProcessAction::Signal(*signal, *target)),
+                ClientAction::Line(line) => self.type_line(line),
+                ClientAction::Keys(keys) => send(ProcessAction::Keys(keys.clone())),
+            };
         if is_done {
             self.seen.acted_at = Some(SystemTime::now());
         }

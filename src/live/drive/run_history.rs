@@ -1,12 +1,19 @@
 //! The requests and answers of a run in order, each request with all its messages.
 
+use core::time::Duration;
+
+use super::BoundaryAction;
+use super::moment::ClientMoment;
 use crate::engine::contract::{Agent, Input, Message, RequestId};
+use crate::live::serve::gate::{AnswerBoundary, AnswerPart};
 use crate::live::serve::verdict::{ServeVerdict, ServedEnd};
 use crate::prelude::*;
 use crate::stores::conversation::StoredMessage;
 use crate::transcript::event::EventKind;
 use crate::wire::assembler::Assembler;
 use crate::wire::block::{Block, BlockKind, ToolUse};
+use crate::wire::event::{BlockDelta, EventPayload};
+use crate::wire::raw_json::RawObject;
 use crate::wire::whole_message::whole_message;
 
 /// A request and its answer.
@@ -28,6 +35,14 @@ pub(super) struct RunExchange {
     pub(super) is_complete: bool,
     /// Why the model stopped.
     pub(super) stop_reason: Option<Arc<str>>,
+    /// Whether its answer ended with an error event.
+    pub(super) has_error: bool,
+    /// How long after the action on the client it was in.
+    pub(super) after_action: Option<Duration>,
+    /// The texts of its answer as far as they came, a block each.
+    said: Vec<String>,
+    /// The ids of the tool calls that began in its answer.
+    begun: Vec<Arc<str>>,
     assembler: Assembler,
 }
 
@@ -35,6 +50,18 @@ impl RunExchange {
     /// Whether the whole answer was sent, and the client was there for all of it. Many clients leave when they have the last event.
     pub(super) fn is_whole(&self) -> bool {
         self.is_complete && matches!(self.how, ServedEnd::Complete | ServedEnd::LeftAtEnd)
+    }
+
+    /// Whether all of its answer had been sent when the client was acted on.
+    pub(super) fn was_sent_before(&self, act: &BoundaryAction) -> bool {
+        match &act.at {
+            ClientMoment::Start(_) => false,
+            ClientMoment::Answer(AnswerBoundary { answer, before }) => {
+                self.number < *answer || (self.number == *answer && *before == AnswerPart::End)
+            }
+            ClientMoment::Tools { answer, .. } | ClientMoment::Marker { answer } => self.number <= *answer,
+            ClientMoment::Done(_) => true,
+        }
     }
 
     /// `request 2`.
@@ -49,6 +76,47 @@ impl RunExchange {
     /// The tool calls of its answer.
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolUse> {
         self.blocks.iter().filter_map(Block::as_tool_use)
+    }
+
+    /// The ids of the tool calls that began in its answer and did not come whole.
+    pub(super) fn cut_calls(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.begun.iter().filter(|id| self.calls().all(|call| call.id != **id))
+    }
+
+    /// The texts of its answer as far as they came.
+    pub(super) fn said(&self) -> impl Iterator<Item = &str> {
+        self.said.iter().map(|text| &**text).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Whether its answer was a failure after which clients ask the same again.
+    pub(super) fn is_to_be_retried(&self) -> bool {
+        match self.status {
+            Some(200) => !self.is_complete && (self.has_error || matches!(self.how, ServedEnd::Complete | ServedEnd::Reset)),
+            Some(status) => matches!(status, 408 | 409 | 429) || status >= 500,
+            None => self.how == ServedEnd::Reset,
+        }
+    }
+
+    /// Notes what has come of a block that may never be whole.
+    fn note_part(&mut self, event: &EventPayload<'_>) {
+        match event {
+            EventPayload::BlockStart { kind, block, .. } => {
+                let block = RawObject::parse(block).ok();
+                let member = |name| block.as_ref().and_then(|block| block.string(name));
+                match &**kind {
+                    "text" => self.said.push(member("text").unwrap_or_default().into_owned()),
+                    "tool_use" => self.begun.extend(member("id").map(|id| Arc::from(&*id))),
+                    _ => (),
+                }
+            }
+            EventPayload::BlockDelta { delta: BlockDelta::Text(text), .. } => {
+                if let Some(last) = self.said.last_mut() {
+                    last.push_str(text);
+                }
+            }
+            EventPayload::Error { .. } => self.has_error = true,
+            _ => (),
+        }
     }
 
     /// The texts of its answer that say something.
@@ -85,11 +153,16 @@ pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
                     blocks: Vec::new(),
                     is_complete: false,
                     stop_reason: None,
+                    has_error: false,
+                    after_action: None,
+                    said: Vec::new(),
+                    begun: Vec::new(),
                     assembler: Assembler::new(),
                 });
             }
             EventKind::Input(Input::Stream { id, event: sent }) => {
                 if let Some(exchange) = find(&mut exchanges, &event.agent, *id) {
+                    exchange.note_part(sent.payload());
                     let blocks = exchange.assembler.on_event(sent, &mut Vec::new()).into_blocks();
                     exchange.blocks.extend(blocks);
                     (exchange.is_complete, exchange.stop_reason) =
@@ -99,6 +172,7 @@ pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
             EventKind::Input(Input::Body { id, body }) => {
                 if let (Some(exchange), Ok(message)) = (find(&mut exchanges, &event.agent, *id), whole_message(body)) {
                     (exchange.is_complete, exchange.stop_reason, exchange.blocks) = (true, message.stop_reason, message.blocks);
+                    exchange.said = exchange.texts().map(|text| String::from(&**text)).collect();
                 }
             }
             _ => (),
@@ -108,6 +182,7 @@ pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
     for (number, (message, asked)) in (1..).zip(asked) {
         if let Some(exchange) = find(&mut exchanges, &message.agent, message.id) {
             (exchange.number, exchange.status, exchange.how) = (number, asked.status, asked.how);
+            exchange.after_action = asked.after_action;
         }
     }
     exchanges

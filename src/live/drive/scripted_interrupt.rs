@@ -14,6 +14,7 @@ use crate::live::serve::gate::{AnswerPart, HeldAnswer};
 use crate::prelude::*;
 use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
 use crate::scenario::types::Scenario;
+use crate::wire::block::{Block, BlockKind};
 
 /// An interrupt that a driver can do.
 #[derive(Debug)]
@@ -75,14 +76,15 @@ impl<'a> InterruptAct<'a> {
 
     /// Those of a scenario that can be done.
     pub(super) fn of_scenario(scenario: &'a Scenario, terminal: ClientTerminal) -> Vec<Self> {
-        let possible = scenario.interrupts.iter().enumerate().filter(|(_, interrupt)| why_not(interrupt).is_none());
-        let what = match terminal {
-            ClientTerminal::None => ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group),
-            ClientTerminal::Own => ClientAction::Keys(vec![TerminalKey::Control('C')]),
+        let possible = scenario.interrupts.iter().enumerate().filter(|(_, interrupt)| why_not(interrupt, terminal).is_none());
+        let what = |kind: &InterruptKind| match (kind, terminal) {
+            (InterruptKind::Interrupt(content), _) => ClientAction::Line(plain_text(content)),
+            (_, ClientTerminal::None) => ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group),
+            (_, ClientTerminal::Own) => ClientAction::Keys(vec![TerminalKey::Control('C')]),
         };
         let act = |(index, interrupt): (usize, &'a ScriptedInterrupt)| Self {
             index,
-            what: what.clone(),
+            what: what(&interrupt.kind),
             due: None,
             is_due_now: false,
             moment: &interrupt.moment,
@@ -150,11 +152,23 @@ fn time(span: Micros) -> Duration {
     Duration::from_micros(span.0)
 }
 
+/// The texts of a message, a line each.
+pub(super) fn plain_text(content: &[Block]) -> String {
+    let text = |block: &Block| match block.kind() {
+        BlockKind::Text(text) => Some(String::from(&**text)),
+        _ => None,
+    };
+    content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
 /// Why a driver of clients cannot do an interrupt; `None` when it can.
-fn why_not(interrupt: &ScriptedInterrupt) -> Option<&'static str> {
+fn why_not(interrupt: &ScriptedInterrupt, terminal: ClientTerminal) -> Option<&'static str> {
     match &interrupt.kind {
         InterruptKind::Cancel => (),
-        InterruptKind::Interrupt(_) => return Some("how a client takes a message while it works is not known here"),
+        InterruptKind::Interrupt(content) if terminal == ClientTerminal::Own && !plain_text(content).trim().is_empty() => (),
+        InterruptKind::Interrupt(_) => {
+            return Some("a message is typed at a terminal alone: add --terminal, or `terminal = true` to the profile");
+        }
         InterruptKind::Dead(_) | InterruptKind::Collapse(_) => return Some("a client does this by itself"),
     }
     let InterruptMoment::When { anchor, .. } = &interrupt.moment else { return None };
@@ -169,11 +183,11 @@ fn why_not(interrupt: &ScriptedInterrupt) -> Option<&'static str> {
 }
 
 /// The interrupts that were not done and must be, a sentence each.
-pub(super) fn failures(scenario: &Scenario, done: &[usize]) -> Vec<String> {
+pub(super) fn failures(scenario: &Scenario, terminal: ClientTerminal, done: &[usize]) -> Vec<String> {
     let missing =
         scenario.interrupts.iter().enumerate().filter(|(index, interrupt)| !interrupt.may && !done.contains(index) && !scenario.drive.may);
     let sentence = |(index, interrupt): (usize, &ScriptedInterrupt)| {
-        let why = why_not(interrupt).unwrap_or_else(|| why_not_seen(interrupt));
+        let why = why_not(interrupt, terminal).unwrap_or_else(|| why_not_seen(interrupt));
         format!("{} was not done: {why}; if it need not happen, add `may = true` to it", name(scenario, index))
     };
     missing.map(sentence).collect()

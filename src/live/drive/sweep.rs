@@ -105,7 +105,9 @@ pub async fn sweep(
 /// # Errors
 /// When the client cannot be started at all.
 pub async fn usual_run(setup: &Arc<RunSetup>, client: &ClientHarness) -> Result<ClientRun, ClientHarnessError> {
-    let once = ClientHarness { again: None, ..client.clone() };
+    // A second prompt is that of the command that runs again.
+    let owes_second = setup.scenario.prompts.get(1).is_some_and(|prompt| prompt.turns.first().is_none_or(|turn| !turn.may));
+    let once = ClientHarness { again: client.again.clone().filter(|_| owes_second), ..client.clone() };
     let mut usual = drive(setup, &once, None).await?;
     let is_its_own_end = usual.output.leaving == ClientLeaving::OnItsOwn;
     if setup.scenario.drive.exit.is_none() && is_its_own_end && !matches!(usual.output.ended, ClientExit::Code(0) | ClientExit::TimedOut) {
@@ -124,7 +126,9 @@ pub async fn sweep_after(
     stop: impl Future<Output = ()>,
 ) -> ClientSweepReport {
     let mut stop = core::pin::pin!(stop);
-    let boundaries: Vec<AnswerBoundary> = usual.boundaries.iter().map(|(boundary, _)| boundary.clone()).collect();
+    // Nothing is done to the command that runs again.
+    let of_first = |boundary: &&AnswerBoundary| boundary.answer as usize <= usual.first_answers;
+    let boundaries: Vec<AnswerBoundary> = usual.boundaries.iter().map(|(boundary, _)| boundary).filter(of_first).cloned().collect();
     let last_answer = last_answer(&boundaries).unwrap_or_default();
     let mut rows = if usual.failures.is_empty() { planned_rows(&usual, &boundaries, sweep) } else { Vec::new() };
     let mut running = JoinSet::new();

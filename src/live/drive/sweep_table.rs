@@ -33,6 +33,8 @@ impl ClientSweepReport {
         for question in RunQuestion::ALL {
             if self.is_judged(question) { &mut asked } else { &mut unasked }.push(question.as_str());
         }
+        let never = [verdict::NEVER_ASKED_AT_TERMINALS, verdict::NEVER_ASKED_OF_OUTPUTS];
+        unasked.extend(never.into_iter().filter(|what| self.usual.verdict.questions.unasked.iter().any(|other| **other == **what)));
         if self.usual.marked.is_empty() {
             unasked.push("a tool that shows that it runs (no marker was seen)");
         }

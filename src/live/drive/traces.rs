@@ -54,6 +54,8 @@ pub struct StoredSessions {
 pub struct ClientTraces {
     /// The files that the client and its commands made or changed until the client had ended.
     pub changed: Vec<FileTrace>,
+    /// The same from then on until the second command had ended.
+    pub changed_again: Vec<FileTrace>,
     /// When the client was acted on.
     pub acted_at: Option<SystemTime>,
     /// The sessions that it had stored by then; `None` where its profile does not say where.

@@ -9,10 +9,11 @@ use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswer
 use super::run_history::RunExchange;
 use super::{
     ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
-    ClientTerminal,
+    ClientTerminal, TerminalKey,
 };
 use crate::live::serve::verdict::ServedEnd;
 use crate::prelude::*;
+use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
 use crate::scenario::types::Scenario;
 
 /// The outcome of a run's main conversation.
@@ -41,7 +42,13 @@ pub(super) fn problems(
     let outcome = outcome(scenario, run, &answers);
     let mut problems = Vec::new();
     if owes_exit(scenario, run, act) {
-        problems.extend(exit_problem(profile, run, outcome, signal));
+        let was_done = answers.last().is_some_and(|last| act.is_none_or(|act| last.was_sent_before(act)));
+        // Ctrl-C at a prompt ends a client as a signal would.
+        let has_pressed = matches!(act.map(|act| &act.what), Some(ClientAction::Keys(keys)) if keys.contains(&TerminalKey::Control('C')));
+        let signals = [signal, has_pressed.then_some(ChildSignal::Interrupt)];
+        let of_signal = |signal| exit_problem(profile, run, (outcome, was_done), signal);
+        let found: Option<Vec<String>> = signals[..1 + usize::from(has_pressed)].iter().map(|signal| of_signal(*signal)).collect();
+        problems.extend(found.into_iter().flatten().take(1));
     }
     if let Some(place) = text_place(harness) {
         problems.extend(text_problems(place, run, &answers, (outcome, signal)));
@@ -51,6 +58,12 @@ pub(super) fn problems(
 
 /// The questions to a run that need a profile.
 pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the output"];
+
+/// The question that is never asked of a client at a terminal.
+pub(super) const NEVER_ASKED_AT_TERMINALS: &str = "texts that are put back into the input line (O-24)";
+
+/// The question that is never asked of an output.
+pub(super) const NEVER_ASKED_OF_OUTPUTS: &str = "parts of answers that broke off, in the output";
 
 /// The questions that a profile asks of a run, each with whether it is asked.
 pub(super) fn questions(
@@ -108,6 +121,8 @@ fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[&RunExchange]) -> Pr
             ServedEnd::Complete | ServedEnd::Reset | ServedEnd::ClosedAtGate | ServedEnd::ResetAtGate | ServedEnd::ServerGone => {
                 PromptOutcome::Failed
             }
+            // Many clients close the connection when they have read the error.
+            ServedEnd::ClientLeft | ServedEnd::LeftAtEnd if last.has_error => PromptOutcome::Failed,
             _ => PromptOutcome::Unclear,
         },
         (Some(_), ..) => PromptOutcome::Failed,
@@ -131,11 +146,19 @@ fn signal(scenario: &Scenario, act: Option<&BoundaryAction>) -> Option<ChildSign
     match act.map(|act| &act.what) {
         Some(ClientAction::Signal(signal, _)) => Some(*signal),
         Some(_) => None,
-        None => (!scenario.interrupts.is_empty()).then_some(ChildSignal::Interrupt),
+        None => {
+            let is_signal = |interrupt: &ScriptedInterrupt| interrupt.kind == InterruptKind::Cancel;
+            scenario.interrupts.iter().any(is_signal).then_some(ChildSignal::Interrupt)
+        }
     }
 }
 
-fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome, signal: Option<ChildSignal>) -> Option<String> {
+fn exit_problem(
+    profile: &ClientProfile,
+    run: &ClientRun,
+    (outcome, was_done): (PromptOutcome, bool),
+    signal: Option<ChildSignal>,
+) -> Option<String> {
     let code = match run.output.ended {
         ClientExit::Code(code) => u32::try_from(code).ok()?,
         ClientExit::Signal(number) => 128 + u32::try_from(number).ok()?,
@@ -147,8 +170,14 @@ fn exit_problem(profile: &ClientProfile, run: &ClientRun, outcome: PromptOutcome
         (None, PromptOutcome::Failed) => (&profile.exit.failed[..], String::from("the API failed for good")),
         (None, PromptOutcome::Unclear) => return None,
     };
-    // A signal may come when the client is done already.
-    let is_done_before = signal.is_some() && outcome == PromptOutcome::Answered && profile.exit.ok.contains(&code);
+    // A signal may come when the client is done already. Who goes on working after it was not.
+    let is_done_before = was_done
+        && signal.is_some()
+        && match outcome {
+            PromptOutcome::Answered => profile.exit.ok.contains(&code),
+            PromptOutcome::Failed => profile.exit.failed.contains(&code),
+            PromptOutcome::Unclear => false,
+        };
     if wanted.is_empty() || wanted.contains(&code) || is_done_before {
         return None;
     }

@@ -7,9 +7,11 @@
 //!
 //! A gate without an answer opens.
 
+use alloc::sync::Weak;
 use core::fmt;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::owner::{AnswerSerial, OwnerMessage};
 use crate::engine::contract::{Agent, RequestId};
@@ -48,8 +50,10 @@ pub struct HeldAnswer {
     pub event: Option<Arc<str>>,
     /// The tools that the model asks for in what comes next, by name.
     pub tools: Vec<Arc<str>>,
-    /// Whether the scenario has no answer for a further request.
+    /// Whether the scenario owes no answer to a further request.
     pub is_last: bool,
+    /// Upgrades as long as the answer is in flight.
+    pub(in crate::live) in_flight: Weak<()>,
     /// Opens the gate; when it is dropped, the answer continues.
     pub go: oneshot::Sender<HoldRelease>,
     pub(in crate::live) server: ServerHandle,
@@ -71,8 +75,10 @@ pub(super) struct GatedAnswer {
     pub(super) number: u32,
     pub(super) agent: Agent,
     pub(super) id: RequestId,
-    /// Whether the scenario has no further one.
+    /// Whether the scenario owes no further one.
     pub(super) is_last: bool,
+    /// Held by its player alone.
+    pub(super) in_flight: Arc<()>,
 }
 
 /// The way back to the server.
@@ -86,7 +92,7 @@ impl ServerHandle {
     /// See [`HeldAnswer::disturb`].
     pub(in crate::live) fn disturb(&self) {
         // A server that is over answers nothing more.
-        let _ = self.tell.send(OwnerMessage::Disturbed { serial: self.serial });
+        let _ = self.tell.send(OwnerMessage::Disturbed { serial: self.serial, at: Instant::now() });
     }
 }
 
@@ -140,9 +146,11 @@ impl AnswerGates {
 
 impl GatedAnswer {
     fn held(&self, before: AnswerPart, coming: ComingPart, go: oneshot::Sender<HoldRelease>, server: ServerHandle) -> HeldAnswer {
-        let Self { number, agent, id, is_last } = self.clone();
+        let Self { number, agent, id, is_last, in_flight } = self;
+        let (agent, in_flight) = (agent.clone(), Arc::downgrade(in_flight));
         let ComingPart { event, tools } = coming;
-        HeldAnswer { boundary: AnswerBoundary { answer: number, before }, agent, id, event, tools, is_last, go, server }
+        let boundary = AnswerBoundary { answer: *number, before };
+        HeldAnswer { boundary, agent, id: *id, event, tools, is_last: *is_last, in_flight, go, server }
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) enum OwnerMessage {
     /// The driver of the client had the answer cut.
     CutAtGate { serial: AnswerSerial, at: Instant, cut: ConnectionCut },
     /// The client was acted on.
-    Disturbed { serial: AnswerSerial },
+    Disturbed { serial: AnswerSerial, at: Instant },
     /// A request was turned away: it is nobody's who may ask.
     Refused { reason: String },
     /// The bytes of a client were no HTTP.
@@ -203,7 +203,7 @@ impl SessionOwner {
             OwnerMessage::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
             OwnerMessage::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
             OwnerMessage::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
-            OwnerMessage::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
+            OwnerMessage::Disturbed { serial, at } => self.sessions[serial.session].1.on_disturbed(at),
             OwnerMessage::Refused { reason } => drop(self.refused.count(&reason)),
             OwnerMessage::Unreadable { connection, problem } => {
                 self.problem(format!("connection {connection}: {problem}"));

@@ -256,7 +256,7 @@ mod tests {
         let (cuts, _cut) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let answer = GatedAnswer { number: 1, agent: Agent::ROOT, id: RequestId::first(1), is_last: true };
+            let answer = GatedAnswer { number: 1, agent: Agent::ROOT, id: RequestId::first(1), is_last: true, in_flight: Arc::new(()) };
             let player = AnswerPlayer {
                 serial: AnswerSerial { session: 0, number: 1 },
                 answer,

@@ -44,6 +44,8 @@ pub(super) struct ClientSession {
     exhausted: Option<(Agent, RequestId)>,
     /// When something happened last.
     last_at: Instant,
+    /// When the client was acted on first.
+    acted_at: Option<Instant>,
 }
 
 impl ClientSession {
@@ -61,6 +63,7 @@ impl ClientSession {
             remarks: Vec::new(),
             exhausted: None,
             last_at: clock.began,
+            acted_at: None,
         }
     }
 
@@ -145,6 +148,7 @@ impl ClientSession {
         }
         let mut asked = ServedExchange::message(now, arrived.connection, &arrived.path, &agent, id, &request);
         asked.retry_count = arrived.retry_count.clone();
+        asked.after_action = self.acted_at.map(|acted_at| arrived.at.saturating_duration_since(acted_at));
         asked.answer = answer_name(&note);
         let mut said = PendingNotes::default();
         let exhausted = notes::note_world(&mut said, now, &agent, note);
@@ -165,8 +169,26 @@ impl ClientSession {
         self.asked.push(asked);
         self.open.push(InFlightAnswer::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
         let serial = AnswerSerial { session, number: u64::from(self.answers) };
-        let is_last = self.options.gates.is_some() && self.endpoint.unused_answers(&self.setup, AnswerOwner::Own).is_empty();
-        ServerResponse::Play(ResponsePlayback { serial, answer: GatedAnswer { number: self.answers, agent, id, is_last }, schedule })
+        let is_last = self.options.gates.is_some() && self.owes_none(id.prompt);
+        ServerResponse::Play(ResponsePlayback {
+            serial,
+            answer: GatedAnswer { number: self.answers, agent, id, is_last, in_flight: Arc::new(()) },
+            schedule,
+        })
+    }
+
+    /// Whether the scenario owes no further answer within this prompt and those before: what need not be asked for is not waited for.
+    fn owes_none(&self, prompt: u32) -> bool {
+        let unused = self.endpoint.unused_answers(&self.setup, AnswerOwner::Own);
+        let prompts = &self.setup.scenario.prompts;
+        let is_excused = |name: &Arc<str>| {
+            (1..).zip(prompts).any(|(number, scripted)| {
+                // Nor does what follows a turn that need not be asked for.
+                let owed = if number > prompt { 0 } else { scripted.turns.iter().take_while(|turn| !turn.may).count() };
+                (owed + 1..=scripted.turns.len()).any(|turn| **name == *format!("turn {number}.{turn}"))
+            })
+        };
+        unused.iter().all(is_excused)
     }
 
     pub(super) fn on_sent(&mut self, serial: u64, part: DeliveryPart, at: Instant) {
@@ -197,7 +219,8 @@ impl ClientSession {
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
     }
 
-    pub(super) fn on_disturbed(&mut self) {
+    pub(super) fn on_disturbed(&mut self, at: Instant) {
+        self.acted_at.get_or_insert(at);
         self.endpoint.on_disturbed();
     }
 

@@ -1,6 +1,7 @@
 //! The verdict when serving is over: the requests, the answers, and the problems (K-6).
 
 use core::fmt;
+use core::time::Duration;
 
 use super::questions::VerdictQuestions;
 use crate::engine::contract::{Agent, RequestId};
@@ -57,6 +58,8 @@ pub struct ServedExchange {
     pub how: ServedEnd,
     /// The mistake in it.
     pub problem: Option<String>,
+    /// How long after the first action on the client it was in, by the clock on the wall; `None` where nothing had been done to the client.
+    pub after_action: Option<Duration>,
 }
 
 /// A request for a message.
@@ -146,6 +149,7 @@ impl ServedExchange {
             pieces: 0,
             how: ServedEnd::Open,
             problem: None,
+            after_action: None,
         }
     }
 }

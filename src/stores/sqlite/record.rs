@@ -72,7 +72,7 @@ fn integer(bytes: &[u8]) -> i64 {
     bytes.iter().fold(sign, |number, byte| number << 8 | i64::from(*byte))
 }
 
-/// What a definition begins with that makes no column.
+/// The first words of definitions that make no column.
 const CONSTRAINTS: [&str; 5] = ["constraint", "primary", "unique", "check", "foreign"];
 
 /// The names of the columns in `CREATE TABLE x (…)`.
