@@ -17,6 +17,7 @@ mod assignments;
 mod base64_text;
 mod blocks;
 mod closing;
+mod columns;
 mod event_text;
 mod explore;
 mod header_values;
@@ -30,6 +31,7 @@ mod private_key;
 mod region;
 mod rules;
 pub mod scan;
+mod sections;
 mod telling_words;
 #[cfg(test)]
 mod tests;
