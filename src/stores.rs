@@ -22,6 +22,7 @@ mod json_lines;
 mod opencode;
 mod pi;
 pub mod rules;
+mod sqlite;
 mod tree;
 
 use core::fmt;
@@ -45,7 +46,7 @@ words! {
         Codex = "codex",
         /// gptme: `conversation.jsonl`.
         Gptme = "gptme",
-        /// opencode before its database: a JSON file for each message and each part of one.
+        /// opencode: its database with the log beside it, or, in older versions, a JSON file for each message and each part of one.
         Opencode = "opencode",
     }
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 use super::CommandExit;
 use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
-use crate::files::open;
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
+use crate::files::{atomic, open};
 use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
-use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep};
+use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep_after, usual_run};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
+use crate::live::serve::AnswerPace;
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
@@ -68,7 +69,7 @@ pub(super) struct DriveArguments {
     terminal: bool,
     /// Do this at every moment of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGKILL`, `close`, `reset`, `line:TEXT`, or with
     /// --terminal `key:ESC`, `key:^C`, `key:^C^C`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and
-    /// `SIGINT:group` choose one
+    /// `SIGINT:group` choose one; several with commas between them
     #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
     sweep: Option<SweepActions>,
     /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms` (`2:tools` for each delay), `2:marker` or `done+500ms`; may be
@@ -78,6 +79,9 @@ pub(super) struct DriveArguments {
     /// Print what the client printed in each row of a sweep
     #[arg(long, requires = "sweep")]
     show: bool,
+    /// Write what a sweep found to this file, as JSON
+    #[arg(long, value_name = "FILE", requires = "sweep")]
+    json: Option<PathBuf>,
     /// Run each row of a sweep so often; a row whose runs differ is flaky, and fails
     #[arg(long, value_name = "N", default_value = "1", requires = "sweep")]
     repeat: NonZeroUsize,
@@ -117,21 +121,37 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
             Err(exit) => return exit,
         };
         if let Some(actions) = &arguments.sweep {
+            let usual = tokio::select! {
+                biased;
+                _ = signals.next() => return stopped(),
+                usual = usual_run(&loaded.setup, &drive) => usual,
+            };
             let stop = async {
                 signals.next().await;
             };
-            return swept(arguments, &loaded, &drive, actions, stop).await;
+            return match usual {
+                Ok(mut usual) => {
+                    usual.failures.extend(unpassed_by(&loaded, &usual));
+                    swept(arguments, &loaded, &drive, usual, actions, stop).await
+                }
+                Err(error) => {
+                    complain(&error.to_string());
+                    CommandExit::WrongInput
+                }
+            };
         }
         tokio::select! {
             biased;
             // Dropping the run ends its client.
-            _ = signals.next() => {
-                complain("stopped before the client ended");
-                CommandExit::Failed
-            }
+            _ = signals.next() => stopped(),
             exit = driven(arguments, &loaded, &drive) => exit,
         }
     })
+}
+
+fn stopped() -> CommandExit {
+    complain("stopped before the client ended");
+    CommandExit::Failed
 }
 
 /// A sweep; when `stop` resolves, the table so far is printed.
@@ -139,6 +159,7 @@ async fn swept(
     arguments: &DriveArguments,
     loaded: &LoadedScenario,
     how: &ClientHarness,
+    usual: ClientRun,
     actions: &SweepActions,
     stop: impl Future<Output = ()>,
 ) -> CommandExit {
@@ -150,13 +171,7 @@ async fn swept(
         repeat: arguments.repeat.get(),
         jobs: arguments.jobs.map_or_else(|| CLIENTS_PER_CORE * threads_available().get(), NonZeroUsize::get),
     };
-    let report = match sweep(&loaded.setup, how, &wanted, stop).await {
-        Ok(report) => report,
-        Err(error) => {
-            complain(&error.to_string());
-            return CommandExit::WrongInput;
-        }
-    };
+    let report = sweep_after(&loaded.setup, how, usual, &wanted, stop).await;
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
         for run in row.runs.iter().flat_map(|run| &run.run) {
@@ -167,6 +182,12 @@ async fn swept(
     print_line(&report.to_string());
     for row in report.rows.iter().filter(|row| matches!(row.verdict(), RowVerdict::Failed | RowVerdict::Flaky { .. })).take(COMMANDS_MAX) {
         print_line(&format!("again: {}", repeating_command(&row.moment, &row.action)));
+    }
+    if let Some(path) = &arguments.json
+        && let Err(error) = atomic::write(path, format!("{:#}\n", report.json()).as_bytes())
+    {
+        complain(&format!("--json {}: {error}; name a file in a folder that can be written", path.display()));
+        return CommandExit::WrongInput;
     }
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }
@@ -186,8 +207,8 @@ fn repeating_command(moment: &ClientMoment, action: &ClientAction) -> String {
         let name = word.split('=').next().unwrap_or_default();
         match name {
             "--" => client = core::iter::once(word).chain(given.by_ref()).collect(),
-            "--sweep" | "--only" if name == word => drop(given.next()),
-            "--sweep" | "--only" | "--show" => (),
+            "--sweep" | "--only" | "--json" if name == word => drop(given.next()),
+            "--sweep" | "--only" | "--json" | "--show" => (),
             _ => words.push(word),
         }
     }
@@ -221,7 +242,8 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
         input: input.or(takes_lines.then(Vec::new)),
         keeps_input_open: takes_lines,
         patience: Duration::from_secs(arguments.timeout),
-        options: arguments.how.options(),
+        // The pace of answers would be most of a sweep's time.
+        options: arguments.how.options(if arguments.sweep.is_some() { AnswerPace::None } else { AnswerPace::Recorded }),
     })
 }
 
@@ -270,10 +292,17 @@ fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<
         [program, ..] if name(words) == name(&arguments.command) => {
             Ok(Some(core::iter::once(program).chain(&words[1..]).cloned().collect()))
         }
-        _ if arguments.resume => {
-            Err(format!("the profile resumes with `{}`, and the command after `--` is another program: use --again", words[0]))
+        [program, ..] => {
+            let problem = format!(
+                "the profile resumes with `{}`, and the command after `--` is `{program}`: say with --again how that resumes",
+                words[0]
+            );
+            if arguments.resume {
+                return Err(problem);
+            }
+            complain(&format!("note: no session is resumed, because {problem}"));
+            Ok(None)
         }
-        _ => Ok(None),
     }
 }
 
@@ -284,14 +313,18 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
     };
     match drive(&loaded.setup, how, None).await {
         Ok(mut driven) => {
-            let is_stopped = driven.output.ended == ClientExit::TimedOut;
-            let unpassed = unpassed(loaded, core::iter::once(&driven.verdict), is_stopped);
+            let unpassed = unpassed_by(loaded, &driven);
             driven.failures.extend(unpassed.iter().cloned());
             driven.verdict.failures.extend(unpassed);
             show(arguments, loaded, &driven)
         }
         Err(error) => wrong(&error),
     }
+}
+
+/// The statements of the scenario that the client did not come to.
+fn unpassed_by(loaded: &LoadedScenario, driven: &ClientRun) -> Vec<String> {
+    unpassed(loaded, core::iter::once(&driven.verdict), driven.output.ended == ClientExit::TimedOut)
 }
 
 fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun) -> CommandExit {

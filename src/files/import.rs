@@ -351,7 +351,7 @@ pub fn write(imported: &ImportedRecording, stem: &Path, existing: ExistingFile) 
     if threads.is_empty() {
         return Err(WriteImportError::NoScenario { count: imported.exchanges.len() });
     }
-    let scenarios: Vec<PathBuf> = threads.iter().map(|thread| beside(&format!("{}.toml", derive::suffix(thread)))).collect();
+    let scenarios: Vec<PathBuf> = threads.iter().map(|thread| beside(&format!("{}.toml", derive::suffix(&thread.name)))).collect();
     let is_taken = |path: &&PathBuf| existing == ExistingFile::IsAnError && path.symlink_metadata().is_ok();
     if let Some(path) = scenarios.iter().chain([&tape]).find(is_taken) {
         return Err(WriteImportError::Exists(path.clone()));
@@ -364,7 +364,7 @@ pub fn write(imported: &ImportedRecording, stem: &Path, existing: ExistingFile) 
     let mut files = vec![tape::fill(&tape, &imported.header, exchanges).map_err(wrong(&tape))?];
     let mut problems = Vec::new();
     // One after another, and none is kept: together they say all that the recording says.
-    for (number, (thread, path)) in threads.into_iter().zip(&scenarios).enumerate() {
+    for (number, (thread, path)) in threads.iter().zip(&scenarios).enumerate() {
         let mut derived = derive::scenario(imported, thread, &tape_file);
         if let Some(problem) = rehearsal::problem(&mut derived, imported) {
             derived.notes.push(problem.clone());

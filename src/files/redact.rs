@@ -29,6 +29,7 @@ mod names;
 mod placeholder;
 mod private_key;
 mod region;
+mod replacements;
 mod rules;
 pub mod scan;
 mod sections;
@@ -44,11 +45,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, HeldChunk};
+use self::answer::{is_long, is_stream};
 use self::explore::{DEPTH_MAX, FoundSecret, SecretExplorer};
 use self::header_values::LearnedValues;
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
 use self::json::{JsonStart, JsonStrings};
 use self::placeholder::{SecretNumbers, placeholder};
+use self::replacements::PendingReplacements;
 pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
 use crate::prelude::plural;
 
@@ -132,8 +135,9 @@ impl Redactor {
         let mut out = bytes.to_vec();
         // A placeholder may end what hid another secret, so it is looked at again until nothing is found.
         for _ in 0..BODY_READINGS_MAX {
-            let in_parts = answer::is_read_in_parts(&out) && self.replace_in_parts(&mut out);
-            let as_one = self.replace_as_one(&mut out);
+            let is_long = is_long(&out);
+            let in_parts = (is_long || is_stream(&out)) && self.replace_in_parts(&mut out);
+            let as_one = !is_long && self.replace_as_one(&mut out);
             if !in_parts && !as_one {
                 break;
             }
@@ -152,12 +156,14 @@ impl Redactor {
     /// Replaces what is found in a body that is read as one text; whether there was something.
     fn replace_as_one(&mut self, body: &mut [u8]) -> bool {
         let (found, _) = self.explore(body, &JsonStart::Beginning);
+        let mut pending = PendingReplacements::default();
         for found in &found {
             let length = found.spans.iter().map(ExactSizeIterator::len).sum();
             let replacement = self.replacement(found, length);
             let places = found.spans.iter().map(|span| span.start as u64..span.end as u64).collect();
-            SecretHit { rule: found.rule, places, replacement }.apply(0, body);
+            pending.add(&SecretHit { rule: found.rule, places, replacement });
         }
+        pending.write(0, body);
         !found.is_empty()
     }
 
@@ -223,20 +229,6 @@ impl Redactor {
 }
 
 impl SecretHit {
-    /// Replaces what lies in `bytes`, whose first byte stands at `start` in the source.
-    fn apply(&self, start: u64, bytes: &mut [u8]) {
-        let end = start + bytes.len() as u64;
-        let mut done = 0;
-        for place in &self.places {
-            let (from, to) = (place.start.max(start), place.end.min(end));
-            if from < to {
-                let replacement = &self.replacement[done + (from - place.start) as usize..done + (to - place.start) as usize];
-                bytes[(from - start) as usize..(to - start) as usize].copy_from_slice(replacement);
-            }
-            done += (place.end - place.start) as usize;
-        }
-    }
-
     /// Where it begins and ends in the source.
     fn span(&self) -> Range<u64> {
         let start = self.places.first().map_or(0, |place| place.start);

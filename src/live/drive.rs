@@ -19,11 +19,13 @@ mod plain_text;
 mod preparation;
 mod process;
 pub mod profile;
+mod profile_places;
 mod run_history;
 mod scripted_interrupt;
 mod shell;
 mod streams;
 pub mod sweep;
+pub mod sweep_json;
 mod sweep_table;
 mod text;
 mod traces;
@@ -135,6 +137,13 @@ pub struct ClientRun {
     pub traces: ClientTraces,
     /// The judgement of its traces and of its later requests.
     pub judgement: RunJudgement,
+}
+
+impl ClientRun {
+    /// How many requests for messages there were, of both commands.
+    pub fn message_requests(&self) -> usize {
+        self.verdict.asked.iter().filter(|asked| asked.message.is_some()).count()
+    }
 }
 
 /// Why a client could not be driven. Messages end with a next step.
@@ -263,6 +272,10 @@ fn judged(
     run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, act));
     run.judgement = judge::judge(&run, &exchanges, drive.profile.as_deref(), &prompts(setup, drive), act);
     run.failures.extend(run.judgement.problems.iter().cloned());
+    if act.is_none() {
+        run.failures.extend(profile_places::problems(drive, &run, &exchanges));
+    }
+    run.verdict.failures.clone_from(&run.failures);
     run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
     let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
     run.text = text::render(setup, &run, drive.profile.as_deref(), &mut normaliser);

@@ -10,6 +10,8 @@ mod end;
 mod settings;
 mod steps;
 
+use alloc::collections::BTreeMap;
+
 use self::end::ThreadEnd;
 use super::recording::{Recording, WholeTape};
 use super::tape::{Exchange, Tape, TapeHeader};
@@ -46,18 +48,33 @@ pub struct DerivedScenario {
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
 pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<DerivedScenario> {
     let recording = WholeTape::new(tape);
-    threads(&recording).into_iter().map(|thread| scenario(&recording, thread, tape_file)).collect()
+    threads(&recording).iter().map(|thread| scenario(&recording, thread, tape_file)).collect()
+}
+
+/// A thread of a recording that has a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedThread {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The places of its exchanges in the recording, in order.
+    pub exchanges: Vec<usize>,
 }
 
 /// The threads that have a scenario, in the order of [`scenarios`].
-pub fn threads(recording: &dyn Recording) -> Vec<Arc<str>> {
-    let mut threads: Vec<Arc<str>> = Vec::new();
-    for exchange in (0..recording.count()).map(|index| recording.outline(index)).filter(|exchange| is_conversation(exchange)) {
-        if !threads.contains(&exchange.thread) {
-            threads.push(exchange.thread.clone());
+pub fn threads(recording: &dyn Recording) -> Vec<RecordedThread> {
+    let mut threads: Vec<RecordedThread> = Vec::new();
+    let mut known: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+    for (index, exchange) in (0..recording.count()).map(|index| (index, recording.outline(index))) {
+        if !is_conversation(exchange) {
+            continue;
         }
+        let place = *known.entry(exchange.thread.clone()).or_insert(threads.len());
+        if place == threads.len() {
+            threads.push(RecordedThread { name: exchange.thread.clone(), exchanges: Vec::new() });
+        }
+        threads[place].exchanges.push(index);
     }
-    threads.sort_by_key(|thread| **thread != *MAIN);
+    threads.sort_by_key(|thread| *thread.name != *MAIN);
     threads
 }
 
@@ -118,13 +135,12 @@ impl RecordedAnswer {
 }
 
 /// The scenario of one thread.
-pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) -> DerivedScenario {
-    let of_thread = |index: &usize| is_conversation(recording.outline(*index)) && recording.outline(*index).thread == thread;
-    let places: Vec<usize> = (0..recording.count()).filter(of_thread).collect();
+pub fn scenario(recording: &dyn Recording, thread: &RecordedThread, tape_file: &str) -> DerivedScenario {
+    let RecordedThread { name: thread, exchanges: places } = thread;
     let mut notes = origin(recording.header(), places.len(), tape_file);
     let mut asked: Vec<UnderstoodExchange<'_>> = Vec::new();
     let (mut ends, mut failures) = (Vec::new(), 0);
-    for index in &places {
+    for index in places {
         let outline = recording.outline(*index);
         // One body at a time: they may be large.
         let answered = {
@@ -168,7 +184,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
     }
     scenario.title = title(&scenario.prompts);
     scenario.matching.strict = true; // who imports a recording wants to know when requests drift from it
-    DerivedScenario { thread, scenario, notes }
+    DerivedScenario { thread: thread.clone(), scenario, notes }
 }
 
 /// Shares the parts of a request that are equal in the request before: else a long conversation would be held once for each request.

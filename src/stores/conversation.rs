@@ -63,6 +63,8 @@ pub enum HistoryPlace {
     Message(usize),
     /// In a file of its own.
     File(Arc<str>),
+    /// In the row with this id of a table.
+    Row(&'static str, i64),
     /// In a request: its name, and the message's index from 0, as the API counts.
     Request(Arc<str>, usize),
 }
@@ -129,6 +131,13 @@ impl StoreRemarks {
         }
     }
 
+    /// Puts others before them.
+    pub(super) fn put_first(&mut self, others: Self) {
+        let own = core::mem::replace(self, others);
+        self.left_out += own.left_out;
+        own.texts.into_iter().for_each(|text| self.add(text));
+    }
+
     /// The remarks; the last one says how many more there were.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let more = (self.left_out > 0).then(|| Cow::Owned(format!("and {}", plural(self.left_out as u64, "further remark"))));
@@ -136,13 +145,14 @@ impl StoreRemarks {
     }
 }
 
-/// `line 7`, `message 3 of request 2`.
+/// `line 7`, `row 4 of part`, `message 3 of request 2`.
 impl fmt::Display for HistoryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
             Self::Message(index) => write!(f, "message {index}"),
             Self::File(name) => f.write_str(name),
+            Self::Row(table, id) => write!(f, "row {id} of {table}"),
             Self::Request(name, index) => write!(f, "message {index} of {name}"),
         }
     }
@@ -155,6 +165,9 @@ const SHOWN_MAX: usize = 200;
 impl fmt::Display for StoredConversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
+        if let Some(session) = self.session.as_ref().filter(|session| !self.file.contains(&***session)) {
+            write!(f, ", session {session}")?;
+        }
         match &self.branch {
             StoredBranch::Main => (),
             StoredBranch::SideChain(place) => write!(f, ", side chain of {place}")?,

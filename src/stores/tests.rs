@@ -4,7 +4,7 @@ extern crate std;
 
 use proptest::prelude::*;
 
-use super::conversation::{StoredBranch, StoredMessage};
+use super::conversation::{HistoryPlace, StoredBranch, StoredMessage};
 use super::rules::{HistoryEnd, results};
 use super::*;
 
@@ -181,6 +181,45 @@ fn v_9_a_session_of_opencode_is_put_together_from_its_files() {
     ];
     assert_eq!(shown(&found[0].messages), wanted);
     assert!(remarks(&found[0]).contains("cut.json: it is no JSON object"));
+}
+
+#[test]
+fn v_9_sessions_of_opencode_are_rows_of_a_database_and_its_log() {
+    let files = [
+        StoreFile { name: "opencode.db", bytes: include_bytes!("../../tests/stores/opencode.store.db") },
+        StoreFile { name: "opencode.db-shm", bytes: &[0; 64] },
+        StoreFile { name: "opencode.db-wal", bytes: include_bytes!("../../tests/stores/opencode.store.db-wal") },
+    ];
+    let found = StoreFormat::Opencode.read(&files).unwrap();
+    assert_eq!(found.iter().map(|one| one.session.as_deref()).collect::<Vec<_>>(), [Some("ses_1"), Some("ses_2"), Some("ses_3")]);
+    // A summary, the messages that were kept, and what came later.
+    let wanted = [
+        "user row 37 of part: What did we do so far?",
+        "assistant row 38 of part: All of it.",
+        "user row 34 of part: Prompt 11.",
+        "assistant row 36 of part: Answer 11.",
+        "user row 39 of part: Go on now.",
+    ];
+    assert_eq!(shown(found[0].context()), wanted);
+    assert_eq!((found[0].messages.len(), remarks(&found[0])), (27, String::new()));
+    let long = "a long line\n".repeat(100);
+    let wanted = [
+        "user row 40 of part: Look.",
+        "assistant row 43 of part: I look.",
+        r#"assistant row 44 of part: calls t1 bash {"command": "ls"}"#,
+        "assistant row 45 of part: calls t2 bash {}",
+        &format!("user row 44 of part: result of t1: {long}"),
+        "assistant row 48 of part: calls t3 bash {}",
+        "user row 48 of part: result of t3: half",
+    ];
+    assert_eq!(shown(&found[1].messages), wanted);
+    assert_eq!(remarks(&found[1]), "row 30 of message is an answer that failed or was aborted, and is not sent");
+    assert_eq!(
+        broken(&found[1], StoreFormat::Opencode),
+        ["O-1: tool call t2 of row 45 of part has no result; the next user message stands at row 44 of part"]
+    );
+    assert_eq!(found[2].branch, StoredBranch::SideChain(HistoryPlace::Row("message", 32)));
+    assert_eq!(found[2].to_string().lines().next(), Some("opencode.db, session ses_3, side chain of row 32 of message"));
 }
 
 #[test]

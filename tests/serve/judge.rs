@@ -114,6 +114,16 @@ fn k_9_and_o_20_and_o_24_each_defect_of_an_agent_is_found_and_named() {
 }
 
 #[test]
+fn o_24_an_answer_that_an_agent_had_no_time_to_take_is_not_lost_by_it() {
+    let interrupt = || vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Process)];
+    let slow = swept("takes-its-time", interrupt(), &["1:tools+50ms"]);
+    assert!(slow.is_fine(), "{slow}");
+    // What it has printed, or the file of a command, shows that it had the answer.
+    let quick = swept("answer-lost", interrupt(), &["1:tools+50ms"]);
+    assert!(quick.rows[0].problems().iter().any(|(problem, _)| problem.starts_with("O-24: the text")), "{quick}");
+}
+
+#[test]
 fn k_9_what_was_not_asked_of_an_agent_without_a_profile_is_said() {
     let how = ClientHarness { profile: None, again: None, ..agent("none") };
     let how = ClientHarness { variables: vec![("AGENT_DEFECT".into(), "none".into()), ("AGENT_PROMPT".into(), "Hi.".into())], ..how };

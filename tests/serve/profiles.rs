@@ -211,3 +211,41 @@ fn k_7_a_profile_starts_its_client_and_a_wrong_one_is_shown_with_its_place() {
         assert!(output.status.code() == Some(2) && said.contains(expected), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn k_9_a_sweep_is_written_as_json_with_the_words_that_do_a_row_again() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // The texts have times of their own, which a sweep leaves out.
+    fs::write(folder.path().join("slow.toml"), format!("{HELLO}\n[timing]\nhead = \"30s\"\n")).unwrap();
+    fs::write(folder.path().join("agent.toml"), profile()).unwrap();
+    let arguments = ["drive", "slow.toml", "--profile", "agent.toml", "--env", "MODE=bad-signal", "--sweep", "SIGTERM:group,SIGKILL"];
+    let output = reenact(&folder, &[&arguments[..], &["--only", "1:tools+300ms", "--timeout", "20", "--json", "out/swept.json"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("out/swept.json")).unwrap()).unwrap();
+    let expected = serde_json::json!({ "version": 1, "client": "small-agent", "is_fine": false, "runs": 3, "planned_runs": 3 });
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(report[name], *value, "{name}: {report:#}");
+    }
+    assert_eq!(report["baseline"], serde_json::json!({ "ended": "exit 0", "results": 0, "requests": 1, "failures": [] }));
+    assert!(report["asked"].as_array().unwrap().contains(&"the exit code after SIGTERM".into()), "{report:#}");
+    let rows: Vec<[&str; 4]> = report["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| ["moment", "kind", "action", "verdict"].map(|name| row[name].as_str().unwrap()))
+        .collect();
+    let at = ["1:tools+300ms", "tools"];
+    assert_eq!(rows[0], [at[0], at[1], "SIGTERM:group", "failed"]);
+    assert_eq!(rows[1..], [[at[0], at[1], "SIGKILL:process", "ok"], [at[0], at[1], "SIGKILL:group", "ok"]]);
+    let first = &report["rows"][0];
+    assert_eq!(
+        first["problems"],
+        serde_json::json!([{ "text": "K-9: the exit code is 9, and the profile has 143 (after SIGTERM)", "runs": 1 }])
+    );
+    assert_eq!(first["runs"][0]["ended"], "exit 9");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("--sweep SIGTERM:group --only 1:tools+300ms --show\n"));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("--json"), "a row that is done again writes no report");
+}

@@ -64,8 +64,8 @@ const STEPS: &[CiStep] = &[
     },
     CiStep {
         name: "clippy-fuzz",
-        holds: "the strategies and what fuzzes with them have no warning",
-        work: StepWork::Run("cargo clippy --package xtask --features fuzz -- --deny warnings"),
+        holds: "the strategies, what fuzzes with them, and what sweeps agents have no warning",
+        work: StepWork::Run("cargo clippy --package xtask --features fuzz,agents -- --deny warnings"),
     },
     CiStep {
         name: "clippy-bench",
@@ -87,7 +87,11 @@ const STEPS: &[CiStep] = &[
         holds: "the library gives strategies without reading files",
         work: StepWork::Run("cargo check --package reenact --no-default-features --features proptest --lib"),
     },
-    CiStep { name: "test", holds: "every test passes", work: StepWork::Run("cargo test --workspace --features reenact/proptest") },
+    CiStep {
+        name: "test",
+        holds: "every test passes",
+        work: StepWork::Run("cargo test --workspace --features reenact/proptest,xtask/agents"),
+    },
     CiStep {
         name: "presets",
         holds: "each row of a preset's table is true, and each of its settings is needed by a row",

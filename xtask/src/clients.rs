@@ -6,6 +6,7 @@
 mod agents;
 mod cases;
 mod install;
+mod interrupts;
 mod judge;
 mod libraries;
 mod page;
@@ -33,6 +34,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         [] => in_table(""),
         ["--only", part] => in_table(part),
         ["--page"] => return page::write(),
+        ["--agents", names @ ..] => return interrupts::main(names),
         ["--with", name] => match agents::named(name) {
             Some(agent) => with(agent),
             None => return crate::usage(&format!("`clients` does not know the client `{name}`, but {}", agents::names())),

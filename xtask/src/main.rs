@@ -1,8 +1,8 @@
 //! The chores of development, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`,
 //! `bench`, `clients`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz` and `fuzz-scenarios` build themselves again with what they
-//! need.
+//! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz`, `fuzz-scenarios` and `clients --agents` build themselves
+//! again with what they need.
 
 mod bench;
 mod ci;
@@ -48,6 +48,8 @@ cargo xtask <command>
   clients  pinned real clients through a table of cases: their behaviour must be the known one; needs Python and Node, installs the rest
            --only <part>       the cases with this in their names
            --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
+           --agents [<name>…]  the shipped agents that are installed, or these: interrupted at every moment; writes docs/agent-tables.md
+           --page              write docs/client-tables.md from the cases, run nothing
            --list              print the cases, run nothing
   deny   the dependencies have the licences and sources that deny.toml allows; needs cargo-deny
            --advisories        in place of that, whether anything is known against them; needs the database of advisories as well

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::blocks::BlockReader;
 use super::region::HeldRegion;
+use super::replacements::PendingReplacements;
 use super::{Redactor, SecretHit};
 use crate::engine::time::Micros;
 use crate::wire::http::{HttpHeader, is_event_stream};
@@ -17,16 +18,16 @@ const EVENT_FIELD_BYTES: usize = b"event:".len();
 /// How much of a body that is there as a whole is read at once.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// A body that is longer is read in parts, so that memory stays bounded.
-const WHOLE_BODY_BYTES_MAX: usize = 32 << 20;
+/// The longest body that is read as one text. The views of a text take many times its size.
+const WHOLE_BODY_BYTES_MAX: usize = 4 << 20;
 
-/// Whether a body is read in parts, and not as one text.
-pub(super) fn is_read_in_parts(bytes: &[u8]) -> bool {
-    is_stream(bytes) || bytes.len() > WHOLE_BODY_BYTES_MAX
+/// Whether a body is too long to be read as one text: it is read in parts, like an answer.
+pub(super) fn is_long(bytes: &[u8]) -> bool {
+    bytes.len() > WHOLE_BODY_BYTES_MAX
 }
 
 /// Whether a body begins as a stream of events does.
-fn is_stream(beginning: &[u8]) -> bool {
+pub(super) fn is_stream(beginning: &[u8]) -> bool {
     [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field))
 }
 
@@ -44,10 +45,11 @@ pub struct HeldChunk {
 pub struct AnswerRedactor {
     held: VecDeque<(u64, HeldChunk)>,
     received: u64,
+    /// Hits since the last release.
     hits: Vec<SecretHit>,
-    /// The rules and offsets of hits that were not reported yet, and how many of `hits` are among them.
+    pending: PendingReplacements,
+    /// The rules and offsets of hits that were not reported yet.
     found: Vec<(usize, u64)>,
-    noted: usize,
     form: AnswerForm,
 }
 
@@ -72,7 +74,14 @@ impl AnswerRedactor {
 
     /// For a stream of events.
     pub(super) fn events() -> Self {
-        Self { held: VecDeque::new(), received: 0, hits: Vec::new(), found: Vec::new(), noted: 0, form: AnswerForm::Events(Box::default()) }
+        Self {
+            held: VecDeque::new(),
+            received: 0,
+            hits: Vec::new(),
+            pending: PendingReplacements::default(),
+            found: Vec::new(),
+            form: AnswerForm::Events(Box::default()),
+        }
     }
 
     /// For any other body.
@@ -167,24 +176,18 @@ impl AnswerRedactor {
 
     /// Lets go of the chunks that end before the offset.
     fn release(&mut self, decided: u64, sink: &mut impl FnMut(HeldChunk)) {
-        self.found.extend(self.hits[self.noted..].iter().map(|hit| (hit.rule, hit.span().start)));
-        let mut released = None;
+        for hit in self.hits.drain(..) {
+            self.found.push((hit.rule, hit.span().start));
+            self.pending.add(&hit);
+        }
         while let Some((start, chunk)) = self.held.front_mut() {
-            let end = *start + chunk.bytes.len() as u64;
-            if end > decided {
+            if *start + chunk.bytes.len() as u64 > decided {
                 break;
             }
-            for hit in &self.hits {
-                hit.apply(*start, &mut chunk.bytes);
-            }
-            released = Some(end);
+            self.pending.write(*start, &mut chunk.bytes);
             if let Some((_, chunk)) = self.held.pop_front() {
                 sink(chunk);
             }
         }
-        if let Some(end) = released {
-            self.hits.retain(|hit| hit.span().end > end);
-        }
-        self.noted = self.hits.len();
     }
 }

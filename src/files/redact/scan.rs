@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::answer::is_read_in_parts;
+use super::answer::{is_long, is_stream};
 use super::placeholder::is_placeholder;
 use super::region::HeldRegion;
 use super::text_map::{Flattener, MappedText};
@@ -208,10 +208,14 @@ impl SecretScanner {
             self.recent.pop_front();
         }
         self.recent.push_back((id, list));
-        let mut region = HeldRegion::default();
-        region.feed_source(0, source.text());
-        let hits = region.decide_all(&mut self.redactor);
-        self.report_hits(&hits.iter().map(|hit| (hit.rule, hit.span().start)).collect::<Vec<_>>(), &source);
+        let hits = if is_long(source.text()) {
+            AnswerRedactor::read_whole(&mut self.redactor, source.text(), &mut |_| ()).take_found()
+        } else {
+            let mut region = HeldRegion::default();
+            region.feed_source(0, source.text());
+            region.decide_all(&mut self.redactor).iter().map(|hit| (hit.rule, hit.span().start)).collect()
+        };
+        self.report_hits(&hits, &source);
     }
 
     fn end(&mut self, id: u32) {
@@ -248,7 +252,7 @@ impl SecretScanner {
 
     /// A text that is no tape, as the body is read that it would be. A long one is read in pieces: memory does not grow with it more than the file does.
     fn plain(&mut self, contents: &[u8]) {
-        if !is_read_in_parts(contents) {
+        if !is_long(contents) && !is_stream(contents) {
             let mut region = HeldRegion::default();
             region.feed_source(0, contents);
             return self.decide(region);

@@ -66,11 +66,24 @@ impl ClientAction {
         matches!(self, Self::Signal(..) | Self::Line(_) | Self::Keys(_))
     }
 
-    /// The actions of a word, each for runs of its own: a signal without a target goes to the client, and to its group.
+    /// The actions of words between commas, each for runs of its own: a signal without a target goes to the client, and to its group. A line
+    /// stands alone, because commas may be part of it.
     ///
     /// # Errors
     /// What to write instead.
-    pub fn parse(word: &str) -> Result<Vec<Self>, String> {
+    pub fn parse(words: &str) -> Result<Vec<Self>, String> {
+        if words.starts_with("line:") {
+            return Self::parse_word(words);
+        }
+        let mut actions: Vec<Self> = Vec::new();
+        for word in words.split(',') {
+            let new = Self::parse_word(word)?.into_iter().filter(|action| !actions.contains(action)).collect::<Vec<_>>();
+            actions.extend(new);
+        }
+        Ok(actions)
+    }
+
+    fn parse_word(word: &str) -> Result<Vec<Self>, String> {
         let (name, rest) = word.split_once(':').unwrap_or((word, ""));
         let wrong = || format!("write {WRITTEN}");
         if let Some(signal) = ChildSignal::ALL.into_iter().find(|signal| signal.name() == name) {
@@ -174,7 +187,9 @@ mod tests {
         assert_eq!(shown("line:a:b").unwrap(), ["line \"a:b\""]);
         assert_eq!(shown("key:^c^C").unwrap(), ["key ^C^C"]);
         assert_eq!(shown("key:ESC").unwrap(), ["key ESC"]);
-        for word in ["", "SIGINT:all", "key:", "key:x", "key:^1", "line", "quit"] {
+        assert_eq!(shown("SIGINT:group,close,SIGINT").unwrap(), ["SIGINT to the group", "close", "SIGINT"]);
+        assert_eq!(shown("line:a,b").unwrap(), ["line \"a,b\""]);
+        for word in ["", "SIGINT,", "SIGINT,quit", "SIGINT:all", "key:", "key:x", "key:^1", "line", "quit"] {
             assert!(shown(word).unwrap_err().starts_with("write "), "{word}");
         }
         for word in ["SIGINT:process", "SIGHUP:group", "reset", "line:a:b", "key:ESC", "key:^C^C"] {

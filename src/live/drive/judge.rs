@@ -25,6 +25,9 @@ use crate::wire::block::Role;
 /// How long a command may take to end when its client is interrupted.
 const COMMAND_GRACE: Duration = Duration::from_millis(500);
 
+/// How long after an answer's end a client has surely worked on it, also where it hardly gets to run.
+const TAKING: Duration = Duration::from_millis(300);
+
 /// A shorter name of a file says nothing about whose it is.
 const FILE_NAME_MIN: usize = 3;
 
@@ -249,15 +252,25 @@ impl RunJudge<'_> {
     fn had_come_whole(&self, exchange: &RunExchange) -> bool {
         let is_said = matches!(exchange.stop_reason.as_deref(), Some("end_turn" | "tool_use" | "stop_sequence"));
         let Some(act) = self.act else { return exchange.is_whole() && is_said };
+        let is_taken = |after: &Duration| *after >= TAKING || self.is_seen(exchange);
         let is_before = match &act.at {
             ClientMoment::Start(_) => false,
             ClientMoment::Answer(boundary) => exchange.number < boundary.answer,
-            ClientMoment::Tools { answer, .. } | ClientMoment::Marker { answer } => exchange.number <= *answer,
-            ClientMoment::Done(_) => true,
+            ClientMoment::Marker { answer } => exchange.number <= *answer,
+            ClientMoment::Tools { answer, after } => exchange.number < *answer || (exchange.number == *answer && is_taken(after)),
+            ClientMoment::Done(after) => exchange.number < act.last_answer || is_taken(after),
         };
         // Who is killed keeps nothing that was not kept before.
         let is_killed = matches!(act.what, ClientAction::Signal(ChildSignal::Kill, _));
         exchange.is_whole() && is_said && is_before && !is_killed
+    }
+
+    /// Whether it is seen that the client worked on an answer: it printed a text of it, or ran one of its tools.
+    fn is_seen(&self, exchange: &RunExchange) -> bool {
+        let is_run = || self.traces().any(|(_, id)| exchange.calls().any(|call| call.id == *id));
+        let place = self.profile.and_then(|profile| profile.output.text.as_ref());
+        let printed = place.map(|place| printed(place, &self.run.output)).unwrap_or_default();
+        self.run.marked.contains(&exchange.number) || is_run() || exchange.texts().any(|text| printed.contains(&plain(text)))
     }
 
     /// People see what the resumed run was answered.

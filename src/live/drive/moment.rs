@@ -44,7 +44,35 @@ pub enum ClientMoment {
     Done(Duration),
 }
 
+words! {
+    /// The kinds of moments.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MomentKind {
+        /// Before the first request.
+        Start = "start",
+        /// Inside an answer.
+        Answer = "answer",
+        /// After the end of an answer that another one follows.
+        Tools = "tools",
+        /// When a tool shows that it runs.
+        Marker = "marker",
+        /// After the last answer.
+        Done = "done",
+    }
+}
+
 impl ClientMoment {
+    /// Its kind.
+    pub fn kind(&self) -> MomentKind {
+        match self {
+            Self::Start(_) => MomentKind::Start,
+            Self::Answer(_) => MomentKind::Answer,
+            Self::Tools { .. } => MomentKind::Tools,
+            Self::Marker { .. } => MomentKind::Marker,
+            Self::Done(_) => MomentKind::Done,
+        }
+    }
+
     /// The moments of a run that nothing was done to: the boundaries of its answers, and the answers whose tools showed a marker.
     pub(super) fn of_run(boundaries: &[AnswerBoundary], marked: &[u32]) -> Vec<Self> {
         let last = last_answer(boundaries);

@@ -17,7 +17,7 @@ const SIGNAL_QUESTIONS: [(ChildSignal, &str); 2] =
 
 impl ClientSweepReport {
     /// The questions that were asked of each row, and those that were not.
-    fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
+    pub(super) fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
         let (mut asked, mut unasked) = (vec!["requests that the API takes", "processes left behind", "an end in time"], Vec::new());
         for what in verdict::QUESTIONS {
             let is_asked = self.usual.verdict.questions.asked.iter().any(|other| *other == *what);
@@ -149,7 +149,7 @@ fn cells([moment, action, before]: [String; 3], driven: Option<&ClientRun>, verd
     };
     let left = if driven.output.left_behind.is_empty() { String::from("-") } else { driven.output.left_behind.len().to_string() };
     let again = driven.again.as_ref().map_or(String::from("-"), |again| format!("{}, {} results", again.ended, again.results()));
-    let requests = driven.verdict.asked.iter().filter(|asked| asked.message.is_some()).count().to_string();
+    let requests = driven.message_requests().to_string();
     let (ended, results) = (driven.output.ended.to_string(), driven.output.results().to_string());
     [moment, action, before, ended, results, requests, left, again, verdict]
 }

@@ -1,8 +1,7 @@
-//! Headless agents, on request (`--with`): large programs, one of them proprietary, so they are installed for the occasion and no part of CI (K-7,
-//! K-9).
+//! Headless agents, on request (`--with`): large programs, one of them proprietary, so they are installed for the occasion and no part of CI (K-7).
 //!
-//! Their tables are written from what these very versions were seen to do. What a sweep finds is printed and is theirs; it fails where the client
-//! leaves a process behind, sends what the API would refuse, or cannot continue.
+//! Their tables are written from what these very versions were seen to do. What they do when they are interrupted is another command's matter
+//! (`interrupts`).
 
 use std::process::Output;
 
@@ -25,8 +24,6 @@ pub(super) struct AgentClient {
     cases: &'static [AgentCase],
     /// How often a scenario is played, each time with the same transcript.
     repeats: usize,
-    /// How the session continues after an interrupt; `None` where it is not swept.
-    again: Option<&'static str>,
 }
 
 /// One thing that happens to an agent, and what it then does.
@@ -63,7 +60,6 @@ const TRIES_AGAIN: [&str; 3] =
     [r#""subtype":"api_retry""#, r#""terminal_reason":"completed""#, r#""result":"It is a package named demo.""#];
 
 const REPEATED: &str = "two reads and a shell command";
-const SWEPT: &str = "SIGINT at every boundary, then on";
 
 /// Its own retries: 0.5 s, then 1 s, more by up to a quarter.
 const CLAUDE_CODE: AgentClient = AgentClient {
@@ -134,7 +130,6 @@ const CLAUDE_CODE: AgentClient = AgentClient {
         },
     ],
     repeats: 5,
-    again: Some("-p 'Go on.' --resume {session} --output-format stream-json --verbose --model claude-sonnet-4-5 --allowedTools Read Bash"),
 };
 
 /// Two seconds, then four, more by up to a quarter.
@@ -158,7 +153,6 @@ const OPENCODE: AgentClient = AgentClient {
         },
     ],
     repeats: 2,
-    again: None,
 };
 
 const AGENTS: [&AgentClient; 2] = [&CLAUDE_CODE, &OPENCODE];
@@ -195,9 +189,6 @@ impl AgentClient {
             push(case.name, self.row(stage, &program, case));
         }
         push(REPEATED, self.repeated(stage, &program));
-        if let Some(again) = self.again {
-            push(SWEPT, self.swept(stage, &program, again));
-        }
         Ok(rows)
     }
 
@@ -235,69 +226,9 @@ impl AgentClient {
         }
         Ok(row)
     }
-
-    /// An interrupt at every boundary, and the session taken up again after each.
-    fn swept(&self, stage: &CaseStage, program: &str, again: &str) -> Result<JudgeRow, InstallProblem> {
-        let scenario = stage.scenario("swept", self.name, &CaseWorld::Text(TWO_READS_AND_A_COMMAND))?;
-        let again = format!("'{program}' {again}");
-        let mut command = stage.driving(&scenario, self.name, &["--sweep", "SIGINT", "--again", &again]);
-        let output = stage.output(command.arg(program).args(self.arguments))?;
-        let table = String::from_utf8_lossy(&output.stdout);
-        println!("{}", table.trim_end());
-        let (rows, problems) = judged(&table);
-        Ok(JudgeRow {
-            case: SWEPT,
-            client: self.name,
-            expected: "at every boundary: nothing left behind, a valid history, and a session that goes on".to_string(),
-            seen: format!("{rows} boundaries, {} with a problem of that kind", problems.len()),
-            outcome: String::new(),
-            remark: Some("what else the table says is what was found of the client"),
-            problems,
-            said: String::from_utf8_lossy(&output.stderr).lines().map(str::to_string).collect(),
-        })
-    }
 }
 
 /// The part of `drive`'s output that does not depend on the clock: all but the verdict.
 fn transcript(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("  ->  ")).map(str::to_string).collect()
-}
-
-/// How many boundaries a sweep's table has, and what in it is not the client's own business: that there is no result line is.
-fn judged(table: &str) -> (usize, Vec<String>) {
-    let is_row = |line: &&str| line.ends_with("  ok") || line.ends_with("  FAILED");
-    let rows: Vec<&str> = table.lines().filter(is_row).skip(1).collect();
-    // `1:head, SIGINT: …`
-    let is_problem = |line: &&str| line.split_once(':').is_some_and(|(answer, rest)| answer.parse::<u32>().is_ok() && rest.contains(": "));
-    let mut problems: Vec<String> =
-        table.lines().filter(|line| is_problem(line) && !line.contains("result lines, usually")).map(str::to_string).collect();
-    problems.extend(rows.iter().filter(|row| !row.contains("exit 0, 1 results  ")).map(|row| format!("did not go on: {row}")));
-    if rows.is_empty() {
-        problems.push("the sweep has no boundaries".to_string());
-    }
-    (rows.len(), problems)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADING: &str = "boundary  action  before          ended   results  requests  left  again              verdict\n\
-        -                 (nothing done)  exit 0  1        2         -     -                  ok\n";
-    const SUMMARY: &str =
-        "asked: requests that the API takes\n2 runs, 1 failed, 1 too late: the next request or the end of the client came first\n";
-
-    #[test]
-    fn k_9_what_a_sweep_finds_of_results_is_told_and_all_else_fails() {
-        let row =
-            |again: &str, verdict: &str| format!("1:head    SIGINT  head            exit 0  0        2         -     {again}  {verdict}\n");
-        let fine = format!("{HEADING}{}1:head, SIGINT: K-9: 0 result lines, usually 1\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
-        assert_eq!(judged(&fine), (1, Vec::new()));
-        let invalid =
-            format!("{HEADING}{}1:head, SIGINT: O-1: request 2 has no result of a\n{SUMMARY}", row("exit 0, 1 results", "FAILED"));
-        assert_eq!(judged(&invalid).1, ["1:head, SIGINT: O-1: request 2 has no result of a"]);
-        let stuck = format!("{HEADING}{}", row("exit 1, 1 results", "ok"));
-        assert!(judged(&stuck).1[0].starts_with("did not go on: 1:head"));
-        assert_eq!(judged("").1, ["the sweep has no boundaries"]);
-    }
 }

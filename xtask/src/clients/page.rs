@@ -38,7 +38,8 @@ fn page() -> String {
          what its caller gets.\n\n\
          ## The SDKs\n\n{PINS}.\n\n{}\n\
          ## Libraries for agents\n\n{}.\n\n{libraries}\
-         ## Agents\n\n`cargo xtask clients --with NAME` installs one and drives it; it is not a step of CI.\n\n{}",
+         ## Agents\n\n`cargo xtask clients --with NAME` installs one and drives it; it is not a step of CI. \
+         What agents do when they are\ninterrupted: [agent-tables.md](agent-tables.md).\n\n{}",
         of_sdks(),
         LIBRARIES.map(|library| format!("{}: {}", library.name, library.pins.join(", "))).join("; "),
         agents::table(),

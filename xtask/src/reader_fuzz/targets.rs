@@ -46,7 +46,7 @@ pub(crate) const TARGETS: [ReaderTarget; 12] = [
     ReaderTarget { name: "redaction", endings: &[".sse", ".json", ".har", ".yaml", ".log"], read: redaction },
     ReaderTarget { name: "answer-redaction", endings: &[".sse", ".json", ".yaml"], read: answer_redaction },
     ReaderTarget { name: "scan", endings: &[".tape.jsonl", ".toml", ".md"], read: search },
-    ReaderTarget { name: "stores", endings: &[".store.jsonl", ".store.json"], read: stores },
+    ReaderTarget { name: "stores", endings: &[".store.jsonl", ".store.json", ".store.db", ".store.db-wal"], read: stores },
 ];
 
 /// The sample files of a target, from the checkout and from one more folder.
@@ -205,8 +205,13 @@ fn search(bytes: &[u8], _: &Path) -> Result<(), String> {
 
 /// V-9: every format takes any bytes, and the rules take what it reads.
 fn stores(bytes: &[u8], _: &Path) -> Result<(), String> {
-    for format in StoreFormat::ALL {
-        let Ok(conversations) = format.read(&[StoreFile { name: "case", bytes }]) else { continue };
+    /// A database: to a case that is its log.
+    const DATABASE: &[u8] = include_bytes!("../../../tests/stores/opencode.store.db");
+    let logged = [StoreFile { name: "db", bytes: DATABASE }, StoreFile { name: "db-wal", bytes }];
+    let alone = [StoreFile { name: "case", bytes }];
+    let cases = StoreFormat::ALL.map(|format| (format, &alone[..]));
+    for (format, files) in cases.into_iter().chain([(StoreFormat::Opencode, &logged[..])]) {
+        let Ok(conversations) = format.read(files) else { continue };
         for conversation in conversations {
             let _ = (results(conversation.context(), format.dialect(), HistoryEnd::Closed), validity(conversation.context()));
             if conversation.context_from > conversation.messages.len() {
