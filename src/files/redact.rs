@@ -17,6 +17,7 @@ mod assignments;
 mod base64_text;
 mod blocks;
 mod closing;
+mod columns;
 mod event_text;
 mod explore;
 mod header_values;
@@ -31,6 +32,7 @@ mod region;
 mod replacements;
 mod rules;
 pub mod scan;
+mod sections;
 mod telling_words;
 #[cfg(test)]
 mod tests;

@@ -126,9 +126,14 @@ fn follows_command(text: &[u8], name: usize) -> bool {
     let part = words.next().unwrap_or_default();
     let mut words = words.filter(|word| !word.is_empty());
     let command = words.next().unwrap_or_default();
-    let mut is_set =
-        || command == b"set" && words.next().is_some_and(|word| matches!(word, b"config" | b"configure" | b"secret" | b"secrets" | b"env"));
-    (part.is_empty() || part.ends_with(b"/:")) && (COMMANDS.contains(&command) || is_set())
+    const BEFORE_SET: [&[u8]; 5] = [b"config", b"configure", b"secret", b"secrets", b"env"];
+    // A quote or the number of a line may stand before the first word: `"config set NAME`.
+    let is_set = |word: &[u8]| word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().is_some_and(|word| BEFORE_SET.contains(&word));
+    // `set -gx NAME value`
+    let is_shell = command.starts_with(b"-") && command[1..].iter().all(|byte| b"gxUL".contains(byte));
+    let next = words.next().unwrap_or_default();
+    let is_command = COMMANDS.contains(&command) || command == b"set" && is_set(next) || is_shell && next.ends_with(b"set");
+    (part.is_empty() || part.ends_with(b"/:")) && is_command
 }
 
 /// The value that a name is given.
@@ -139,9 +144,15 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
     let start = skip(text, value, 4, b" \t");
     // `b"…"`
     let is_prefixed = matches!(byte(start), Some(b'b' | b'f' | b'r' | b'u')) && matches!(byte(start + 1), Some(b'"' | b'\''));
+    // `DerivedSecret => b"derived"` is an arm.
+    if is_prefixed && text[..start].trim_ascii_end().ends_with(b"=>") {
+        return None;
+    }
     let start = start + usize::from(is_prefixed);
     let quotes = skip(text, start, 8, b"\\");
-    let of_setting = is_option || is_tag || is_setting(text, name.start) || matches!(byte(name.end), Some(b'=')) && is_pair(text, name);
+    let is_struct = || byte(name.end) == Some(b':') && is_field_of_struct(text, name);
+    let is_form = || byte(name.end) == Some(b'=') && is_pair(text, name);
+    let of_setting = is_option || is_tag || is_setting(text, name.start) || is_form() || is_struct();
     let quote = byte(quotes).filter(|byte| b"\"'`".contains(byte));
     // Three quotes are as good as one.
     let backslashes = quotes - start;
@@ -167,7 +178,8 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
     *looked += range.len() as u64;
     // `NAME=value` and `--name value` are settings; with blanks or a colon it may be code as well.
     let is_field = of_pair || byte(signs) == Some(b':') || byte(signs) == Some(b'=') && signs > name.end;
-    let place = match (is_text, of_setting) {
+    let is_closed_tag = is_tag && text[range.end..].starts_with(b"</") && !text[range.clone()].iter().any(|byte| b"\\\n".contains(byte));
+    let place = match (is_text || is_closed_tag && tells == TellingName::Password, of_setting) {
         (true, _) => ValuePlace::Quoted,
         (false, true) if is_field && !is_option => ValuePlace::Field,
         (false, true) => ValuePlace::Setting,
@@ -249,6 +261,31 @@ fn constant(text: &[u8], start: usize) -> Option<Range<usize>> {
 /// Where the value begins of a name that is a value itself: `key="NAME" value="…"`, `- name: NAME` and `value: …` in the next line,
 /// `variable "NAME" {` and `default = "…"`.
 fn paired_value(text: &[u8], at: usize) -> Option<usize> {
+    let mut end = at;
+    for _ in 0..LINES_BETWEEN_MAX {
+        if let Some(value) = value_of_pair(text, end) {
+            return Some(value);
+        }
+        end = line_between(text, end)?;
+    }
+    value_of_pair(text, end)
+}
+
+/// How many lines may stand between the two halves of a pair.
+const LINES_BETWEEN_MAX: usize = 2;
+
+/// Where the next line ends, if it is another member of what a pair is in: `type: text`.
+fn line_between(text: &[u8], at: usize) -> Option<usize> {
+    let start = skip(text, at, 4, b"\"', \r");
+    let first = (text.get(start) == Some(&b'\n')).then(|| skip(text, start + 1, PAIR_BYTES_MAX, b" \t\"'"))?;
+    let line = &text[first..text.len().min(first + PAIR_BYTES_MAX)];
+    let line = &line[..memchr::memchr(b'\n', line)?];
+    let word = line.iter().take_while(|byte| is_name_byte(**byte)).count();
+    (first > start + 1 && word > 0 && memchr::memchr(b':', &line[word..]).is_some_and(|colon| colon < 2)).then_some(first + line.len())
+}
+
+/// Where the value begins, if the second half of a pair stands here.
+fn value_of_pair(text: &[u8], at: usize) -> Option<usize> {
     let word = skip(text, at, PAIR_BYTES_MAX, b" \t\r\n,\"'\\{:");
     let between = &text[at.min(word)..word];
     let is_block = between.contains(&b'{');
@@ -263,21 +300,37 @@ fn paired_value(text: &[u8], at: usize) -> Option<usize> {
 /// Whether a name begins a line that sets it: `export NAME=`, `name: `, `-e NAME=`.
 fn is_setting(text: &[u8], start: usize) -> bool {
     let words = line_before(text, start).trim_ascii();
-    const BEFORE: [&[u8]; 12] = [b"", b"export", b"set", b"ENV", b"ARG", b"env", b"-", b"-e", b"--env", b"#", b"setx", b"declare -x"];
+    const BEFORE: [&[u8]; 16] =
+        [b"", b"export", b"set", b"ENV", b"ARG", b"env", b"-", b"-e", b"--env", b"#", b"setx", b"declare -x", b"*", b"[", b">", b"+"];
+    // `kubectl create … --from-literal=NAME=value`
+    const OPTIONS: [&[u8]; 5] = [b"--from-literal=", b"--build-arg", b"--set", b"--env", b"--env="];
+    let option = words.rsplit(u8::is_ascii_whitespace).next().unwrap_or_default();
     // `settings.ini:NAME=value` of a search without numbers
     let is_place = || {
         words.last() == Some(&b':') && words.len() > 1 && words[..words.len() - 1].iter().all(|byte| is_name_byte(*byte) || *byte == b'/')
     };
-    BEFORE.contains(&words) || words.starts_with(b"//") && words.ends_with(b":") || is_place() || words.ends_with("→".as_bytes())
+    BEFORE.contains(&words)
+        || OPTIONS.contains(&option)
+        || words.starts_with(b"//") && words.ends_with(b":")
+        || is_place()
+        || words.ends_with("→".as_bytes())
 }
 
 /// Whether a name is one of pairs without blanks: of a form, of a connection.
 fn is_pair(text: &[u8], name: &Range<usize>) -> bool {
     let before = name.start.checked_sub(1).map(|at| text[at]);
     let after = text.get(name.end + 1);
-    matches!(before, None | Some(b'&' | b';' | b'?' | b'"' | b'\'' | b' ' | b'\n'))
+    matches!(before, None | Some(b'&' | b';' | b'?' | b'"' | b'\'' | b' ' | b'\n' | b'{'))
         && after.is_some_and(|byte| !byte.is_ascii_whitespace())
         && text[name.clone()].iter().all(|byte| *byte != b'.')
+}
+
+/// Whether a name is one of a structure as Go prints it: `{User:bob Password:… Port:1}`.
+fn is_field_of_struct(text: &[u8], name: &Range<usize>) -> bool {
+    let line = line_before(text, name.start);
+    let fields = memchr::memrchr(b'{', line).map_or(&[][..], |open| &line[open + 1..]);
+    let is_printed = fields.ends_with(b" ") && fields.contains(&b':') && !fields.contains(&b',');
+    is_printed && text.get(name.end + 1).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// Whether a line continues with a word.

@@ -18,7 +18,7 @@ use super::value_forms;
 
 /// A word that every telling name contains.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass(?:\b|_)|psk|pwd|auth|cred|session|cookie|jwt|bearer|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|(?:\b|_)(?:sid|sig|pat|pw|pin|seed|salt)(?:\b|_)";
+    let words = r"(?i-u)key|token|secret|passw|passphrase|passcode|pass(?:\b|_)|psk|pwd|auth|stringdata|cred|session|cookie|jwt|bearer|otp|assertion|sas\b|dsn|webhook|connection_?string|recovery|backup|mnemonic|(?:\b|_)(?:sid|sig|pat|pw|pin|seed|salt)(?:\b|_)";
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
     Regex::new(words).expect("the pattern of words is one")
 });
@@ -48,19 +48,24 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
         // Of a cookie that is set only the value is a secret: it has a rule.
         let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
         let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
+        let tells = if is_key_of_prose(text, &name) { TellingName::Strong } else { tells };
         let mut values: Vec<Range<usize>> = value_after(text, &name, tells, looked).into_iter().collect();
         if values.is_empty() {
             values = value_forms::find(text, &name, tells);
             *looked += values.iter().map(|value| value.len() as u64).sum::<u64>();
         }
         if values.is_empty() {
-            let tells = if is_key_of_prose(text, &name) { TellingName::Strong } else { tells };
             values.extend(drawn_near(text, &name, tells, looked));
         }
         at = values.last().map_or(at, |value| value.end);
         found.extend(values.into_iter().map(|value| NamedValue { name: name.clone(), value }));
     }
     found
+}
+
+/// Whether a word is there that some telling name contains.
+pub(super) fn has_telling_word(text: &[u8]) -> bool {
+    WORDS.is_match(text)
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {
@@ -99,7 +104,10 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut
     }
     let is_password = tells == TellingName::Password;
     let mut at = name.end;
-    while at < text.len() && at <= name.end + NEAR_BYTES && !b"\n{}[];".contains(&text[at]) {
+    while at < text.len() && at <= name.end + NEAR_BYTES && !b"{}[];".contains(&text[at]) {
+        if text[at] == b'\n' && !ends_label(&text[name.end..at]) {
+            return None;
+        }
         if !text[at].is_ascii_alphanumeric() {
             at += 1;
             continue;
@@ -127,6 +135,13 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut
         at = range.end.max(at + 1);
     }
     None
+}
+
+/// Whether a line ends here that only says what stands in the next: `API key`, `the token is:`.
+fn ends_label(behind_name: &[u8]) -> bool {
+    let is_end = |byte: &u8| byte.is_ascii_alphabetic() || b" :\r".contains(byte);
+    let rest = behind_name.trim_ascii_end();
+    behind_name.iter().all(is_end) && (rest.is_empty() || rest.ends_with(b":"))
 }
 
 /// A run without the dots at its end: they end a sentence.

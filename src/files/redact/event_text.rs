@@ -72,8 +72,12 @@ impl EventTextReader {
     /// An event is complete. Only the last of a text may be cut: any other that does not end is none.
     fn event(&mut self, is_last: bool) {
         let data = std::mem::take(&mut self.data);
-        if data.text().is_empty() || !is_last && !data.text().trim_ascii_end().ends_with(b"}") {
+        if data.text().is_empty() {
             return;
+        }
+        if !is_last && !data.text().trim_ascii_end().ends_with(b"}") {
+            // What stands before it and behind it is not one text.
+            return self.close();
         }
         match read(data.text()) {
             BlockEvent::Fragment { index, inner } => self.fragment(BlockId::Index(index), data.pieces(inner)),

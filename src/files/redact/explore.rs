@@ -13,6 +13,7 @@ use std::ops::Range;
 use super::assignments::{self, NamedValue};
 use super::base64_text::{self, PackedSecret, PackedText};
 use super::closing;
+use super::columns;
 use super::event_text;
 use super::header_values::LearnedValues;
 use super::json::{JsonStart, JsonString, JsonStrings};
@@ -20,6 +21,7 @@ use super::members::{MemberNames, scheme_length};
 use super::placeholder::{is_placeholder, placeholders};
 use super::private_key;
 use super::rules::{BuiltinRule, RedactionRules};
+use super::sections;
 use super::text_map::{Flattener, MappedText};
 use super::views::{self, percent_byte};
 
@@ -131,8 +133,7 @@ impl SecretExplorer<'_> {
     }
 
     /// The strings of JSON in a text that are secrets because of their names. What else is in them is seen in the text.
-    fn members(&mut self, text: &[u8], json: &JsonStrings, depth: usize) -> Vec<FoundSecret> {
-        self.work += text.len() as u64;
+    fn members(&self, text: &[u8], json: &JsonStrings, depth: usize) -> Vec<FoundSecret> {
         let members = MemberNames { text, json, known: &[] };
         let of_name = json.strings.iter().enumerate().filter_map(|(index, string)| {
             let (rule, name) = members.rule(index).filter(|_| !string.value.is_empty())?;
@@ -184,7 +185,8 @@ impl SecretExplorer<'_> {
         let mut found = Vec::new();
         self.patterns(text, depth, &mut found);
         self.learned(text, depth, &mut found);
-        for NamedValue { name, value } in assignments::find(text, &mut self.work) {
+        let of_tables = columns::find(text).into_iter().chain(sections::find(text));
+        for NamedValue { name, value } in assignments::find(text, &mut self.work).into_iter().chain(of_tables) {
             let (name, value) = (String::from_utf8_lossy(&text[name]).into_owned(), behind_escape(text, value));
             found.extend((!value.is_empty()).then(|| direct(BuiltinRule::Assignment as usize, name, text, vec![value], depth)));
         }
@@ -199,12 +201,8 @@ impl SecretExplorer<'_> {
             for view in views.into_iter().flatten().chain(streams) {
                 found.extend(self.child(&view, depth));
             }
-            for places in views::json_lines(text) {
-                let json = |place: Range<usize>| Some((JsonStrings::read(&text[place.clone()], &JsonStart::Beginning)?, place));
-                if let Some((strings, place)) = places.into_iter().find_map(json) {
-                    let inner = self.members(&text[place.clone()], &strings, depth);
-                    found.extend(inner.into_iter().map(|found| shifted(found, place.start)));
-                }
+            for json in JsonStrings::in_text(text) {
+                found.extend(self.members(text, &json, depth));
             }
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);

@@ -1,5 +1,8 @@
 //! Headers and addresses: which are left out, and what of the others is replaced.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::Redactor;
 use super::names::{TellingName, ValuePlace, is_secret_value, telling_header};
 use crate::wire::http::HttpHeader;
@@ -39,6 +42,9 @@ const SECRET: &[&str] = &[
     "x-session-token",
 ];
 
+/// Of those, the ids and keys whose names do not tell: they are looked for in bodies, too.
+const LEARNED: &[&str] = &["anthropic-organization-id", "anthropic-user-profile-id", "anthropic-workspace-id", "x-honeycomb-team"];
+
 /// Parts of the names of parameters that hold secrets.
 const SECRET_PARAMETERS: &[&str] = &["auth", "code", "credential", "key", "passwd", "password", "secret", "sig", "token"];
 
@@ -60,8 +66,9 @@ impl Redactor {
     /// Remembers the keys that stand in headers, where these are at hand before what may repeat them.
     pub fn learn_headers(&mut self, headers: &[HttpHeader]) {
         for HttpHeader { name, value } in headers {
-            if telling_header(name) >= Some(TellingName::Medium) {
-                self.learn_value(&name.to_ascii_lowercase(), value);
+            let name = name.to_ascii_lowercase();
+            if telling_header(&name) >= Some(TellingName::Medium) || LEARNED.contains(&name.as_str()) {
+                self.learn_value(&name, value);
             }
         }
     }
@@ -120,10 +127,21 @@ impl Redactor {
             }
             "cookie" => value.split(';').filter_map(after_name).for_each(|value| self.learn(value.as_bytes())),
             "authorization" | "proxy-authorization" => match value.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-                [only] | [_, only] => self.learn(only.as_bytes()),
+                [only] | [_, only] => {
+                    self.learn(only.as_bytes());
+                    password_of_basic(value).into_iter().for_each(|password| self.learn(&password));
+                }
                 _ => (),
             },
             _ => self.learn(value.as_bytes()),
         }
     }
+}
+
+/// The password in `Basic …`.
+fn password_of_basic(value: &str) -> Option<Vec<u8>> {
+    let (scheme, packed) = value.split_once(' ')?;
+    let pair = STANDARD.decode(packed.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
+    let colon = memchr::memchr(b':', &pair)?;
+    Some(pair[colon + 1..].to_vec())
 }

@@ -23,6 +23,8 @@ pub(super) struct JsonString {
 pub(super) struct JsonContainer {
     /// The key that it has.
     pub(super) key: Option<Range<usize>>,
+    /// Which one holds it: itself, if none does.
+    pub(super) parent: usize,
     pub(super) is_list: bool,
     values: usize,
 }
@@ -54,12 +56,7 @@ impl JsonStrings {
         if *start == JsonStart::Beginning && !matches!(first, Some(b'{' | b'[' | b'"')) {
             return None;
         }
-        let mut reader = JsonReader {
-            text,
-            found: Self { strings: Vec::new(), keys: Vec::new(), containers: vec![JsonContainer { key: None, is_list: false, values: 0 }] },
-            open: vec![0],
-            key: None,
-        };
+        let mut reader = JsonReader::new(text);
         let mut at = 0;
         if let JsonStart::String(_) = start {
             let end = string_end(text, 0);
@@ -69,7 +66,35 @@ impl JsonStrings {
         while at < text.len() {
             at = reader.token(at)?;
         }
-        Some(reader.found)
+        // A line of quoted fields is none.
+        let is_row = *start == JsonStart::Beginning && first == Some(b'"') && reader.found.containers[0].values > 1;
+        (!is_row).then_some(reader.found)
+    }
+
+    /// The strings of every object and list that stands in a text which is no JSON as a whole. What begins as one counts as far as it goes.
+    pub(super) fn in_text(text: &[u8]) -> Vec<Self> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while let Some(start) = text.get(at..).and_then(|rest| memchr::memchr2(b'{', b'[', rest)) {
+            let mut reader = JsonReader::new(text);
+            at += start;
+            let mut string = None;
+            loop {
+                // A string ends with its line.
+                let is_broken = |end: usize| text[at] == b'"' && memchr::memchr(b'\n', &text[at..end.min(text.len())]).is_some();
+                let Some(end) = reader.token(at).filter(|end| !is_broken(*end)) else { break };
+                string = (text[at] == b'"' && end < text.len()).then_some(at);
+                at = end;
+                if reader.open.len() == 1 || at >= text.len() {
+                    break;
+                }
+            }
+            // The string that was broken off is none.
+            reader.found.strings.truncate(reader.found.strings.partition_point(|string| string.value.start <= at));
+            // What fails behind a string may have begun in it: the quotes are those of a text in another string.
+            at = string.map_or(at, |string| string + 1);
+            found.extend((!reader.found.strings.is_empty()).then_some(reader.found));
+        }
+        found
     }
 
     /// How a text begins that is cut off at `at`.
@@ -93,7 +118,13 @@ struct JsonReader<'a> {
     key: Option<Range<usize>>,
 }
 
-impl JsonReader<'_> {
+impl<'a> JsonReader<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        let around = JsonContainer { key: None, parent: 0, is_list: false, values: 0 };
+        let found = JsonStrings { strings: Vec::new(), keys: Vec::new(), containers: vec![around] };
+        Self { text, found, open: vec![0], key: None }
+    }
+
     /// Reads one token; gives the place behind it.
     fn token(&mut self, at: usize) -> Option<usize> {
         match self.text[at] {
@@ -110,8 +141,9 @@ impl JsonReader<'_> {
             }
             open @ (b'{' | b'[') => {
                 self.count();
+                let parent = self.open.last().copied().unwrap_or_default();
                 self.open.push(self.found.containers.len());
-                self.found.containers.push(JsonContainer { key: self.key.take(), is_list: open == b'[', values: 0 });
+                self.found.containers.push(JsonContainer { key: self.key.take(), parent, is_list: open == b'[', values: 0 });
                 Some(at + 1)
             }
             b'}' | b']' => {
@@ -187,8 +219,21 @@ mod tests {
     }
 
     #[test]
+    fn k_2_json_is_found_in_text_as_far_as_it_goes() {
+        let found = |text: &str| {
+            let strings = JsonStrings::in_text(text.as_bytes()).into_iter().flat_map(|json| json.strings);
+            strings.map(|string| text[string.value].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("[info] x = {\n \"a\": {\"b\": [\"c\"]}\n}; {\"d\":\"e\", oops: \"f\"} [\"g\"]"), ["c", "e", "g"]);
+        assert_eq!(found("{\"a\": \"not\nclosed\", \"x\": {\"b\":\"c\"}"), ["c"]);
+        assert_eq!(found("{\"cut"), ["cut"]);
+        // The escapes of text in a string are resolved.
+        assert_eq!(found("log: {\"a\": \"x: {\"b\":{\"c\":\"d\"}}\"}").last().map(String::as_str), Some("d"));
+    }
+
+    #[test]
     fn k_2_what_only_begins_like_json_is_none() {
-        for text in ["[error] invalid key", "{ name: 1 }", "\"a\" and more", "{\"a\":1} trailing", "plain", ""] {
+        for text in ["[error] invalid key", "\"a\",\"b\"", "{ name: 1 }", "\"a\" and more", "{\"a\":1} trailing", "plain", ""] {
             assert_eq!(shown(text), None, "{text}");
         }
     }

@@ -5,7 +5,7 @@
 use super::placeholder::without_placeholders;
 use super::rules::is_filler;
 use super::telling_words::{
-    ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MEDIUM, NO_PASSWORDS, OF_KEYS, PASSES, PASSWORDS, STRONG, WEAK,
+    ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MAPS, MEDIUM, NO_PASSWORDS, OF_KEYS, PASSES, PASSWORDS, SECRET_MAPS, STRONG, WEAK,
 };
 
 /// How much a name says.
@@ -65,7 +65,7 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     if has(MEDIUM) {
         return Some(TellingName::Medium);
     }
-    (has(WEAK) || parts == ["tokens"]).then_some(TellingName::Weak)
+    (has(WEAK) || last == "tokens" && !has(HARMLESS_TOKENS)).then_some(TellingName::Weak)
 }
 
 /// Whether a name ends with the short word for a password: `DB_PASS`, `PGPASS`, `storepass`. Alone it may be anything.
@@ -86,6 +86,30 @@ pub(super) fn telling_header(name: &str) -> Option<TellingName> {
     let parts = parts(name.as_bytes());
     let is_key = parts.last().is_some_and(|last| last == "key");
     Some(if telling == TellingName::Weak && is_key { TellingName::Medium } else { telling })
+}
+
+/// Whether a name is one of a map of secrets: `secrets`, `api_keys`, `github-oauth`.
+pub(super) fn names_map(name: &[u8]) -> bool {
+    let plain = plain_name(name);
+    let is_map = |maps: &[&str]| maps.iter().any(|map| plain.ends_with(map.as_bytes()));
+    is_map(MAPS) || is_map(SECRET_MAPS) && telling(name).is_some()
+}
+
+/// A name without signs, in small letters: `keyName` and `key_name` are one.
+pub(super) fn plain_name(name: &[u8]) -> Vec<u8> {
+    name.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
+}
+
+/// Whether a value below a name is a secret although its own name is that of a host, of a service, of a person.
+pub(super) fn is_value_of_map(map: &[u8], value: &[u8]) -> bool {
+    let value = without_placeholders(&value[..value.len().min(LOOKED_AT_BYTES)]);
+    let is_one = value.len() >= 8 && is_mixed(&value) && !value.iter().any(u8::is_ascii_whitespace) && !is_reference(&value);
+    let is_unbroken_text = || value.len() >= 20 && value.iter().all(u8::is_ascii_alphanumeric) && !is_words(&value);
+    let is_drawn = || is_drawn(&value) || is_hex(&value) || is_unbroken_text();
+    // A path names a file, or a package.
+    let is_text = || is_words(&value) || is_plain(&value) || value.starts_with(b"/");
+    let is_named = || names_map(map) && (!is_text() || is_drawn()) || telling(map) >= Some(TellingName::Strong) && is_drawn();
+    is_one && !map.contains(&b'/') && is_named()
 }
 
 /// The parts of a name, in small letters.
@@ -191,6 +215,13 @@ fn is_reference(value: &[u8]) -> bool {
         "array",
         "default",
         "changeme",
+        "enabled",
+        "disabled",
+        "missing",
+        "invalid",
+        "empty",
+        "unknown",
+        "inherit",
     ];
     let is_metavariable = value.iter().all(|byte| byte.is_ascii_uppercase() || b"_-".contains(byte)) && telling(value).is_some();
     let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
@@ -240,7 +271,7 @@ fn is_call(value: &[u8]) -> bool {
     let is_name = name.contains(&b'.')
         || is_words(name.strip_suffix(b"!").unwrap_or(name))
         || name.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_');
-    !name.is_empty() && is_name && matches!(value.get(name.len()), Some(b'(' | b'['))
+    !name.is_empty() && (is_name || value.ends_with(b"()")) && matches!(value.get(name.len()), Some(b'(' | b'['))
 }
 
 /// Letters and digits, or capitals and small letters with a sign between.
@@ -274,7 +305,21 @@ pub(super) fn is_words(value: &[u8]) -> bool {
         }
     }
     let length = if digits > 0 { 4 } else { 3 };
-    letters >= length * words && digits * 5 <= letters && vowels * 5 >= letters && letters > 0
+    let is_long = letters > WORD_LETTERS_MAX * words || inner_numbers(value) > WORD_NUMBERS_MAX;
+    letters >= length * words && digits * 5 <= letters && vowels * 5 >= letters && letters > 0 && !is_long
+}
+
+/// How many letters words have at most, on average.
+const WORD_LETTERS_MAX: usize = 24;
+
+/// How many numbers stand inside of words: `utf8mb4`, `base64url`.
+const WORD_NUMBERS_MAX: usize = 2;
+
+/// How many numbers have a letter on both sides.
+fn inner_numbers(value: &[u8]) -> usize {
+    let runs: Vec<&[u8]> = value.chunk_by(|one, other| one.is_ascii_digit() == other.is_ascii_digit()).collect();
+    let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_lowercase);
+    runs.windows(3).filter(|three| three[1][0].is_ascii_digit() && is_letter(three[0].last()) && is_letter(three[2].first())).count()
 }
 
 /// A word of code or of prose, with a number behind it perhaps: `get_user_v2`.
@@ -302,9 +347,29 @@ pub(super) fn is_drawn(value: &[u8]) -> bool {
         && !is_hash
         && !is_words(value)
         && allowed
-        && digits >= 3
-        && (capitals >= 3 && small >= 3 || digits * 5 >= value.len() && capitals.max(small) >= 4)
+        && (digits >= 3 && (capitals >= 3 && small >= 3 || digits * 5 >= value.len() && capitals.max(small) >= 4)
+            || digits >= 1 && capitals >= 4 && small >= 4 && changes_of_case(value) * 4 >= value.len())
 }
+
+/// A number of at least 128 bits in hexadecimal digits.
+pub(super) fn is_hex(value: &[u8]) -> bool {
+    value.len() >= 32 && value.iter().all(u8::is_ascii_hexdigit) && value.iter().any(u8::is_ascii_digit)
+}
+
+/// Signs of all kinds without order, with blanks among them perhaps: what a generator of long passwords makes.
+pub(super) fn is_noise(value: &[u8]) -> bool {
+    let count = |of: fn(&u8) -> bool| value.iter().filter(|byte| of(byte)).count();
+    let (signs, blanks) = (count(u8::is_ascii_punctuation), count(|byte| *byte == b' '));
+    let letters = [count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit)];
+    value.len() >= NOISE_BYTES_MIN
+        && value.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
+        && letters.iter().all(|count| *count >= 3)
+        && signs * 6 >= value.len()
+        && blanks * 8 <= value.len()
+}
+
+/// From how many signs on a value may be noise.
+const NOISE_BYTES_MIN: usize = 32;
 
 fn changes_of_case(value: &[u8]) -> usize {
     let is_change = |pair: &&[u8]| pair.iter().all(u8::is_ascii_alphabetic) && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase();

@@ -45,6 +45,9 @@ pub(super) const KEY_BYTES_MAX: usize = 1 << 20;
 /// The fewest characters that make a line of a key whose end is not seen.
 const LINE_BYTES_MIN: usize = 16;
 
+/// What is as long is no word of a header.
+const HEADER_RUN_MIN: usize = 48;
+
 /// The pieces of each key.
 pub(super) fn find(text: &[u8]) -> Vec<Vec<Range<usize>>> {
     let mut found = Vec::new();
@@ -84,8 +87,8 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
     let mut line_start = start;
     for line in text[start..end].split_inclusive(|byte| *byte == b'\n') {
         let place = if line_start == start { longest_run(line) } else { stretch(line) };
-        let is_header = is_header(line) && place.len() < 48;
         let is_only = line_start == start && !line.ends_with(b"\n");
+        let is_head = !is_only && is_header(line) && place.len() < HEADER_RUN_MIN;
         let is_last = line_start + line.len() == end;
         let least = match () {
             // All on one line, with blanks in the places of line ends.
@@ -94,10 +97,13 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
             () => LINE_BYTES_MIN,
         };
         let is_prefix = is_closed && is_last && !line.ends_with(b"\n");
-        if (is_only || !is_prefix) && !is_header && place.len() >= least {
+        if (is_only || !is_prefix) && !is_head && place.len() >= least {
             if is_only {
-                // Every word of it.
-                let words = line.split(|byte| !is_part(byte)).filter(|word| word.len() >= LINE_BYTES_MIN || is_closed && !word.is_empty());
+                // Every word of it. Where its line ends are escaped, a header is a line of its own.
+                let lines = escaped_lines(line);
+                let is_key = |part: &&[u8]| lines.len() == 1 || !is_header(part) || longest_run(part).len() >= HEADER_RUN_MIN;
+                let words = lines.iter().copied().filter(is_key).flat_map(|part| part.split(|byte| !is_part(byte)));
+                let words = words.filter(|word| word.len() >= LINE_BYTES_MIN || is_closed && !word.is_empty());
                 let place = |word: &[u8]| word.as_ptr() as usize - line.as_ptr() as usize;
                 spans.extend(words.map(|word| line_start + place(word)..line_start + place(word) + word.len()));
             } else {
@@ -107,7 +113,7 @@ fn pieces(text: &[u8], start: usize, end: usize, is_closed: bool) -> Vec<Range<u
                 }
                 spans.push(line_start + place.start..line_start + place.end);
             }
-        } else if !is_closed && !is_header && spans.len() > 1 && !line.trim_ascii().is_empty() {
+        } else if !is_closed && !is_head && spans.len() > 1 && !line.trim_ascii().is_empty() {
             break;
         }
         line_start += line.len();
@@ -152,6 +158,21 @@ fn longest_run(line: &[u8]) -> Range<usize> {
     longest
 }
 
+/// The lines of a text whose line ends are escaped, however often.
+fn escaped_lines(text: &[u8]) -> Vec<&[u8]> {
+    let (mut lines, mut start, mut at) = (Vec::new(), 0, 0);
+    while let Some(escape) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)).map(|escape| at + escape) {
+        at = escape + text[escape..].iter().take_while(|byte| **byte == b'\\').count();
+        if matches!(text.get(at), Some(b'n' | b'r')) {
+            lines.push(&text[start..escape]);
+            at += 1;
+            start = at;
+        }
+    }
+    lines.push(&text[start..]);
+    lines
+}
+
 /// `Proc-Type: 4,ENCRYPTED`, and not the number of a line.
 fn is_header(line: &[u8]) -> bool {
     let Some(colon) = memchr::memmem::find(line, b": ") else { return false };
@@ -191,6 +212,21 @@ mod tests {
             assert_eq!(parts, [one, one]);
         }
         assert!(find_in_json(format!("{{\"kty\":1}} {{\"d\":\"{one}\"}}").as_bytes()).is_empty());
+    }
+
+    #[test]
+    fn k_2_headers_of_a_key_stay_where_its_line_ends_are_escaped() {
+        let (one, two) = ("Zk7Qw9Xb2Lp4Rt6Vn8Mc3Hd5", "Jf1Gs0Zk7Qw9Xb2L==");
+        for end in ["\\n", "\\\\n", "\\\\r\\\\n"] {
+            let lines = [
+                &["-----BEGIN RSA ", "PRIVATE KEY-----"].concat(),
+                "Proc-Type: 4,ENCRYPTED",
+                "DEK-Info: AES-128-CBC,3F786850E387550FDA",
+                "",
+            ];
+            let text = [&lines[..], &[one, two, "-----END RSA PRIVATE KEY-----"]].concat().join(end);
+            assert_eq!(shown(&text), [[one, two]], "{text}");
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(super) enum PatternCheck {
     Digits,
     /// The secret looks drawn at random, and is no hash.
     Drawn,
+    /// The secret is no word.
+    NoWord,
     /// The secret is a name and a password that is not the word for one.
     Credentials,
 }
@@ -306,6 +308,7 @@ impl PatternCheck {
             Self::Mixed => super::names::is_mixed(&evidence),
             Self::Digits => evidence.iter().any(u8::is_ascii_digit),
             Self::Drawn => super::names::is_drawn(&evidence),
+            Self::NoWord => !super::names::is_words(&evidence),
             Self::Credentials => {
                 let password = evidence.rsplit(|byte| *byte == b':').next().unwrap_or_default();
                 const WORDS: [&[u8]; 8] = [b"", b"pass", b"password", b"passwd", b"pwd", b"secret", b"token", b"xxx"];

@@ -36,7 +36,7 @@ pub(super) const MEDIUM: &[&str] = &[
     "secrets",
 ];
 
-pub(super) const WEAK: &[&str] = &["key", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook", "salt", "pin", "seed"];
+pub(super) const WEAK: &[&str] = &["key", "keys", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook", "salt", "pin", "seed"];
 
 /// Words that make a key a secret.
 pub(super) const OF_KEYS: &[&str] = &[
@@ -94,6 +94,8 @@ pub(super) const OF_KEYS: &[&str] = &[
 pub(super) const HARMLESS_TOKENS: &[&str] = &[
     "begin",
     "bos",
+    "budget",
+    "cached",
     "cls",
     "completion",
     "continuation",
@@ -117,13 +119,18 @@ pub(super) const HARMLESS_TOKENS: &[&str] = &[
     "prev",
     "price",
     "prompt",
+    "reasoning",
+    "remaining",
     "sep",
     "special",
     "start",
     "stop",
     "sync",
+    "thinking",
     "time",
+    "total",
     "unk",
+    "used",
 ];
 
 /// Words beside which a key is no secret.
@@ -238,3 +245,9 @@ pub(super) const ABOUT: &[&str] = &[
 
 /// Names that say nothing although their parts do.
 pub(super) const HARMLESS: &[&str] = &["signature", "thoughtsignature", "toolcallid"];
+
+/// Ends of names of maps whose members have secrets as values, whatever their own names are.
+pub(super) const MAPS: &[&str] = &["oauth", "stringdata"];
+
+/// The same, where the name tells of a secret: `max_tokens` does not.
+pub(super) const SECRET_MAPS: &[&str] = &["secrets", "credentials", "passwords", "tokens", "apikeys"];

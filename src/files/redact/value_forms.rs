@@ -1,15 +1,16 @@
-//! Values that stand further from their names (K-2): in the lines below, in a list, in the next cell of a table, as the second argument of a call.
+//! Values that stand further from their names (K-2): in the lines below, in a list, in the next cell of a table, as the second argument of a call, in a
+//! wrapper, behind a label.
 //!
 //! ```text
 //! api_keys:          password: |      api_keys = ["…", "…"]      | API_KEY | `…` |      environ.get("API_KEY", "…")
-//!   - …                …
+//!   - …                …              token: Some("…")           **Password:** …        passphrase: some words of it
 //! ```
 
 use std::ops::Range;
 
 use super::assigned_value::quoted;
 use super::assignments::{is_name_byte, skip};
-use super::names::{TellingName, ValuePlace, is_mixed, is_secret_value, is_words};
+use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_noise, is_secret_value, is_words, plain_name};
 
 /// How long a value is that is known by its form.
 const VALUE_BYTES_MAX: usize = 4 << 10;
@@ -22,17 +23,21 @@ const BLANKS_MAX: usize = 64;
 
 /// The values of a name in any of these forms.
 pub(super) fn find(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
-    if tells < TellingName::Strong {
-        return Vec::new();
-    }
-    let forms = [below, list, cell, argument];
+    let forms = [below, list, cell, argument, wrapped, label, phrase];
     forms.iter().map(|form| form(text, name, tells)).find(|values| !values.is_empty()).unwrap_or_default()
 }
 
-/// Whether a value is one that only its name tells of: no word.
+/// Whether a value is one that only its name tells of. Where the name says little, it shows by itself.
 fn is_value(text: &[u8], tells: TellingName, value: &Range<usize>) -> bool {
+    let shows = || is_drawn(&text[value.clone()]) || is_noise(&text[value.clone()]);
+    is_no_word(text, tells, value) && (tells >= TellingName::Strong || shows())
+}
+
+/// Whether a value is no word, but for the words of a password with a number.
+fn is_no_word(text: &[u8], tells: TellingName, value: &Range<usize>) -> bool {
     let value = &text[value.clone()];
-    is_secret_value(tells, value, ValuePlace::Quoted) && !is_words(value) && value.len() >= 6
+    let is_word = is_words(value) && !(tells == TellingName::Password && value.iter().any(u8::is_ascii_digit));
+    is_secret_value(tells, value, ValuePlace::Quoted) && !is_word && value.len() >= 6
 }
 
 /// The lines below a name and a colon: a list, a block, or the value itself.
@@ -119,17 +124,120 @@ fn cell(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize
 
 /// The second argument of a call that asks for a setting, or makes one: `environ.get("API_KEY", "…")`.
 fn argument(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
-    const CALLS: [&[u8]; 8] = [b"get", b"getenv", b"env", b"setenv", b"set", b"setitem", b"setdefault", b"putenv"];
+    const CALLS: [&[u8]; 9] = [b"get", b"getenv", b"env", b"setenv", b"set", b"setitem", b"setdefault", b"putenv", b"define"];
     let before = &text[name.start.saturating_sub(LINE_BYTES_MAX)..name.start];
-    let (Some(quote), Some(open)) = (before.last(), before.len().checked_sub(2)) else { return Vec::new() };
+    let Some((quote, before)) = before.split_last() else { return Vec::new() };
+    let before = before.trim_ascii_end();
+    let Some(open) = before.len().checked_sub(1) else { return Vec::new() };
     let call = before[..open].rsplit(|byte| !is_name_byte(*byte) || *byte == b'.').next().unwrap_or_default().to_ascii_lowercase();
     let comma = skip(text, name.end + 1, 4, b" ");
     let is_call = b"\"'".contains(quote) && before[open] == b'(' && CALLS.contains(&call.as_slice());
     if !is_call || text.get(name.end) != Some(quote) || text.get(comma) != Some(&b',') {
         return Vec::new();
     }
-    let start = skip(text, comma + 1, 4, b" ");
+    let start = skip(text, comma + 1, BLANKS_MAX, b" ");
     let Some(sign) = text.get(start).filter(|byte| b"\"'".contains(byte)) else { return Vec::new() };
     let value = quoted(text, start + 1, *sign, 0, VALUE_BYTES_MAX);
     if !value.is_cut && is_value(text, tells, &value.range) { vec![value.range] } else { Vec::new() }
+}
+
+/// Calls around a value that change what it is, and not what it says.
+const WRAPPERS: [&[u8]; 26] = [
+    b"Some",
+    b"Ok",
+    b"Just",
+    b"String",
+    b"String::from",
+    b"Secret",
+    b"Secret::new",
+    b"Secret::from",
+    b"SecretStr",
+    b"SecretString",
+    b"SecretString::new",
+    b"SecretString::from",
+    b"SecretBox::new",
+    b"Password",
+    b"aws.String",
+    b"pulumi.String",
+    b"pulumi.secret",
+    b"ptr.To",
+    b"to.Ptr",
+    b"strPtr",
+    b"Buffer.from",
+    b"Optional.of",
+    b"Cow::Borrowed",
+    b"bytes",
+    b"byte",
+    b"str",
+];
+
+/// How many wrappers may be around one value.
+const WRAPPERS_MAX: usize = 3;
+
+/// The text in a wrapper: `token: Some("…")`, `Password: aws.String("…")`.
+fn wrapped(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
+    let sign = skip(text, skip(text, name.end, 8, b"\\\"'"), 4, b" \t");
+    if !matches!(text.get(sign), Some(b'=' | b':')) {
+        return Vec::new();
+    }
+    let first = skip(text, sign + 1, 4, b"= \t");
+    let mut start = first;
+    for _ in 0..WRAPPERS_MAX {
+        let from = skip(text, start, 3, b"&[]");
+        let rest = text.get(from..).unwrap_or_default();
+        let word = rest.iter().take(LINE_BYTES_MAX).take_while(|byte| is_name_byte(**byte) || **byte == b':').count();
+        let is_wrapper = WRAPPERS.contains(&&rest[..word]) && rest.get(word) == Some(&b'(');
+        start = if is_wrapper { skip(text, from + word + 1, 4, b" ") } else { break };
+    }
+    let quote = skip(text, start, 8, b"\\");
+    let Some(sign) = text.get(quote).filter(|byte| b"\"'".contains(byte) && start > first) else { return Vec::new() };
+    let value = quoted(text, quote + 1, *sign, quote - start, VALUE_BYTES_MAX);
+    if !value.is_cut && is_no_word(text, tells, &value.range) { vec![value.range] } else { Vec::new() }
+}
+
+/// How long a value behind a label may be.
+const LABELLED_BYTES_MAX: usize = 256;
+
+/// The rest of a line behind a label of Markdown: `**Password:** …`, `*API key*: `…``.
+fn label(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
+    let marks = b"*_";
+    let before = name.start.checked_sub(1).map(|at| text[at]);
+    let sign = skip(text, name.end, 3, marks);
+    let behind = skip(text, sign + 1, 3, marks);
+    let start = skip(text, behind, 4, b" ");
+    let is_marked = sign > name.end || behind > sign + 1;
+    if text.get(sign) != Some(&b':') || !is_marked || start == behind || before.is_some_and(|byte| !b"*_ ".contains(&byte)) {
+        return Vec::new();
+    }
+    let rest = &text[start..text.len().min(start + LABELLED_BYTES_MAX)];
+    let line = memchr::memchr(b'\n', rest).map_or(rest, |end| &rest[..end]).trim_ascii_end();
+    let ticks = usize::from(line.len() > 2 && line.starts_with(b"`") && line.ends_with(b"`"));
+    let value = start + ticks..start + line.len() - ticks;
+    let is_whole =
+        line.len() < LABELLED_BYTES_MAX && !text[value.clone()].iter().any(|byte| byte.is_ascii_whitespace() || b"`<>\\\"".contains(byte));
+    let is_password =
+        tells == TellingName::Password && value.len() >= 6 && is_secret_value(tells, &text[value.clone()], ValuePlace::Quoted);
+    if is_whole && (is_password || is_value(text, tells, &value)) { vec![value] } else { Vec::new() }
+}
+
+/// The fewest and the most words of a phrase.
+const PHRASE_WORDS: std::ops::RangeInclusive<usize> = 3..=24;
+
+/// The rest of a line behind the name of a phrase: `passphrase: some words of it`.
+fn phrase(text: &[u8], name: &Range<usize>, _: TellingName) -> Vec<Range<usize>> {
+    const SENTENCE: [&[u8]; 12] = [b"the", b"is", b"to", b"for", b"must", b"your", b"be", b"was", b"if", b"not", b"or", b"used"];
+    let sign = skip(text, name.end, 4, b" \t");
+    let start = skip(text, sign + 1, 4, b" \t");
+    let plain = plain_name(&text[name.clone()]);
+    if !matches!(text.get(sign), Some(b'=' | b':')) || !plain.ends_with(b"phrase") && !plain.ends_with(b"mnemonic") {
+        return Vec::new();
+    }
+    let rest = &text[start..text.len().min(start + LABELLED_BYTES_MAX)];
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b" -".contains(byte);
+    let line = rest[..rest.iter().take_while(|byte| is_part(byte)).count()].trim_ascii_end();
+    let is_whole = text.get(start + line.len()).is_none_or(|byte| b"\r\n".contains(byte));
+    let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let is_sentence = words.iter().any(|word| SENTENCE.contains(word));
+    let is_phrase = is_whole && PHRASE_WORDS.contains(&words.len()) && !is_sentence && line.len() >= 12;
+    if is_phrase { vec![start..start + line.len()] } else { Vec::new() }
 }

@@ -39,10 +39,14 @@ pub(super) fn sequence_end(text: &[u8], escape: usize) -> usize {
     (escape + 1 + parameters + usize::from(parameters > 0)).min(text.len())
 }
 
+/// How long the prefix of a line is that stands alone: a mark there may be anything.
+const LINE_PREFIX_BYTES_MIN: usize = 4;
+
 /// The lines without what tools put before them: numbers, marks, names of files.
 pub(super) fn lines(text: &[u8]) -> Option<MappedText> {
-    let first = text.split(|byte| *byte == b'\n').take(8);
-    (first.filter(|line| line_prefix(line) > 0).count() >= 2).then_some(())?;
+    let first: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).take(8).collect();
+    let is_prefixed = |line: &&&[u8]| line_prefix(line) >= if first.len() == 1 { LINE_PREFIX_BYTES_MIN } else { 1 };
+    (first.iter().filter(is_prefixed).count() >= first.len().clamp(1, 2)).then_some(())?;
     let (mut view, mut start) = (MappedText::default(), 0);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let prefix = line_prefix(line);
@@ -93,23 +97,6 @@ pub(super) fn between_entities(text: &[u8], hit: Range<usize>) -> Range<usize> {
     let mut signs = memchr::memchr_iter(b'&', &text[start..hit.end]).map(|at| start + at);
     let end = signs.find(|at| closes(*at).is_some()).unwrap_or(hit.end);
     start..end
-}
-
-/// How many brackets of a line may be where its JSON begins.
-const JSON_STARTS_MAX: usize = 4;
-
-/// The JSON in the lines of a text that is not JSON as a whole: for each line the places from which it may go on to the last bracket.
-pub(super) fn json_lines(text: &[u8]) -> Vec<Vec<Range<usize>>> {
-    let (mut found, mut start) = (Vec::new(), 0);
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let last = memchr::memrchr2(b'}', b']', line).map_or(0, |last| last + 1);
-        let begins = |at: &usize| line[at + 1..last].iter().find(|byte| **byte != b' ').is_some_and(|byte| b"\"{[".contains(byte));
-        let starts = memchr::memchr2_iter(b'{', b'[', &line[..last]).filter(begins).take(JSON_STARTS_MAX);
-        let places: Vec<Range<usize>> = starts.map(|first| start + first..start + last).collect();
-        found.extend((!places.is_empty()).then_some(places));
-        start += line.len();
-    }
-    found
 }
 
 /// The byte that a percent sign and two digits stand for.

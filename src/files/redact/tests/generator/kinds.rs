@@ -166,7 +166,41 @@ pub(super) const NAMED: &[(&str, &str)] = &[
     ("log: {\"secrets\":{\"stripe\":\"", "\"}}"),
     ("[{\"value\":\"", "\",\"name\":\"DB_PASSWORD\"}]\nend"),
     ("curl -d \"grant_type=x&client_secret=", "\" https://x.example"),
+    ("{\"name\":\"x-api-key\",\"value\":\"", "\"}"),
+    ("{\"name\":\"API_TOKEN\",\"type\":\"text\",\"value\":\"", "\"}"),
+    ("{\"key\":\"DB_PASSWORD\",\"value\":\"", "\"}"),
+    ("{\"variable\":\"API_TOKEN\",\"default\":\"", "\"}"),
+    ("first\nuser,password,role\nbob,", ",admin\n"),
+    ("first\n\"user\";\"api_key\"\n\"bob\";\"", "\"\n"),
+    ("first\n id | name | password\n----+------+---------\n  1 | bob | ", "\n"),
+    ("first\n| user | token |\n|---|---|\n| bob | `", "` |\n"),
+    ("first\npre-shared-key ", "\n"),
+    ("username admin privilege 15 secret 5 ", "\nend"),
+    ("token: Some(\"", "\"),"),
+    ("  password: Some(String::from(\"", "\")),"),
+    ("ApiToken: aws.String(\"", "\"),"),
+    ("**Password:** ", "\n"),
+    ("- **API key:** `", "`\n"),
+    ("first\ndefine( 'AUTH_KEY', '", "' );\n"),
+    ("first\nconfig set API_TOKEN ", "\nlast"),
+    ("set -gx API_TOKEN ", "\nlast"),
+    ("{User:bob Password:", " Port:1}"),
+    ("curl -u \"admin:", "\" https://x.example"),
 ];
+
+/// Text before and behind a secret that looks drawn and begins with a letter of an escape.
+pub(super) const NEAR: &[(&str, &str)] = &[
+    ("the API token is:\n", "\nend"),
+    ("token for x\t", "\tend"),
+    ("first\nAPI key\n", "\r\nend"),
+    ("{\"a\":1,\"keyName\":\"key1\",\"value\":\"", "\"}"),
+    ("{\"gitlab-token\":{\"git.example.com\":\"", "\"}}"),
+    ("{\"github-oauth\":{\"x\":{\"github.com\":\"", "\"}}}"),
+    ("log:\n{\n  \"credentials\": {\n    \"stripe\": \"", "\"\n  }\n}"),
+];
+
+/// Forms that may begin with the letter of an escape before them, on a line of their own.
+pub(super) const LINED: &[&str] = &["{a76}AZ|DO{a4}", "n{a74}AZ|DO{a4}", "r{a72}AZ|DO{a4}", "b{a75}AZ|DO{a4}"];
 
 /// The kind of a planted secret.
 pub(super) enum PlantedKind {
@@ -174,6 +208,10 @@ pub(super) enum PlantedKind {
     Form(&'static str),
     /// The text before it and behind it tells.
     Named(&'static str, &'static str),
+    /// A name somewhere before it tells, and how it looks.
+    Near(&'static str, &'static str),
+    /// It has a form of its own and stands on a line of its own.
+    Lined(&'static str),
     /// A private key of this many lines.
     Key(usize),
 }
@@ -182,7 +220,9 @@ impl PlantedKind {
     pub(super) fn all() -> Vec<Self> {
         let forms = FORMS.iter().map(|form| Self::Form(form));
         let named = NAMED.iter().map(|(before, after)| Self::Named(before, after));
-        forms.chain(named).chain([Self::Key(1), Self::Key(4)]).collect()
+        let near = NEAR.iter().map(|(before, after)| Self::Near(before, after));
+        let lined = LINED.iter().map(|form| Self::Lined(form));
+        forms.chain(named).chain(near).chain(lined).chain([Self::Key(1), Self::Key(4)]).collect()
     }
 
     /// The text before a secret, the secret, and the text behind it.
@@ -207,6 +247,10 @@ impl PlantedKind {
                 let secret = if draw.below(3) == 0 { draw.letters(HEX, 32) } else { format!("{}q7Zx", draw.letters(ALL, 22)) };
                 ((*before).to_owned(), format!("{user}{secret}"), (*after).to_owned())
             }
+            Self::Near(before, after) => {
+                ((*before).to_owned(), format!("{}{}q7Zx3R9", draw.letters("nrtbf", 1), draw.letters(ALL, 22)), (*after).to_owned())
+            }
+            Self::Lined(form) => (String::from("first\n"), drawn(draw, form), String::from("\nlast")),
             Self::Key(lines) => {
                 let lines: Vec<String> = (0..=*lines).map(|number| draw.letters(ALL, if number == *lines { 24 } else { 64 })).collect();
                 (["-----BEGIN RSA ", "PRIVATE KEY-----\n"].concat(), lines.join("\n"), String::from("\n-----END RSA PRIVATE KEY-----"))
