@@ -12,7 +12,7 @@ use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept
 use crate::files::{atomic, open};
 use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
-use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep};
+use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep_after, usual_run};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
 use crate::live::serve::AnswerPace;
 use crate::prelude::*;
@@ -121,21 +121,37 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
             Err(exit) => return exit,
         };
         if let Some(actions) = &arguments.sweep {
+            let usual = tokio::select! {
+                biased;
+                _ = signals.next() => return stopped(),
+                usual = usual_run(&loaded.setup, &drive) => usual,
+            };
             let stop = async {
                 signals.next().await;
             };
-            return swept(arguments, &loaded, &drive, actions, stop).await;
+            return match usual {
+                Ok(mut usual) => {
+                    usual.failures.extend(unpassed_by(&loaded, &usual));
+                    swept(arguments, &loaded, &drive, usual, actions, stop).await
+                }
+                Err(error) => {
+                    complain(&error.to_string());
+                    CommandExit::WrongInput
+                }
+            };
         }
         tokio::select! {
             biased;
             // Dropping the run ends its client.
-            _ = signals.next() => {
-                complain("stopped before the client ended");
-                CommandExit::Failed
-            }
+            _ = signals.next() => stopped(),
             exit = driven(arguments, &loaded, &drive) => exit,
         }
     })
+}
+
+fn stopped() -> CommandExit {
+    complain("stopped before the client ended");
+    CommandExit::Failed
 }
 
 /// A sweep; when `stop` resolves, the table so far is printed.
@@ -143,6 +159,7 @@ async fn swept(
     arguments: &DriveArguments,
     loaded: &LoadedScenario,
     how: &ClientHarness,
+    usual: ClientRun,
     actions: &SweepActions,
     stop: impl Future<Output = ()>,
 ) -> CommandExit {
@@ -154,13 +171,7 @@ async fn swept(
         repeat: arguments.repeat.get(),
         jobs: arguments.jobs.map_or_else(|| CLIENTS_PER_CORE * threads_available().get(), NonZeroUsize::get),
     };
-    let report = match sweep(&loaded.setup, how, &wanted, stop).await {
-        Ok(report) => report,
-        Err(error) => {
-            complain(&error.to_string());
-            return CommandExit::WrongInput;
-        }
-    };
+    let report = sweep_after(&loaded.setup, how, usual, &wanted, stop).await;
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
         for run in row.runs.iter().flat_map(|run| &run.run) {
@@ -281,10 +292,17 @@ fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>) -> Result<
         [program, ..] if name(words) == name(&arguments.command) => {
             Ok(Some(core::iter::once(program).chain(&words[1..]).cloned().collect()))
         }
-        _ if arguments.resume => {
-            Err(format!("the profile resumes with `{}`, and the command after `--` is another program: use --again", words[0]))
+        [program, ..] => {
+            let problem = format!(
+                "the profile resumes with `{}`, and the command after `--` is `{program}`: say with --again how that resumes",
+                words[0]
+            );
+            if arguments.resume {
+                return Err(problem);
+            }
+            complain(&format!("note: no session is resumed, because {problem}"));
+            Ok(None)
         }
-        _ => Ok(None),
     }
 }
 
@@ -295,14 +313,18 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
     };
     match drive(&loaded.setup, how, None).await {
         Ok(mut driven) => {
-            let is_stopped = driven.output.ended == ClientExit::TimedOut;
-            let unpassed = unpassed(loaded, core::iter::once(&driven.verdict), is_stopped);
+            let unpassed = unpassed_by(loaded, &driven);
             driven.failures.extend(unpassed.iter().cloned());
             driven.verdict.failures.extend(unpassed);
             show(arguments, loaded, &driven)
         }
         Err(error) => wrong(&error),
     }
+}
+
+/// The statements of the scenario that the client did not come to.
+fn unpassed_by(loaded: &LoadedScenario, driven: &ClientRun) -> Vec<String> {
+    unpassed(loaded, core::iter::once(&driven.verdict), driven.output.ended == ClientExit::TimedOut)
 }
 
 fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun) -> CommandExit {

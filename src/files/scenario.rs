@@ -325,8 +325,8 @@ pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedSce
     Ok(loaded)
 }
 
-/// How many lines and values a scenario may have. A value takes up to 250 bytes of memory, whatever its length (K-12).
-const VALUES_MAX: usize = 2_000_000;
+/// How many lines and values a scenario may have. A value takes up to 700 bytes of memory, whatever its length (K-12).
+const VALUES_MAX: usize = 500_000;
 
 fn read_text(path: &Path) -> Result<String, LoadError> {
     if !path.is_file() {

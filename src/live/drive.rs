@@ -19,6 +19,7 @@ mod plain_text;
 mod preparation;
 mod process;
 pub mod profile;
+mod profile_places;
 mod run_history;
 mod scripted_interrupt;
 mod shell;
@@ -271,6 +272,10 @@ fn judged(
     run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, act));
     run.judgement = judge::judge(&run, &exchanges, drive.profile.as_deref(), &prompts(setup, drive), act);
     run.failures.extend(run.judgement.problems.iter().cloned());
+    if act.is_none() {
+        run.failures.extend(profile_places::problems(drive, &run, &exchanges));
+    }
+    run.verdict.failures.clone_from(&run.failures);
     run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
     let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
     run.text = text::render(setup, &run, drive.profile.as_deref(), &mut normaliser);

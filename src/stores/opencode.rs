@@ -161,9 +161,12 @@ fn conversations(sessions: Sessions, file: impl Fn(&Arc<str>) -> Arc<str>, remar
     conversations
 }
 
+/// A message of a session: its id, its head, and its parts by their ids.
+type SaidMessage = (Arc<str>, MessageHead, BTreeMap<Arc<str>, MessagePart>);
+
 fn conversation(file: Arc<str>, id: Arc<str>, session: OpencodeSession) -> StoredConversation {
     let mut remarks = StoreRemarks::default();
-    let mut said: Vec<(Arc<str>, MessageHead, BTreeMap<Arc<str>, MessagePart>)> =
+    let mut said: Vec<SaidMessage> =
         session.messages.into_iter().filter_map(|(id, message)| Some((id, message.head?, message.parts))).collect();
     said.sort_by_key(|(_, head, _)| head.created_at);
     let compaction = compaction(&said);
@@ -214,7 +217,7 @@ struct Compaction {
 }
 
 /// The newest compaction.
-fn compaction(said: &[(Arc<str>, MessageHead, BTreeMap<Arc<str>, MessagePart>)]) -> Option<Compaction> {
+fn compaction(said: &[SaidMessage]) -> Option<Compaction> {
     let summaries: BTreeMap<&str, usize> = said
         .iter()
         .enumerate()
@@ -230,7 +233,7 @@ fn compaction(said: &[(Arc<str>, MessageHead, BTreeMap<Arc<str>, MessagePart>)])
 }
 
 /// The messages as the model is shown them: those that were kept stand behind the summary.
-fn order(said: &[(Arc<str>, MessageHead, BTreeMap<Arc<str>, MessagePart>)], compaction: Option<Compaction>) -> Vec<usize> {
+fn order(said: &[SaidMessage], compaction: Option<Compaction>) -> Vec<usize> {
     match compaction {
         None => (0..said.len()).collect(),
         Some(Compaction { request, summary, kept_from }) => {

@@ -14,14 +14,15 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// All defects, each with the words by which a sweep tells it.
-pub(super) const DEFECTS: [(&str, &str); 10] = [
+pub(super) const DEFECTS: [(&str, &str); 11] = [
     ("no-result", "O-1: "),
     ("doubled-result", "O-2: "),
     (
         "text-before-result",
         "O-1: in the stored session, the result of tool call toolu_look of message 1 stands at message 2, behind what is said at message 2",
     ),
-    ("not-saved", "K-9: the resumed run begins anew"),
+    ("never-saved", "K-9: no file is where the profile has the sessions, {home}/agent/*.messages.json; <home>/agent/ holds nothing"),
+    ("saved-at-the-end", "K-9: the resumed run begins anew"),
     ("prompt-lost", "O-24: the user's message"),
     ("answer-lost", "O-24: the text"),
     ("denies-the-start", "O-20: "),
@@ -170,7 +171,8 @@ impl Agent {
     }
 
     fn save(&self) {
-        if self.is("not-saved") {
+        let is_over = self.messages.last().is_some_and(|last| last["role"] == "assistant" && !last.to_string().contains("tool_use"));
+        if self.is("never-saved") || self.is("saved-at-the-end") && !is_over {
             return;
         }
         let whole = json!({ "sessionId": self.file.file_stem().unwrap().to_str(), "messages": self.messages });

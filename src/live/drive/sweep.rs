@@ -86,8 +86,7 @@ pub enum RowVerdict {
     },
 }
 
-/// Runs the client once to learn the moments, then for each of them and each action. When `stop` resolves, no further run begins, and the report
-/// has the rows that are done. When the client fails although nothing is done to it, no row is tried.
+/// Runs the client once to learn the moments, then for each of them and each action.
 ///
 /// # Errors
 /// When the client cannot be started at all.
@@ -97,13 +96,34 @@ pub async fn sweep(
     sweep: &ClientSweep,
     stop: impl Future<Output = ()>,
 ) -> Result<ClientSweepReport, ClientHarnessError> {
-    let mut stop = core::pin::pin!(stop);
+    let usual = usual_run(setup, client).await?;
+    Ok(sweep_after(setup, client, usual, sweep, stop).await)
+}
+
+/// The run in which nothing is done to the client. It shows the moments.
+///
+/// # Errors
+/// When the client cannot be started at all.
+pub async fn usual_run(setup: &Arc<RunSetup>, client: &ClientHarness) -> Result<ClientRun, ClientHarnessError> {
     let once = ClientHarness { again: None, ..client.clone() };
     let mut usual = drive(setup, &once, None).await?;
     let is_its_own_end = usual.output.leaving == ClientLeaving::OnItsOwn;
     if setup.scenario.drive.exit.is_none() && is_its_own_end && !matches!(usual.output.ended, ClientExit::Code(0) | ClientExit::TimedOut) {
         usual.failures.push(format!("the client ended with {}; if that is right, write `exit` in [drive]", usual.output.ended));
     }
+    Ok(usual)
+}
+
+/// Each action at each moment of the usual run. When `stop` resolves, no further run begins, and the report has the rows that are done. When the
+/// usual run failed, no row is tried.
+pub async fn sweep_after(
+    setup: &Arc<RunSetup>,
+    client: &ClientHarness,
+    usual: ClientRun,
+    sweep: &ClientSweep,
+    stop: impl Future<Output = ()>,
+) -> ClientSweepReport {
+    let mut stop = core::pin::pin!(stop);
     let boundaries: Vec<AnswerBoundary> = usual.boundaries.iter().map(|(boundary, _)| boundary.clone()).collect();
     let last_answer = last_answer(&boundaries).unwrap_or_default();
     let mut rows = if usual.failures.is_empty() { planned_rows(&usual, &boundaries, sweep) } else { Vec::new() };
@@ -138,7 +158,7 @@ pub async fn sweep(
         }
     }
     rows.retain(|row| !row.runs.is_empty());
-    Ok(ClientSweepReport { usual, rows, planned, profile: client.profile.clone() })
+    ClientSweepReport { usual, rows, planned, profile: client.profile.clone() }
 }
 
 /// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.

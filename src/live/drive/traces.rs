@@ -37,6 +37,10 @@ pub struct FileTrace {
 /// The sessions that a client has stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredSessions {
+    /// The files that were read.
+    pub files: usize,
+    /// Where there is no file: the nearest folder that is there, and what it holds.
+    pub nearest: Option<String>,
     /// Their format; `None` where the profile names none that is known.
     pub format: Option<StoreFormat>,
     /// The conversations of all files.
@@ -90,13 +94,17 @@ impl StoredSessions {
     /// Reads the store of a profile. Files are called as the profile calls them, with `folders` shown by their names.
     pub(super) fn read(profile: Option<&ClientProfile>, names: &ProfileNames, folders: &[(String, &'static str)]) -> Option<Self> {
         let StorePlace { files, format } = profile?.store.as_ref()?;
-        let mut sessions = Self { format: StoreFormat::from_word(format), conversations: Vec::new(), problems: Vec::new() };
+        let format_known = StoreFormat::from_word(format);
+        let mut sessions = Self { files: 0, nearest: None, format: format_known, conversations: Vec::new(), problems: Vec::new() };
         let Some(known_format) = sessions.format else {
             let known = StoreFormat::ALL.map(StoreFormat::as_str).join(", ");
             sessions.problems.push(format!("the profile names the format `{format}` of its store: write one of {known}"));
             return Some(sessions);
         };
-        let read = sessions.read_files(&names.fill(files), folders);
+        let pattern = names.fill(files);
+        let read = sessions.read_files(&pattern, folders);
+        sessions.files = read.len();
+        sessions.nearest = if read.is_empty() { nearest_folder(&pattern, folders) } else { None };
         let files: Vec<StoreFile<'_>> = read.iter().map(|(name, bytes)| StoreFile { name, bytes }).collect();
         // One file that cannot be read must not hide the others. Only opencode needs all of them for one session.
         let groups: Vec<&[StoreFile<'_>]> = if known_format == StoreFormat::Opencode { vec![&files] } else { files.chunks(1).collect() };
@@ -127,7 +135,7 @@ impl StoredSessions {
         let mut left = STORE_BYTES_MAX;
         let mut read: Vec<(String, Vec<u8>)> = Vec::new();
         for (path, _) in files {
-            let shown = folders.iter().fold(path.display().to_string(), |shown, (folder, name)| shown.replace(folder, name));
+            let shown = shown_path(path, folders);
             match open::read(path, left) {
                 Ok(bytes) => {
                     left -= bytes.len() as u64;
@@ -138,6 +146,25 @@ impl StoredSessions {
         }
         read
     }
+}
+
+/// A path with the names of known folders.
+fn shown_path(path: &Path, folders: &[(String, &'static str)]) -> String {
+    folders.iter().fold(path.display().to_string(), |shown, (folder, name)| shown.replace(folder, name))
+}
+
+/// The deepest folder of a pattern that is there, with some of its entries.
+fn nearest_folder(pattern: &str, folders: &[(String, &'static str)]) -> Option<String> {
+    const ENTRIES_MAX: usize = 6;
+    let fixed = pattern.split('*').next().unwrap_or_default();
+    let folder = Path::new(fixed).ancestors().find(|folder| folder.is_dir())?;
+    let mut entries: Vec<String> =
+        fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    entries.sort_unstable();
+    let more = if entries.len() > ENTRIES_MAX { ", …" } else { "" };
+    entries.truncate(ENTRIES_MAX);
+    let held = if entries.is_empty() { String::from("nothing") } else { entries.join(", ") };
+    Some(format!("{} holds {held}{more}", shown_path(folder, folders)))
 }
 
 /// A file, with its length and the time when it was written.

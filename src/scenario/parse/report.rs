@@ -6,6 +6,9 @@ use super::recovery::{RecoveredText, syntax};
 use super::tree::{TextPlace, TreeValue};
 use crate::prelude::*;
 
+/// Behind so many diagnostics no nearest word is looked for: nobody reads so many, and a file of nothing else would take long (K-12).
+const HELP_MAX: usize = 1_000;
+
 /// The sources, and the diagnostics so far.
 pub(crate) struct DiagnosticReport {
     sources: Vec<ReportSource>,
@@ -86,6 +89,9 @@ impl DiagnosticReport {
 
     /// A word that is none of those known here.
     pub(crate) fn unknown(&mut self, place: TextPlace, what: &str, word: &str, within: &str, known: &[&str]) {
+        if self.diagnostics.len() >= HELP_MAX {
+            return self.value(place, format!("unknown {what} `{word}`{within}"), None);
+        }
         let near = nearest(word, known.iter().copied());
         let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
