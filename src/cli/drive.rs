@@ -14,7 +14,6 @@ use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
 use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep_after, usual_run};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
-use crate::live::serve::AnswerPace;
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
@@ -242,8 +241,7 @@ fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarn
         input: input.or(takes_lines.then(Vec::new)),
         keeps_input_open: takes_lines,
         patience: Duration::from_secs(arguments.timeout),
-        // The pace of answers would be most of a sweep's time.
-        options: arguments.how.options(if arguments.sweep.is_some() { AnswerPace::None } else { AnswerPace::Recorded }),
+        options: arguments.how.options(),
     })
 }
 

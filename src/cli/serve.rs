@@ -55,9 +55,9 @@ pub(super) struct ServeArguments {
 /// How a scenario is served.
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgumentsOfScenario {
-    /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`; when not given `recorded`, and in `drive --sweep` `none`
-    #[arg(long, value_name = "PACE", value_parser = pace)]
-    timing: Option<AnswerPace>,
+    /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`
+    #[arg(long, value_name = "PACE", default_value = "recorded", value_parser = pace)]
+    timing: AnswerPace,
     /// The pieces of one write: `apart` (each piece by itself) or `together` (pieces of the same time)
     #[arg(long, value_name = "HOW", default_value = "apart", value_parser = packets)]
     packets: PacketGrouping,
@@ -77,9 +77,8 @@ const NOT_CHECKED: &str = "note: not checked whether all faults and answers of t
 const QUIET: Duration = Duration::from_secs(1);
 
 impl ServeArgumentsOfScenario {
-    /// `pace` is for a command line that names none.
-    pub(super) fn options(&self, pace: AnswerPace) -> ServeOptions {
-        ServeOptions { pace: self.timing.unwrap_or(pace), packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
+    pub(super) fn options(&self) -> ServeOptions {
+        ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
     }
 
     /// The further variables of a client with the base URL.
@@ -187,7 +186,7 @@ async fn serve(arguments: &ServeArguments, loaded: &[LoadedScenario]) -> Command
     }
     // What nobody will look at is not kept: many long streams would fill the memory (K-8).
     let keeps = if arguments.transcript { TranscriptExtent::Everything } else { TranscriptExtent::Outlines };
-    let mut options = ServeOptions { keeps, access: arguments.access.rules(), ..arguments.how.options(AnswerPace::Recorded) };
+    let mut options = ServeOptions { keeps, access: arguments.access.rules(), ..arguments.how.options() };
     if arguments.until_done {
         options.until = ServeLimit::Quiet(QUIET);
     }

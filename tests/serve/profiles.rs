@@ -218,11 +218,14 @@ fn k_9_a_sweep_is_written_as_json_with_the_words_that_do_a_row_again() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // The texts have times of their own, which a sweep leaves out.
+    // The texts have times of their own, which `--timing none` leaves out.
     fs::write(folder.path().join("slow.toml"), format!("{HELLO}\n[timing]\nhead = \"30s\"\n")).unwrap();
     fs::write(folder.path().join("agent.toml"), profile()).unwrap();
     let arguments = ["drive", "slow.toml", "--profile", "agent.toml", "--env", "MODE=bad-signal", "--sweep", "SIGTERM:group,SIGKILL"];
-    let output = reenact(&folder, &[&arguments[..], &["--only", "1:tools+300ms", "--timeout", "20", "--json", "out/swept.json"]].concat());
+    let output = reenact(
+        &folder,
+        &[&arguments[..], &["--only", "1:tools+300ms", "--timeout", "20", "--timing", "none", "--json", "out/swept.json"]].concat(),
+    );
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("out/swept.json")).unwrap()).unwrap();
     let expected = serde_json::json!({ "version": 1, "client": "small-agent", "is_fine": false, "runs": 3, "planned_runs": 3 });

@@ -103,16 +103,25 @@ impl AgentSweep<'_> {
         }
         let line = |finding: &&AgentFinding| {
             let asked = |action: &str| rows.iter().filter(|row| row.action == action && row.verdict != AgentVerdict::TooLate).count();
-            let places = finding.places.iter().map(|(action, places)| shown_places(action, places, asked(action)));
-            let places = places.collect::<Vec<_>>().join("<br>");
+            // Actions with the same outcome share a line.
+            let mut lines: Vec<(Vec<&str>, &FindingPlaces, usize)> = Vec::new();
+            for (action, places) in &finding.places {
+                let asked = asked(action);
+                match lines.iter_mut().find(|(_, known, of)| (*known, *of) == (places, asked)) {
+                    Some((actions, ..)) => actions.push(action),
+                    None => lines.push((vec![action], places, asked)),
+                }
+            }
+            let places: Vec<String> = lines.iter().map(|(actions, places, asked)| shown_places(actions, places, *asked)).collect();
+            let places = places.join("<br>");
             format!("| {} | {count} | {} | {places} |\n", kind.title(), escaped(&finding.text))
         };
         found.iter().map(line).collect()
     }
 }
 
-/// `` `--sweep SIGINT:process --only 1:head`: 2 of 18 rows (1:head, 1:5), again 3 of 3 ``.
-fn shown_places(action: &str, places: &FindingPlaces, asked: usize) -> String {
+/// `` `--sweep SIGINT:process --only 1:head`: 2 of 18 rows (1:head, 1:5), again 3 of 3 ``. Several actions have the same numbers, each for itself.
+fn shown_places(actions: &[&str], places: &FindingPlaces, asked: usize) -> String {
     const SHOWN_MAX: usize = 4;
     let moments = &places.moments;
     let shown = match &moments[..] {
@@ -120,7 +129,12 @@ fn shown_places(action: &str, places: &FindingPlaces, asked: usize) -> String {
         _ => moments.join(", "),
     };
     let again = places.rate.map_or_else(|| String::from("not repeated"), |RepeatRate { found, of }| format!("again {found} of {of}"));
-    format!("`--sweep {action} --only {}`: {} of {asked} rows ({shown}), {again}", moments[0], moments.len())
+    // A signal without a target goes to both.
+    let words = ["SIGINT", "SIGTERM"]
+        .into_iter()
+        .fold(actions.join(","), |words, signal| words.replace(&format!("{signal}:group,{signal}:process"), signal));
+    let each = if actions.len() > 1 { ", each" } else { "" };
+    format!("`--sweep {words} --only {}`: {} of {asked} rows ({shown}), {again}{each}", moments[0], moments.len())
 }
 
 /// For a cell of a table.
@@ -144,6 +158,9 @@ mod tests {
                     `--sweep SIGINT:process --only 1:3`: 2 of 2 rows (1:3, 1:4), again 2 of 2 |\n";
         assert!(section.contains(line) && section.contains("| while it starts | 0 |"), "{section}");
         assert!(section.starts_with("## a 1.2\n\n2026-01-02: 5 rows, 4 failed, 1 too late. Not asked: result lines.\n"), "{section}");
+        let places = FindingPlaces { moments: vec!["1:5".into()], rate: Some(RepeatRate { found: 1, of: 3 }) };
+        let both = shown_places(&["SIGINT:group", "SIGINT:process", "SIGTERM:group"], &places, 2);
+        assert_eq!(both, "`--sweep SIGINT,SIGTERM:group --only 1:5`: 1 of 2 rows (1:5), again 1 of 3, each");
         let old = page("", "2026-01-02", &[("a", AgentOutcome::Swept(section.clone())), ("b", AgentOutcome::NotInstalled)]);
         assert!(old.contains("Not run on 2026-01-02, and with the rows of an earlier run: b (not installed)."), "{old}");
         assert!(old.ends_with("## b\n\nNot run so far.\n"), "{old}");
