@@ -330,7 +330,12 @@ async fn run_commands(
     let after = FolderState::read(&folder);
     let mut traces = ClientTraces { changed: after.clone().changed_since(&before), stored: stored(), ..ClientTraces::default() };
     let Some(again) = &drive.again else { return Ok((output, None, traces)) };
-    let session = output.session().unwrap_or_default();
+    let session = output.session().or_else(|| traces.stored.as_ref()?.newest_session());
+    // A client that was stopped before it named its session has none that could be resumed by its name.
+    if session.is_none() && again.iter().any(|word| word.contains("{session}")) {
+        return Ok((output, None, traces));
+    }
+    let session = session.unwrap_or_default();
     let next = prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into());
     let names = first.names.clone().with("session", session).with("prompt", next);
     let (_, no_actions) = mpsc::unbounded_channel();

@@ -53,7 +53,7 @@ pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<DerivedScenario> {
 
 /// A thread of a recording that has a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedThread {
+pub struct ThreadExchanges {
     /// Its name.
     pub name: Arc<str>,
     /// The places of its exchanges in the recording, in order.
@@ -61,8 +61,8 @@ pub struct RecordedThread {
 }
 
 /// The threads that have a scenario, in the order of [`scenarios`].
-pub fn threads(recording: &dyn Recording) -> Vec<RecordedThread> {
-    let mut threads: Vec<RecordedThread> = Vec::new();
+pub fn threads(recording: &dyn Recording) -> Vec<ThreadExchanges> {
+    let mut threads: Vec<ThreadExchanges> = Vec::new();
     let mut known: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (index, exchange) in (0..recording.count()).map(|index| (index, recording.outline(index))) {
         if !is_conversation(exchange) {
@@ -70,7 +70,7 @@ pub fn threads(recording: &dyn Recording) -> Vec<RecordedThread> {
         }
         let place = *known.entry(exchange.thread.clone()).or_insert(threads.len());
         if place == threads.len() {
-            threads.push(RecordedThread { name: exchange.thread.clone(), exchanges: Vec::new() });
+            threads.push(ThreadExchanges { name: exchange.thread.clone(), exchanges: Vec::new() });
         }
         threads[place].exchanges.push(index);
     }
@@ -135,8 +135,8 @@ impl RecordedAnswer {
 }
 
 /// The scenario of one thread.
-pub fn scenario(recording: &dyn Recording, thread: &RecordedThread, tape_file: &str) -> DerivedScenario {
-    let RecordedThread { name: thread, exchanges: places } = thread;
+pub fn scenario(recording: &dyn Recording, thread: &ThreadExchanges, tape_file: &str) -> DerivedScenario {
+    let ThreadExchanges { name: thread, exchanges: places } = thread;
     let mut notes = origin(recording.header(), places.len(), tape_file);
     let mut asked: Vec<UnderstoodExchange<'_>> = Vec::new();
     let (mut ends, mut failures) = (Vec::new(), 0);

@@ -14,6 +14,7 @@ mod gates;
 mod judge;
 mod load;
 mod moments;
+mod planted;
 mod profiles;
 mod questions;
 mod several;

@@ -8,7 +8,7 @@ use super::path_pattern;
 use super::profile::{ClientProfile, ProfileNames, StorePlace};
 use crate::files::open;
 use crate::prelude::*;
-use crate::stores::conversation::StoredConversation;
+use crate::stores::conversation::{StoredBranch, StoredConversation};
 use crate::stores::{StoreFile, StoreFormat};
 
 /// All that is read of one store.
@@ -117,6 +117,12 @@ impl StoredSessions {
             }
         }
         Some(sessions)
+    }
+
+    /// The id of the session that was written last.
+    pub(super) fn newest_session(&self) -> Option<String> {
+        let mut sessions = self.conversations.iter().rev().filter(|conversation| conversation.branch == StoredBranch::Main);
+        sessions.find_map(|conversation| conversation.session.as_deref().map(Into::into))
     }
 
     /// The files of a pattern, each with its name. They are read again as long as one of them was written meanwhile, so that they fit together. Nothing is

@@ -1,0 +1,108 @@
+//! A small agent with defects that can be switched on, written by somebody who had not seen the judge: each is found, and nothing is without them (K-9).
+//!
+//! Its switches stand at the head of `tests/planted/agent/agent.py`.
+
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::Command;
+
+use super::drive::has_python;
+
+/// The switch, the scenario, the moment of a sweep where one is needed, and words of the problem.
+const DEFECTS: [(&str, &str, Option<&str>, &str); 19] = [
+    ("cancelled.ok", "look.toml", Some("1:marker"), "O-20: "),
+    ("cancelled.denied", "look.toml", Some("1:marker"), "O-20: "),
+    ("cancelled.open", "look.toml", Some("1:marker"), "O-1: "),
+    ("cancelled.rerun", "look.toml", Some("1:marker"), "1:marker"),
+    ("file.late", "look.toml", Some("1:5"), "O-24: the user's message"),
+    ("file.torn", "look.toml", Some("1:marker"), "1:marker"),
+    ("file.forked", "look.toml", Some("1:marker"), "begins anew"),
+    ("file.resumed", "look.toml", Some("1:marker"), "O-24: "),
+    ("partial.twice", "look.toml", Some("1:5"), "O-28: "),
+    ("partial.call", "look.toml", Some("1:10"), "O-28: "),
+    ("retry.dropped", "parallel-retried.toml", None, "O-24: "),
+    ("retry.deaf", "retried.toml", Some("2:tools+50ms"), "2:tools+50ms"),
+    ("child.shell", "look.toml", Some("1:tools+300ms"), "left processes behind"),
+    ("child.waited", "look.toml", Some("1:tools+300ms"), "ran on after SIGINT"),
+    ("exit.midstream", "fails.toml", None, "the exit code is 0, and the profile has 1"),
+    ("exit.signal", "look.toml", Some("1:marker"), "the exit code is 0, and the profile has 130"),
+    ("parallel.swapped", "parallel.toml", None, "O-20: "),
+    ("output.tail", "look.toml", None, "the output lacks a text of the model"),
+    ("output.silent", "look.toml", Some("1:marker"), "0 result lines, usually 1"),
+];
+
+/// Drives the agent; the exit code, and all that was printed.
+fn driven(profile: &Path, scenario: &str, defect: &str, moments: &[&str]) -> (Option<i32>, String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reenact"));
+    command.current_dir(&folder).arg("drive").arg(scenario).arg("--profile").arg(profile).args(["--files", "agent", "--timing", "none"]);
+    command.args(["--env", &format!("PLANTED={defect}")]);
+    if !moments.is_empty() {
+        command.args(["--sweep", "SIGINT:process"]);
+    }
+    moments.iter().for_each(|moment| _ = command.args(["--only", moment]));
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+fn profile() -> &'static Path {
+    Path::new("profile.toml")
+}
+
+#[test]
+fn k_9_each_defect_that_was_planted_in_an_agent_is_found_and_named() {
+    if !has_python() {
+        return;
+    }
+    let mut missed = Vec::new();
+    for (defect, scenario, moment, words) in DEFECTS {
+        let (code, said) = driven(profile(), scenario, defect, &moment.into_iter().collect::<Vec<_>>());
+        if code != Some(1) || !said.contains(words) {
+            missed.push(format!("{defect}: exit {code:?}, without {words}:\n{said}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn k_9_the_agent_passes_where_nothing_is_planted() {
+    if !has_python() {
+        return;
+    }
+    for scenario in ["look.toml", "parallel.toml", "retried.toml"] {
+        let (code, said) = driven(profile(), scenario, "", &["1:5", "1:tools+300ms", "2:head", "done+50ms"]);
+        assert_eq!(code, Some(0), "{scenario}: {said}");
+    }
+    for scenario in ["fails.toml", "fails-cut.toml", "fails-413.toml", "talk.toml"] {
+        let (code, said) = driven(profile(), scenario, "", &[]);
+        assert_eq!(code, Some(0), "{scenario}: {said}");
+    }
+}
+
+#[test]
+fn k_9_a_profile_whose_places_hold_nothing_fails_before_anything_is_swept() {
+    if !has_python() {
+        return;
+    }
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/profile.toml")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        (
+            "sessions/*",
+            "sesions/*",
+            "no file is where the profile has the sessions, {home}/.gull/sesions/*.jsonl; <home>/.gull holds sessions",
+        ),
+        ("member = \"session\"", "member = \"sesion\"", "no line of the output has the member `sesion`"),
+    ];
+    for (right, wrong, words) in cases {
+        let path = folder.path().join("profile.toml");
+        std::fs::write(&path, text.replace(right, wrong)).unwrap();
+        for moments in [&[][..], &["1:marker"]] {
+            let (code, said) = driven(&path, "look.toml", "", moments);
+            assert_eq!(code, Some(1), "{said}");
+            assert!(said.contains(words), "{words}: {said}");
+            assert!(!said.contains("all as expected") && !said.contains("0 failed"), "{said}");
+        }
+    }
+}
