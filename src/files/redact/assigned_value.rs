@@ -136,6 +136,15 @@ fn follows_command(text: &[u8], name: usize) -> bool {
     (part.is_empty() || part.ends_with(b"/:")) && is_command
 }
 
+/// Where the last of the quotes stands that open a value, the quote if there is one, and the backslashes before it. Three quotes are as good as one.
+fn opening_quote(text: &[u8], start: usize) -> (usize, Option<u8>, usize) {
+    let first = skip(text, start, 8, b"\\");
+    let quote = text.get(first).copied().filter(|byte| b"\"'`".contains(byte));
+    let sign = text.get(start..=first).filter(|_| quote.is_some()).unwrap_or_default();
+    let is_triple = !sign.is_empty() && text[first + 1..].strip_prefix(sign).is_some_and(|rest| rest.starts_with(sign));
+    (if is_triple { first + 2 * sign.len() } else { first }, quote, first - start)
+}
+
 /// The value that a name is given.
 pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut u64) -> Option<Range<usize>> {
     let byte = |at: usize| text.get(at).copied();
@@ -149,16 +158,10 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
         return None;
     }
     let start = start + usize::from(is_prefixed);
-    let quotes = skip(text, start, 8, b"\\");
     let is_struct = || byte(name.end) == Some(b':') && is_field_of_struct(text, name);
     let is_form = || byte(name.end) == Some(b'=') && is_pair(text, name);
     let of_setting = is_option || is_tag || is_setting(text, name.start) || is_form() || is_struct();
-    let quote = byte(quotes).filter(|byte| b"\"'`".contains(byte));
-    // Three quotes are as good as one.
-    let backslashes = quotes - start;
-    let sign = text.get(start..=quotes).filter(|_| quote.is_some()).unwrap_or_default();
-    let is_triple = !sign.is_empty() && text[quotes + 1..].strip_prefix(sign).is_some_and(|rest| rest.starts_with(sign));
-    let quotes = if is_triple { quotes + 2 * sign.len() } else { quotes };
+    let (quotes, quote, backslashes) = opening_quote(text, start);
     let is_text = quote.is_some();
     // A list of words: the next must be a header's value, and is quoted.
     if is_list && !is_text {

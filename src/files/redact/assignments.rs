@@ -103,11 +103,12 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut
         return None;
     }
     let is_password = tells == TellingName::Password;
-    let mut at = name.end;
+    let (mut at, mut is_below) = (name.end, false);
     while at < text.len() && at <= name.end + NEAR_BYTES && !b"{}[];".contains(&text[at]) {
         if text[at] == b'\n' && !ends_label(&text[name.end..at]) {
             return None;
         }
+        is_below |= text[at] == b'\n';
         if !text[at].is_ascii_alphanumeric() {
             at += 1;
             continue;
@@ -131,6 +132,10 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut
         let is_escape = at > 0 && text[at - 1] == b'%';
         if (is_drawn(evidence) || is_short() && !is_escape) && capitals && !is_path(value) {
             return Some(if is_cut { without_dots(text, run(text, at, text.len(), is_part).range) } else { range });
+        }
+        // In the line below only the first word counts.
+        if is_below {
+            return None;
         }
         at = range.end.max(at + 1);
     }

@@ -19,7 +19,7 @@ const HEAD_BYTES_MAX: usize = 1 << 10;
 /// The longest name of a column.
 const NAME_BYTES_MAX: usize = 64;
 
-/// What may part the fields of a line.
+/// The signs that part the fields of a line.
 const SIGNS: [u8; 4] = *b"|\t;,";
 
 /// A table whose head was read.

@@ -45,7 +45,7 @@ pub(super) const KEY_BYTES_MAX: usize = 1 << 20;
 /// The fewest characters that make a line of a key whose end is not seen.
 const LINE_BYTES_MIN: usize = 16;
 
-/// What is as long is no word of a header.
+/// The length from which a run is no word of a header.
 const HEADER_RUN_MIN: usize = 48;
 
 /// The pieces of each key.

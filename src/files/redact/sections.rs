@@ -15,7 +15,7 @@ use super::names::{is_value_of_map, names_map};
 const LINE_BYTES_MAX: usize = 4 << 10;
 
 /// A section that is open.
-struct Section {
+struct SecretSection {
     name: Range<usize>,
     /// Lines that are indented further belong to it; all do below a head in brackets.
     indent: Option<usize>,
@@ -23,7 +23,7 @@ struct Section {
 
 /// Every such value of a text, in order.
 pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
-    let (mut found, mut open, mut start) = (Vec::new(), None::<Section>, 0);
+    let (mut found, mut open, mut start) = (Vec::new(), None::<SecretSection>, 0);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let range = start..start + line.trim_ascii_end().len();
         start += line.len();
@@ -31,7 +31,7 @@ pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
             continue;
         }
         let first = skip(text, range.start, range.len(), b" \t");
-        let belongs = |section: &Section| section.indent.map_or(text[first] != b'[', |indent| first - range.start > indent);
+        let belongs = |section: &SecretSection| section.indent.map_or(text[first] != b'[', |indent| first - range.start > indent);
         open = open.filter(belongs);
         if let Some(section) = &open {
             found.extend(entry(text, first, range.end, true).and_then(|entry| entry.secret(text, section)));
@@ -47,7 +47,7 @@ pub(super) fn find(text: &[u8]) -> Vec<NamedValue> {
 }
 
 /// The section that begins in this line, and where its first entry may stand.
-fn head(text: &[u8], line: &Range<usize>) -> Option<(Section, usize)> {
+fn head(text: &[u8], line: &Range<usize>) -> Option<(SecretSection, usize)> {
     let bytes = &text[line.clone()];
     let brace = memchr::memchr(b'{', bytes);
     let is_head = matches!(bytes.last(), Some(b':' | b']' | b'{')) || brace.is_some();
@@ -63,7 +63,7 @@ fn head(text: &[u8], line: &Range<usize>) -> Option<(Section, usize)> {
     let is_first = before[..end - length].iter().all(|byte| b" \t-\"'".contains(byte));
     let is_open = is_bracketed || before.ends_with(b":") && (is_first || brace.is_some()) || before.ends_with(b"=") && brace.is_some();
     (is_open && length > 0 && names_map(&text[name.clone()])).then_some(())?;
-    let section = Section { name, indent: (!is_bracketed).then_some(indent) };
+    let section = SecretSection { name, indent: (!is_bracketed).then_some(indent) };
     Some((section, brace.map_or(line.end, |brace| line.start + brace + 1)))
 }
 
@@ -74,7 +74,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn secret(self, text: &[u8], section: &Section) -> Option<NamedValue> {
+    fn secret(self, text: &[u8], section: &SecretSection) -> Option<NamedValue> {
         is_value_of_map(&text[section.name.clone()], &text[self.value.clone()])
             .then(|| NamedValue { name: section.name.clone(), value: self.value })
     }

@@ -36,7 +36,8 @@ fn is_value(text: &[u8], tells: TellingName, value: &Range<usize>) -> bool {
 /// Whether a value is no word, but for the words of a password with a number.
 fn is_no_word(text: &[u8], tells: TellingName, value: &Range<usize>) -> bool {
     let value = &text[value.clone()];
-    let is_word = is_words(value) && !(tells == TellingName::Password && value.iter().any(u8::is_ascii_digit));
+    let is_numbered = value.iter().any(u8::is_ascii_digit) && !value.contains(&b'.');
+    let is_word = is_words(value) && !(tells == TellingName::Password && is_numbered);
     is_secret_value(tells, value, ValuePlace::Quoted) && !is_word && value.len() >= 6
 }
 
@@ -239,5 +240,6 @@ fn phrase(text: &[u8], name: &Range<usize>, _: TellingName) -> Vec<Range<usize>>
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let is_sentence = words.iter().any(|word| SENTENCE.contains(word));
     let is_phrase = is_whole && PHRASE_WORDS.contains(&words.len()) && !is_sentence && line.len() >= 12;
-    if is_phrase { vec![start..start + line.len()] } else { Vec::new() }
+    let value = start..start + line.len();
+    if is_phrase { vec![value] } else { Vec::new() }
 }

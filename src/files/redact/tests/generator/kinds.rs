@@ -244,7 +244,7 @@ impl PlantedKind {
             }
             Self::Named(before, after) => {
                 let user = if before.ends_with("://") { "me:" } else { "" };
-                let secret = if draw.below(3) == 0 { draw.letters(HEX, 32) } else { format!("{}q7Zx", draw.letters(ALL, 22)) };
+                let secret = if draw.below(3) == 0 { draw.letters(HEX, 32) } else { format!("{}4q7Z3x91", draw.letters(ALL, 18)) };
                 ((*before).to_owned(), format!("{user}{secret}"), (*after).to_owned())
             }
             Self::Near(before, after) => {
