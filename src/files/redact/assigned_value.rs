@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::assignments::{NAME_BYTES_MAX, is_name_byte, skip};
 use super::closing;
 use super::names::{TellingName, ValuePlace, is_drawn, is_secret_value, is_variable, is_words};
+use super::placeholder::ends_with_placeholder;
 
 /// How much of a value between quotes or tags is read before it is known to be a secret.
 const QUOTED_HEAD_BYTES: usize = 64 << 10;
@@ -409,7 +410,14 @@ fn is_inside(text: &[u8], start: usize, at: usize) -> bool {
     let is_tag = text[at] == b'<' && matches!(rest.get(word), Some(b'>' | b' ' | b'/'));
     // A quote closes what was opened before the name.
     let is_partner = || memchr::memchr_iter(text[at], line_before(text, start)).count() % 2 == 1;
-    at > start && text[at - 1].is_ascii_alphanumeric() && word > 0 && !is_tag && (matches!(text[at], b'<' | b'>') || !is_partner())
+    // A placeholder is a value by itself.
+    let is_over = || ends_with_placeholder(&text[start..at]);
+    at > start
+        && text[at - 1].is_ascii_alphanumeric()
+        && word > 0
+        && !is_over()
+        && !is_tag
+        && (matches!(text[at], b'<' | b'>') || !is_partner())
 }
 
 /// Whether a sign ends a value because another pair follows, or nothing.

@@ -52,6 +52,16 @@ pub(super) fn is_placeholder(text: &[u8]) -> bool {
     length_at_start(text) == Some(text.len())
 }
 
+/// Whether a text ends with a placeholder.
+pub(super) fn ends_with_placeholder(text: &[u8]) -> bool {
+    let without = |text: &[u8], most: usize, is_part: fn(&u8) -> bool| {
+        text.len() - text.iter().rev().take(most).take_while(|byte| is_part(byte)).count()
+    };
+    let digits = &text[..without(text, text.len(), |byte| *byte == b'x')];
+    let word = &digits[..without(digits, DIGITS_MAX, u8::is_ascii_digit)];
+    digits.len() - word.len() >= 2 && (word.ends_with(WORD.as_bytes()) || word.ends_with(SHORT_WORD.as_bytes()))
+}
+
 /// Where placeholders stand in a text.
 pub(super) fn placeholders(text: &[u8]) -> Vec<Range<usize>> {
     let (mut found, mut done) = (Vec::new(), 0);
@@ -123,6 +133,16 @@ mod tests {
         // The end of a head that was cut within one.
         assert_eq!(rest("token=token=REDACT"), "token=token=");
         assert_eq!(rest("token=REDACTED0001"), "token=");
+    }
+
+    #[test]
+    fn k_2_a_placeholder_at_the_end_of_a_text_is_known() {
+        for text in ["a=REDACTED000001xxxx", "RX01", "token=REDACTED000002"] {
+            assert!(ends_with_placeholder(text.as_bytes()), "{text}");
+        }
+        for text in ["a=REDACTED", "xxx", "RX0", "REDACTED000001xx;", ""] {
+            assert!(!ends_with_placeholder(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

@@ -207,3 +207,11 @@ fn k_12_fragments_of_one_name_are_numbered_in_one_pass() {
         .collect();
     assert_eq!(numbers, (0..60_000).collect::<Vec<_>>());
 }
+
+#[test]
+fn k_2_a_quote_behind_a_placeholder_is_no_part_of_a_value() {
+    let text = format!("]}},\n token={}\"toolCallStates\":[{{\"id\":\"t1\"}}]\n", "token=".repeat(12));
+    let out = redactor().text(&text);
+    assert!(out.contains("x\"toolCallStates\":[") || out.contains("=\"toolCallStates\":["), "{out}");
+    assert_eq!(streamed(&mut redactor(), AnswerRedactor::body(), &[out.clone().into_bytes()]).concat(), out.as_bytes());
+}
