@@ -6,7 +6,7 @@ use super::{HistoryViolation, joined_words, quoted};
 use crate::prelude::*;
 use crate::wire::block::BlockKind;
 
-/// The phrases by which a result claims it, one a line, in lower case.
+/// The phrases by which a result claims it, one a line, in lower case, and behind `except` what only looks like one.
 const PHRASES: &str = include_str!("never_ran.txt");
 
 /// A claim is short. A longer text is what a tool printed, and may have any words.
@@ -44,11 +44,18 @@ pub fn claims(messages: &[StoredMessage], started: &[StartedCall]) -> Vec<Histor
 
 fn claims_that_it_never_ran(text: &str) -> bool {
     let is_short = text.chars().nth(CLAIM_CHARACTERS_MAX).is_none();
-    let text = text.to_lowercase();
+    let text = lines().filter_map(|line| line.strip_prefix(EXCEPTION)).fold(text.to_lowercase(), |text, phrase| text.replace(phrase, ""));
     is_short && phrases().any(|phrase| text.contains(phrase))
 }
 
+/// The beginning of a line with a phrase that does not count.
+const EXCEPTION: &str = "except ";
+
 fn phrases() -> impl Iterator<Item = &'static str> {
+    lines().filter(|line| !line.starts_with(EXCEPTION))
+}
+
+fn lines() -> impl Iterator<Item = &'static str> {
     PHRASES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
@@ -62,6 +69,23 @@ mod tests {
         for phrase in phrases() {
             assert_eq!(phrase, joined_words(&phrase.to_lowercase()), "a phrase is in lower case, with single blanks");
             assert!(claims_that_it_never_ran(phrase));
+        }
+    }
+
+    #[test]
+    fn o_20_a_tool_that_was_stopped_in_the_middle_is_not_denied() {
+        let right = [
+            "Command was not run to completion.",
+            "It did not run until its end; the user cancelled it.",
+            "Cancelled before it could finish.",
+            "The user interrupted; the remaining commands were not executed.",
+            "Interrupted by user.",
+        ];
+        for text in right {
+            assert!(!claims_that_it_never_ran(text), "{text}");
+        }
+        for text in ["Tool call was not performed because the user interrupted.", "No command was run.", "Cancelled before execution."] {
+            assert!(claims_that_it_never_ran(text), "{text}");
         }
     }
 }
