@@ -276,6 +276,7 @@ fn judged(
     run.failures.extend(run.judgement.problems.iter().cloned());
     if act.is_none() {
         run.failures.extend(profile_places::problems(drive, &run, &exchanges));
+        run.failures.extend(last_words(&run, &exchanges, folders));
     }
     run.verdict.failures.clone_from(&run.failures);
     run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
@@ -286,6 +287,14 @@ fn judged(
     run.verdict.remarks.extend(acted_rules(&normaliser));
     add_questions(setup, drive, &exchanges, &mut run);
     run
+}
+
+/// The last line of a client that asked nothing and failed: it says why.
+fn last_words(run: &ClientRun, exchanges: &[RunExchange], folders: &[(String, &'static str)]) -> Option<String> {
+    let is_failure = exchanges.is_empty() && run.output.ended != ClientExit::Code(0);
+    let line = run.output.errors.lines().rfind(|line| !line.trim().is_empty()).filter(|_| is_failure)?;
+    let line = folders.iter().fold(line.trim().to_owned(), |line, (folder, name)| line.replace(folder, name));
+    Some(format!("the client ended with {} and asked nothing; its last line is: {line}", run.output.ended))
 }
 
 /// A remark on the rules of normalisation that acted.

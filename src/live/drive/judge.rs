@@ -192,6 +192,10 @@ impl RunJudge<'_> {
     /// Commands are over when their client was told to stop.
     fn effects(&self, judgement: &mut RunJudgement) {
         let (Some(act), Some(acted_at)) = (self.act.filter(|act| act.what.is_abort()), self.run.traces.acted_at) else { return };
+        // A command that makes no file runs on unseen.
+        if self.traces(&self.run.traces.changed).next().is_none() {
+            return;
+        }
         judgement.asked.push(RunQuestion::Effects);
         for (file, id) in self.traces(&self.run.traces.changed).filter(|(file, _)| file.written_at > acted_at + COMMAND_GRACE) {
             let text = format!(

@@ -6,7 +6,9 @@ use tokio::task::JoinSet;
 
 use super::moment::{ClientMoment, last_answer};
 use super::profile::ClientProfile;
-use super::{ActionOutcome, BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving, ClientRun, drive};
+use super::{
+    ActionOutcome, BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving, ClientRun, drive, verdict,
+};
 use crate::live::serve::gate::AnswerBoundary;
 use crate::prelude::*;
 use crate::world::setup::RunSetup;
@@ -110,7 +112,10 @@ pub async fn usual_run(setup: &Arc<RunSetup>, client: &ClientHarness) -> Result<
     let once = ClientHarness { again: client.again.clone().filter(|_| owes_second), ..client.clone() };
     let mut usual = drive(setup, &once, None).await?;
     let is_its_own_end = usual.output.leaving == ClientLeaving::OnItsOwn;
-    if setup.scenario.drive.exit.is_none() && is_its_own_end && !matches!(usual.output.ended, ClientExit::Code(0) | ClientExit::TimedOut) {
+    // A profile that has codes for this end has judged it.
+    let is_judged =
+        setup.scenario.drive.exit.is_some() || usual.verdict.questions.asked.iter().any(|asked| *asked == verdict::QUESTIONS[0]);
+    if !is_judged && is_its_own_end && !matches!(usual.output.ended, ClientExit::Code(0) | ClientExit::TimedOut) {
         usual.failures.push(format!("the client ended with {}; if that is right, write `exit` in [drive]", usual.output.ended));
     }
     Ok(usual)
@@ -195,7 +200,7 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
     }
     let mut problems = driven.failures.clone();
     if driven.action == ActionOutcome::NotDone {
-        problems.push(String::from("the moment never came: the client's requests or the markers of its tools differ from run to run"));
+        problems.push(never_came(usual, moment));
     }
     // A client that is killed prints nothing more, and owes nothing. Nor does one that starts, and had printed nothing, or ends before it can catch a
     // signal.
@@ -215,6 +220,32 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
         problems.push(format!("the second command ended with {}, and {} result lines", again.ended, again.results()));
     }
     problems.into_iter().map(with_rule).collect()
+}
+
+/// Why a moment never came: the usual run does not have it, or this run differs from it.
+fn never_came(usual: &ClientRun, moment: &ClientMoment) -> String {
+    let (answers, is_there) = match moment {
+        ClientMoment::Answer(boundary) => (boundary.answer, usual.boundaries.iter().any(|(known, _)| known == boundary)),
+        ClientMoment::Marker { answer } => (*answer, usual.marked.contains(answer)),
+        ClientMoment::Tools { answer, .. } => (*answer, usual.boundaries.iter().any(|(known, _)| known.answer == *answer)),
+        ClientMoment::Start(_) | ClientMoment::Done(_) => (0, true),
+    };
+    let last = usual.boundaries.iter().map(|(boundary, _)| boundary.answer).max().unwrap_or_default();
+    match moment {
+        _ if is_there => String::from("the moment never came: the client's requests or the markers of its tools differ from run to run"),
+        _ if answers > last => {
+            format!("there is no such moment: the run in which nothing is done has {}", plural(u64::from(last), "answer"))
+        }
+        ClientMoment::Marker { answer } => {
+            format!(
+                "there is no such moment: no marker came after answer {answer} when nothing was done; is `marker_file` or `marker_line` misspelt?"
+            )
+        }
+        _ => {
+            let parts = usual.boundaries.iter().filter(|(boundary, _)| boundary.answer == answers).count();
+            format!("there is no such moment: answer {answers} has {parts} boundaries when nothing is done")
+        }
+    }
 }
 
 /// A problem that names its rule. Those that name none are about how a client is driven, or about what it sent.
@@ -264,6 +295,20 @@ impl ClientSweepRow {
             Some(_) if failed > 0 => RowVerdict::Failed,
             Some(_) => RowVerdict::Fine,
         }
+    }
+
+    /// How its runs end, each way once with their number: `2 times exit 0 and 1 result line`.
+    pub(super) fn ends(&self) -> String {
+        let mut found: Vec<(String, usize)> = Vec::new();
+        for (ended, results, _) in self.runs.iter().filter_map(ClientSweepRun::outcome) {
+            let ended = ended.map_or(String::from("no run"), |ended| ended.to_string());
+            let end = format!("{ended} and {}", plural(results as u64, "result line"));
+            match found.iter_mut().find(|(known, _)| *known == end) {
+                Some((_, count)) => *count += 1,
+                None => found.push((end, 1)),
+            }
+        }
+        found.iter().map(|(end, count)| format!("{} {end}", plural(*count as u64, "time"))).collect::<Vec<_>>().join(", ")
     }
 
     /// Its problems, each once, with the number of its runs that have it.

@@ -96,6 +96,9 @@ impl fmt::Display for ClientSweepReport {
             writeln!(f, "{}", cells.join("  ").trim_end())?;
         }
         for row in &self.rows {
+            if let RowVerdict::Flaky { failed: 0, .. } = row.verdict() {
+                writeln!(f, "{}, {}: the runs end differently: {}", row.moment, row.action, row.ends())?;
+            }
             for (problem, count) in row.problems() {
                 let of = if row.runs.len() > 1 { format!(" ({count} of {} runs)", row.runs.len()) } else { String::new() };
                 writeln!(f, "{}, {}: {problem}{of}", row.moment, row.action)?;

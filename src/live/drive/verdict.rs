@@ -211,8 +211,10 @@ fn text_problems(
     let mut problems = Vec::new();
     for text in &all {
         let got = count(&printed, text);
-        // An attempt that failed may have been shown before the answer that took its place.
-        let most = times(&whole, text).max(1);
+        // An attempt that failed may have been shown before the answer that took its place. What an interruption broke off came as well.
+        let broken = answers.iter().filter(|answer| !answer.is_complete && !answer.is_to_be_retried());
+        let came = times(&whole, text) + broken.flat_map(|answer| answer.said()).map(|said| count(&plain(said), text)).sum::<usize>();
+        let most = came.max(1);
         if got < times(&owed, text) {
             problems.push(format!("the output lacks a text of the model: {}", shown(text)));
         } else if got > most {
