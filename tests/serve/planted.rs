@@ -74,10 +74,44 @@ fn k_9_the_agent_passes_where_nothing_is_planted() {
         let (code, said) = driven(profile(), scenario, "", &["1:5", "1:tools+300ms", "2:head", "done+50ms"]);
         assert_eq!(code, Some(0), "{scenario}: {said}");
     }
+    // Both answers say the same, and the second is broken off.
+    let (code, said) = driven(profile(), "tricky.toml", "", &["2:7"]);
+    assert_eq!(code, Some(0), "{said}");
     for scenario in ["fails.toml", "fails-cut.toml", "fails-413.toml", "talk.toml"] {
         let (code, said) = driven(profile(), scenario, "", &[]);
         assert_eq!(code, Some(0), "{scenario}: {said}");
     }
+}
+
+#[test]
+fn k_9_a_moment_that_does_not_exist_is_named_with_what_there_is() {
+    if !has_python() {
+        return;
+    }
+    let (code, said) = driven(profile(), "look.toml", "", &["9:head", "1:99", "2:marker"]);
+    assert_eq!(code, Some(1), "{said}");
+    for words in [
+        "9:head, SIGINT: K-9: there is no such moment: the run in which nothing is done has 2 answers",
+        "1:99, SIGINT: K-9: there is no such moment: answer 1 has ",
+        "2:marker, SIGINT: K-9: there is no such moment: no marker came after answer 2 when nothing was done",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn k_9_a_client_that_asks_nothing_is_quoted() {
+    if !has_python() {
+        return;
+    }
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/profile.toml")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.toml");
+    std::fs::write(&path, text.replace("{work}/agent.py", "{work}/agnt.py")).unwrap();
+    let (code, said) = driven(&path, "look.toml", "", &["1:marker"]);
+    assert_eq!(code, Some(1), "{said}");
+    let line = said.lines().find(|line| line.contains("the client ended with exit 2 and asked nothing; its last line is: "));
+    assert!(line.is_some_and(|line| line.contains("/agnt.py")), "{said}");
 }
 
 #[test]
