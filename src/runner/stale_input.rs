@@ -51,7 +51,7 @@ fn stale(input: &Input) -> Option<Input> {
 }
 
 #[test]
-fn r_2_and_t_15a_what_comes_under_another_number_changes_nothing() {
+fn t_15a_and_t_19_what_comes_under_another_number_changes_nothing() {
     let scenarios = shipped();
     let listened = super::in_parallel(&scenarios, threads_available(), |scenario| {
         let engine = StaleInputEngine { engine: AgentLoop::default(), listened: None };

@@ -1,7 +1,7 @@
 //! Pure rooms give the same answer everywhere (D2): no standard library, no clock, no threads, no printing, no unordered maps, no
 //! platform mathematics.
 //!
-//! The `no_std` build finds most of this; this check finds it also where a feature brings `std` in, and says what to use instead.
+//! Of the other rooms only some open files. The `no_std` build finds most of this; this check finds it also where a feature brings `std` in, and says what to use instead.
 //! Test modules are free: they are built with `std`.
 
 use super::checkout::SourceFile;
@@ -40,10 +40,21 @@ const FLOAT_METHODS: &[&str] = &[
 ];
 
 pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
-    let pure: Vec<&SourceFile> = checkout.rust_files().filter(|file| file.room().is_some_and(rooms::is_pure)).collect();
-    let test_folders: Vec<String> = pure.iter().flat_map(|file| test_modules(file)).collect();
+    let held: Vec<&SourceFile> = checkout.rust_files().filter(|file| file.room().is_some_and(|room| !rooms::opens_files(room))).collect();
+    let test_folders: Vec<String> = held.iter().flat_map(|file| test_modules(file)).collect();
     let is_test = |file: &SourceFile| test_folders.iter().any(|folder| is_in_module(&file.path, folder));
-    pure.into_iter().filter(|file| !is_test(file)).flat_map(check_file).collect()
+    let check = |file: &SourceFile| if file.room().is_some_and(rooms::is_pure) { check_file(file) } else { check_for_files(file) };
+    held.into_iter().filter(|file| !is_test(file)).flat_map(check).collect()
+}
+
+/// The places where a room opens files that may not.
+fn check_for_files(file: &SourceFile) -> Vec<TidyProblem> {
+    let (tokens, _) = lexer::without_tests(&lexer::tokens(&file.layers().code));
+    let is = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.text == word);
+    let opens = |at: &usize| (is(*at, "fs") || is(*at, "File") || is(*at, "OpenOptions")) && is(at + 1, "::");
+    let brings_in = |at: &usize| is(*at, "std") && is(at + 1, "::") && is(at + 2, "fs");
+    let found = (0..tokens.len()).filter(|at| opens(at) || brings_in(at));
+    found.map(|at| file.problem(tokens[at].line, "this room opens no files: `files` reads and writes them".to_string())).collect()
 }
 
 fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
@@ -115,6 +126,15 @@ mod tests {
         ] {
             assert_eq!(count("src/engine/a.rs", text), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn rooms_that_open_no_files_are_held_to_it() {
+        for text in ["use std::fs;", "fn f() { fs::read(\"a\"); }", "fn f() { File::open(\"a\"); }"] {
+            assert_eq!(count("src/runner/a.rs", text), 1, "{text}");
+            assert_eq!(count("src/live/a.rs", text), 0, "{text}");
+        }
+        assert_eq!(count("src/runner/a.rs", "use std::fmt; #[cfg(test)] mod tests { use std::fs; }"), 0);
     }
 
     #[test]

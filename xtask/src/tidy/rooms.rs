@@ -35,6 +35,14 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("cli", RoomImports::All),
 ];
 
+/// The rooms that open files.
+const WITH_FILES: &[&str] = &["files", "children", "live", "cli"];
+
+/// Whether files of this room may open files.
+pub(crate) fn opens_files(room: &str) -> bool {
+    WITH_FILES.contains(&room)
+}
+
 /// Whether files of this room are held to the pure rooms' rules.
 pub(crate) fn is_pure(room: &str) -> bool {
     PURE.contains(&room)
