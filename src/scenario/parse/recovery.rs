@@ -34,7 +34,7 @@ const ERRORS_MAX: usize = 40;
 
 /// So many bytes are read in the search for the errors of a file, and the file once in any case. A scenario of 100 kB may have thirty errors or so; looking
 /// for every error of a large foreign file would take long (K-12).
-const SEARCH_BYTES_MAX: usize = 6 << 20;
+const SEARCH_BYTES_MAX: usize = 4 << 20;
 
 /// The one complaint after which the parser has read everything all the same.
 const DUPLICATE: &str = "duplicate key";
