@@ -55,14 +55,5 @@ pub(crate) use bars::main;
 /// Starts the same command again, optimised and with what it measures against.
 #[cfg(not(feature = "bench"))]
 pub(crate) fn main(options: &[&str]) -> std::process::ExitCode {
-    let mut cargo = std::process::Command::new("cargo");
-    cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "bench", "--", "bench"]);
-    cargo.args(options).current_dir(crate::root());
-    match cargo.status() {
-        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
-        Err(error) => {
-            eprintln!("xtask bench: cargo could not be started: {error}");
-            std::process::ExitCode::FAILURE
-        }
-    }
+    crate::feature::start_with("bench", &["--release"], &[&["bench"], options].concat())
 }

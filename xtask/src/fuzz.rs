@@ -37,14 +37,5 @@ pub(crate) fn main(options: &[&str]) -> std::process::ExitCode {
 /// Starts a command of xtask again, optimised and with what fuzzing needs.
 #[cfg(not(feature = "fuzz"))]
 pub(crate) fn with_feature(command: &str, options: &[&str]) -> std::process::ExitCode {
-    let mut cargo = std::process::Command::new("cargo");
-    cargo.args(["run", "--quiet", "--profile", "fuzz", "--package", "xtask", "--features", "fuzz", "--", command]);
-    cargo.args(options).current_dir(crate::root());
-    match cargo.status() {
-        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
-        Err(error) => {
-            eprintln!("xtask {command}: cargo could not be started: {error}");
-            std::process::ExitCode::FAILURE
-        }
-    }
+    crate::feature::start_with("fuzz", &["--profile", "fuzz"], &[&[command], options].concat())
 }

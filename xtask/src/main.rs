@@ -9,6 +9,8 @@ mod ci;
 mod clients;
 mod deny;
 mod diagrams;
+#[cfg(not(all(feature = "agents", feature = "bench", feature = "fuzz")))]
+mod feature;
 mod fuzz;
 mod hostile;
 mod insta;

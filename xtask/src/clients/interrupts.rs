@@ -22,14 +22,5 @@ pub(super) use sweeps::main;
 /// Starts the same command again with what it needs.
 #[cfg(not(feature = "agents"))]
 pub(super) fn main(names: &[&str]) -> std::process::ExitCode {
-    let mut cargo = std::process::Command::new("cargo");
-    cargo.args(["run", "--quiet", "--package", "xtask", "--features", "agents", "--", "clients", "--agents"]);
-    cargo.args(names).current_dir(crate::root());
-    match cargo.status() {
-        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
-        Err(error) => {
-            eprintln!("xtask clients: cargo could not be started: {error}");
-            std::process::ExitCode::FAILURE
-        }
-    }
+    crate::feature::start_with("agents", &[], &[&["clients", "--agents"], names].concat())
 }
