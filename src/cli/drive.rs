@@ -105,10 +105,7 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
     };
     let drive = match how(arguments, &loaded) {
         Ok(drive) => drive,
-        Err(problem) => {
-            complain(&problem);
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&problem),
     };
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -133,10 +130,7 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
                     usual.failures.extend(unpassed_by(&loaded, &usual));
                     swept(arguments, &loaded, &drive, usual, actions, stop).await
                 }
-                Err(error) => {
-                    complain(&error.to_string());
-                    CommandExit::WrongInput
-                }
+                Err(error) => wrong_input(&error.to_string()),
             };
         }
         tokio::select! {
@@ -146,6 +140,11 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
             exit = driven(arguments, &loaded, &drive) => exit,
         }
     })
+}
+
+fn wrong_input(problem: &str) -> CommandExit {
+    complain(problem);
+    CommandExit::WrongInput
 }
 
 fn stopped() -> CommandExit {
@@ -308,10 +307,6 @@ fn again(arguments: &DriveArguments, profile: Option<&ClientProfile>, prompts: u
 }
 
 async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &ClientHarness) -> CommandExit {
-    let wrong = |error: &dyn core::fmt::Display| {
-        complain(&error.to_string());
-        CommandExit::WrongInput
-    };
     match drive(&loaded.setup, how, None).await {
         Ok(mut driven) => {
             let unpassed = unpassed_by(loaded, &driven);
@@ -319,7 +314,7 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
             driven.verdict.failures.extend(unpassed);
             show(arguments, loaded, &driven)
         }
-        Err(error) => wrong(&error),
+        Err(error) => wrong_input(&error.to_string()),
     }
 }
 

@@ -139,6 +139,15 @@ pub struct ClientRun {
     pub judgement: RunJudgement,
 }
 
+impl ClientHarness {
+    /// Whether a command that resumes knows the session by its id.
+    fn resumes_by_session(&self, command: &[String]) -> bool {
+        let of_profile = self.profile.iter().flat_map(|profile| &profile.env);
+        let values = of_profile.chain(&self.variables).map(|(_, value)| value);
+        command.iter().chain(values).any(|word| word.contains("{session}"))
+    }
+}
+
 impl ClientRun {
     /// How many requests for messages there were, of both commands.
     pub fn message_requests(&self) -> usize {
@@ -276,7 +285,9 @@ fn judged(
     run.failures.extend(run.judgement.problems.iter().cloned());
     if act.is_none() {
         run.failures.extend(profile_places::problems(drive, &run, &exchanges));
-        run.failures.extend(last_words(&run, &exchanges, folders));
+        // A client that need not ask may fail as it likes.
+        let is_wrong = !run.failures.is_empty();
+        run.failures.extend(last_words(&run, &exchanges, folders).filter(|_| is_wrong));
     }
     run.verdict.failures.clone_from(&run.failures);
     run.verdict.remarks.extend(run.judgement.remarks.iter().cloned());
@@ -292,8 +303,8 @@ fn judged(
 /// The last line of a client that asked nothing and failed: it says why.
 fn last_words(run: &ClientRun, exchanges: &[RunExchange], folders: &[(String, &'static str)]) -> Option<String> {
     let is_failure = exchanges.is_empty() && run.output.ended != ClientExit::Code(0);
-    let line = run.output.errors.lines().rfind(|line| !line.trim().is_empty()).filter(|_| is_failure)?;
-    let line = folders.iter().fold(line.trim().to_owned(), |line, (folder, name)| line.replace(folder, name));
+    let line = run.output.last_error().filter(|_| is_failure)?;
+    let line = environment::with_folder_names(line.trim(), folders);
     Some(format!("the client ended with {} and asked nothing; its last line is: {line}", run.output.ended))
 }
 
@@ -341,7 +352,7 @@ async fn run_commands(
     let Some(again) = &drive.again else { return Ok((output, None, traces)) };
     let session = output.session().or_else(|| traces.stored.as_ref()?.newest_session());
     // A client that was stopped before it named its session has none that could be resumed by its name.
-    if session.is_none() && again.iter().any(|word| word.contains("{session}")) {
+    if session.is_none() && drive.resumes_by_session(again) {
         return Ok((output, None, traces));
     }
     let session = session.unwrap_or_default();

@@ -75,7 +75,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// A text with single blanks: clients wrap and indent.
-fn joined_words(text: &str) -> String {
+pub(crate) fn joined_words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -220,7 +220,8 @@ fn k_7_a_client_lives_in_folders_and_variables_of_its_own() {
 fn k_7_an_exit_code_that_was_not_wanted_and_a_client_without_end_fail() {
     let shell = |text: &str, patience| ClientHarness { command: ["sh", "-c", text].map(String::from).to_vec(), patience, ..client("good") };
     let wanted = setup(&format!("{TWO_TURNS}\n{NOT_ASKED}\n[drive]\nexit = 3\n"));
-    assert!(driven(&wanted, &shell("exit 3", Duration::from_secs(9))).failures.is_empty());
+    let fine = driven(&wanted, &shell("echo it is away >&2; exit 3", Duration::from_secs(9)));
+    assert!(fine.failures.is_empty(), "{:?}", fine.failures);
     let other = driven(&wanted, &shell("exit 4", Duration::from_secs(9)));
     assert_eq!(other.failures, ["expected exit code 3, got exit 4"]);
     let endless = driven(&setup(TWO_TURNS), &shell("sleep 60", Duration::from_millis(300)));

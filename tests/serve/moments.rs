@@ -42,7 +42,7 @@ fn k_9_a_sweep_acts_when_a_tool_shows_that_it_runs() {
         assert_eq!(run_of(&swept.rows[0]).output.ended, ClientExit::Code(143), "{swept}");
     }
     let silent = swept(TWO_TURNS, &client("good"), &ways(vec![TERMINATE], &["1:marker"]));
-    assert!(silent.to_string().contains("1:marker, SIGTERM: K-9: the moment never came"), "{silent}");
+    assert!(silent.to_string().contains("1:marker, SIGTERM: K-9: there is no such moment: no marker came after answer 1"), "{silent}");
     assert!(silent.to_string().contains("not asked: ") && silent.to_string().contains("no marker was seen"), "{silent}");
     let all = swept(&with_marker("marker_file", "started"), &with_tool("open('started', 'w').close()"), &ways(vec![TERMINATE], &[]));
     let count = |moment: &str| all.rows.iter().filter(|row| row.moment.to_string() == moment).count();
@@ -98,7 +98,7 @@ fn k_9_a_row_whose_runs_differ_is_flaky_and_fails() {
     let other = format!("    n = len(open('{path}').read()); open('{path}', 'a').write('x')\n    if n % 2:");
     let script = client("good").command[2].replace("    if mode != \"silent\":", &other);
     let how = ClientHarness { command: vec!["python3".into(), "-c".into(), script], ..client("good") };
-    let ways = ClientSweep { repeat: 4, ..ways(vec![TERMINATE], &["1:3"]) };
+    let ways = ClientSweep { repeat: 4, jobs: 1, ..ways(vec![TERMINATE], &["1:3"]) };
     let flaky = swept(TWO_TURNS, &how, &ways);
     let table = flaky.to_string();
     assert_eq!(flaky.rows[0].verdict(), RowVerdict::Flaky { failed: 2, runs: 4 }, "{table}");
@@ -107,6 +107,16 @@ fn k_9_a_row_whose_runs_differ_is_flaky_and_fails() {
     assert!(table.contains("1 row, 0 failed, 4 runs, 1 flaky"), "{table}");
     let same = swept(TWO_TURNS, &client("good"), &ways);
     assert!(same.is_fine(), "{same}");
+    // Nothing is wrong with a run that ends in another way, and no row is trusted whose runs do.
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, "").unwrap();
+    let code = format!("os._exit(len(open('{0}').read()) % 2) if open('{0}', 'a').write('x') else None", path.display());
+    let script = client("good").command[2].replace("os._exit(0 if signum == signal.SIGINT else 143)", &code);
+    let how = ClientHarness { command: vec!["python3".into(), "-c".into(), script], ..client("good") };
+    let swept = swept(TWO_TURNS, &how, &ways);
+    let table = swept.to_string();
+    assert_eq!(swept.rows[0].verdict(), RowVerdict::Flaky { failed: 0, runs: 4 }, "{table}");
+    assert!(table.contains("1:3, SIGTERM: the runs end differently: ") && table.contains("2 times exit 1 and 1 result line"), "{table}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 #![cfg(unix)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::drive::has_python;
@@ -34,15 +34,18 @@ const DEFECTS: [(&str, &str, Option<&str>, &str); 19] = [
 
 /// Drives the agent; the exit code, and all that was printed.
 fn driven(profile: &Path, scenario: &str, defect: &str, moments: &[&str]) -> (Option<i32>, String) {
+    let defect = format!("PLANTED={defect}");
+    let sweep = if moments.is_empty() { &[][..] } else { &["--sweep", "SIGINT:process"] };
+    let only = moments.iter().flat_map(|moment| ["--only", moment]);
+    driven_by(profile, scenario, &["--env", &defect].into_iter().chain(sweep.iter().copied()).chain(only).collect::<Vec<_>>(), &[])
+}
+
+/// The same with these options, and with a command of its own.
+fn driven_by(profile: &Path, scenario: &str, options: &[&str], client: &[&str]) -> (Option<i32>, String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted");
     let mut command = Command::new(env!("CARGO_BIN_EXE_reenact"));
     command.current_dir(&folder).arg("drive").arg(scenario).arg("--profile").arg(profile).args(["--files", "agent", "--timing", "none"]);
-    command.args(["--env", &format!("PLANTED={defect}")]);
-    if !moments.is_empty() {
-        command.args(["--sweep", "SIGINT:process"]);
-    }
-    moments.iter().for_each(|moment| _ = command.args(["--only", moment]));
-    let output = command.output().unwrap();
+    let output = command.args(options).args(client).output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
@@ -99,16 +102,23 @@ fn k_9_a_moment_that_does_not_exist_is_named_with_what_there_is() {
     }
 }
 
+/// The profile in a folder, with other words in one place.
+fn changed_profile(folder: &Path, from: &str, to: &str) -> PathBuf {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/profile.toml")).unwrap();
+    assert!(text.contains(from), "{from}: {text}");
+    let path = folder.join("profile.toml");
+    std::fs::write(&path, text.replace(from, to)).unwrap();
+    path
+}
+
 #[test]
 fn k_9_a_client_that_asks_nothing_is_quoted() {
     if !has_python() {
         return;
     }
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/profile.toml")).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.toml");
-    std::fs::write(&path, text.replace("{work}/agent.py", "{work}/agnt.py")).unwrap();
-    let (code, said) = driven(&path, "look.toml", "", &["1:marker"]);
+    let profile = changed_profile(folder.path(), "{work}/agent.py", "{work}/agnt.py");
+    let (code, said) = driven(&profile, "look.toml", "", &["1:marker"]);
     assert_eq!(code, Some(1), "{said}");
     let line = said.lines().find(|line| line.contains("the client ended with exit 2 and asked nothing; its last line is: "));
     assert!(line.is_some_and(|line| line.contains("/agnt.py")), "{said}");
@@ -119,7 +129,6 @@ fn k_9_a_profile_whose_places_hold_nothing_fails_before_anything_is_swept() {
     if !has_python() {
         return;
     }
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/profile.toml")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let cases = [
         (
@@ -130,13 +139,91 @@ fn k_9_a_profile_whose_places_hold_nothing_fails_before_anything_is_swept() {
         ("member = \"session\"", "member = \"sesion\"", "no line of the output has the member `sesion`"),
     ];
     for (right, wrong, words) in cases {
-        let path = folder.path().join("profile.toml");
-        std::fs::write(&path, text.replace(right, wrong)).unwrap();
+        let profile = changed_profile(folder.path(), right, wrong);
         for moments in [&[][..], &["1:marker"]] {
-            let (code, said) = driven(&path, "look.toml", "", moments);
+            let (code, said) = driven(&profile, "look.toml", "", moments);
             assert_eq!(code, Some(1), "{said}");
             assert!(said.contains(words), "{words}: {said}");
             assert!(!said.contains("all as expected") && !said.contains("0 failed"), "{said}");
         }
+    }
+}
+
+#[test]
+fn k_9_a_sweep_begins_with_a_run_that_fails_as_the_profile_says() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (code, said) = driven(profile(), "fails-cut.toml", "", &["1:head"]);
+    assert_eq!(code, Some(0), "{said}");
+    let profile = changed_profile(folder.path(), "failed = [1]", "failed = [3]");
+    let (code, said) = driven(&profile, "fails-cut.toml", "", &["1:head"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the exit code is 1, and the profile has 3"), "{said}");
+}
+
+#[test]
+fn k_9_commands_that_make_no_file_are_not_asked_about() {
+    if !has_python() {
+        return;
+    }
+    let effects = "commands that run on after the client was interrupted";
+    let asks = |scenario: &str, moment: &str| {
+        let (code, said) = driven(profile(), scenario, "", &[moment]);
+        assert_eq!(code, Some(0), "{said}");
+        let line = |start: &str| said.lines().find(|line| line.starts_with(start)).unwrap_or_default().contains(effects);
+        (line("asked: "), line("not asked: "))
+    };
+    assert_eq!(asks("look.toml", "1:marker"), (true, false));
+    assert_eq!(asks("talk.toml", "1:head"), (false, true));
+}
+
+#[test]
+fn e_8_a_statement_of_the_scenario_that_no_client_comes_to_fails_a_sweep() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/look.toml")).unwrap();
+    let path = folder.path().join("look.toml");
+    std::fs::write(&path, text + "\n[[fault]]\nat = { request = 9 }\nerror = \"overloaded\"\n").unwrap();
+    let (code, said) = driven(profile(), &path.display().to_string(), "", &["1:5"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("[[fault]]"), "{said}");
+    assert!(!said.contains("all as expected"), "{said}");
+}
+
+#[test]
+fn k_9_a_session_is_resumed_with_the_words_of_the_profile() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Another program than that of the profile has its own words.
+    let other = ["--", "env", "python3", "-S", "-E", "agent.py", "Look around."];
+    let (_, said) = driven_by(profile(), "look.toml", &["--sweep", "SIGINT:process", "--only", "1:marker"], &other);
+    assert!(said.contains("note: no session is resumed, because the profile resumes with `python3`"), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("not asked: ") && line.contains("the conversation when it is resumed")), "{said}");
+    // Without a place of its own, the session's id is the name of the newest file.
+    let unnamed = changed_profile(folder.path(), "[session]\nmember = \"session\"\n", "");
+    let (code, said) = driven(&unnamed, "look.toml", "", &["1:marker"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("asked: ") && line.contains("the conversation when it is resumed")), "{said}");
+}
+
+#[test]
+fn k_9_a_client_that_named_no_session_is_not_resumed() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let of_words = "\"--resume\", \"{session}\", \"{prompt}\"]";
+    let of_variable = "\"--resume\", \"\", \"{prompt}\"]\nenv = { GULL_SESSION = \"{session}\" }";
+    for resume in [of_words, of_variable] {
+        let profile = changed_profile(folder.path(), of_words, resume);
+        let (_, said) = driven_by(&profile, "talk.toml", &["--sweep", "SIGKILL:process", "--only", "start+0ms"], &[]);
+        let row = said.lines().find(|line| line.starts_with("start+0ms")).unwrap_or_else(|| panic!("{said}"));
+        assert_eq!(row.split_whitespace().nth_back(1), Some("-"), "{said}");
     }
 }

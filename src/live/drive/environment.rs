@@ -98,6 +98,11 @@ impl RunFolders {
     }
 }
 
+/// A text in which each folder has the name that it is shown by.
+pub(super) fn with_folder_names(text: &str, folders: &[(String, &'static str)]) -> String {
+    folders.iter().fold(text.to_owned(), |shown, (folder, name)| shown.replace(folder, name))
+}
+
 /// Copies what is in a folder. Links stay links.
 fn copy_entries(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;

@@ -17,13 +17,13 @@ use super::moment::ClientMoment;
 use super::profile::ClientProfile;
 use super::run_history::RunExchange;
 use super::traces::{FileTrace, StoredSessions};
-use super::verdict::{plain, printed};
+use super::verdict::printed;
 use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientRun};
 use crate::prelude::*;
 use crate::stores::StoreFormat;
 use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredMessage};
 use crate::stores::rules::{
-    self, HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, losses, result_ids, validity,
+    self, HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, joined_words, losses, result_ids, validity,
 };
 use crate::wire::block::Role;
 use crate::world::setup::RunSetup;
@@ -34,6 +34,9 @@ const COMMAND_GRACE: Duration = Duration::from_millis(500);
 
 /// How long after an answer's end a client has surely worked on it, also where it hardly gets to run.
 const TAKING: Duration = Duration::from_millis(300);
+
+/// A shorter text may be that of any tool, or a part of any other text.
+const TEXT_CHARACTERS_MIN: usize = 4;
 
 /// A shorter name of a file says nothing about whose it is.
 const FILE_NAME_MIN: usize = 3;
@@ -193,11 +196,12 @@ impl RunJudge<'_> {
     fn effects(&self, judgement: &mut RunJudgement) {
         let (Some(act), Some(acted_at)) = (self.act.filter(|act| act.what.is_abort()), self.run.traces.acted_at) else { return };
         // A command that makes no file runs on unseen.
-        if self.traces(&self.run.traces.changed).next().is_none() {
+        let traces: Vec<_> = self.traces(&self.run.traces.changed).collect();
+        if traces.is_empty() {
             return;
         }
         judgement.asked.push(RunQuestion::Effects);
-        for (file, id) in self.traces(&self.run.traces.changed).filter(|(file, _)| file.written_at > acted_at + COMMAND_GRACE) {
+        for (file, id) in traces.into_iter().filter(|(file, _)| file.written_at > acted_at + COMMAND_GRACE) {
             let text = format!(
                 "K-9: the command of tool call {id} ran on after {}: it made the file {} more than {} ms later",
                 act.what,
@@ -234,17 +238,23 @@ impl RunJudge<'_> {
 
     /// Results of tools in all that the client sends and keeps.
     fn results(&self, judgement: &mut RunJudgement) {
-        let stopped = self.stopped();
+        let (stopped, histories) = (self.stopped(), self.histories());
+        if histories.is_empty() {
+            return;
+        }
         for answer in &self.first {
             let scripted = results::scripted(self.setup, answer);
             let stop = stopped.filter(|(number, _)| *number == answer.number && !scripted.is_empty());
-            let mut questions = Vec::new();
-            questions.extend((scripted.len() > 1).then_some(RunQuestion::Pairs));
-            questions.extend(stop.map(|_| RunQuestion::Stops));
-            for (name, history) in self.histories(&mut questions, judgement) {
-                let mut found = if scripted.len() > 1 { results::mixed(&name, history, &scripted) } else { Vec::new() };
+            if scripted.len() > 1 {
+                judgement.ask(RunQuestion::Pairs);
+            }
+            if stop.is_some() {
+                judgement.ask(RunQuestion::Stops);
+            }
+            for (name, history) in &histories {
+                let mut found = if scripted.len() > 1 { results::mixed(name, history, &scripted) } else { Vec::new() };
                 if let Some((_, what)) = stop {
-                    found.extend(results::unmarked_stops(&name, history, &scripted, what));
+                    found.extend(results::unmarked_stops(name, history, &scripted, what));
                 }
                 // The others say the same of it.
                 if !found.is_empty() {
@@ -271,7 +281,8 @@ impl RunJudge<'_> {
 
     fn answers(&self, judgement: &mut RunJudgement) {
         let all: Vec<&RunExchange> = self.first.iter().chain(&self.second).copied().filter(|exchange| exchange.is_of_root()).collect();
-        for (name, history) in self.histories(&mut vec![RunQuestion::Answers], judgement) {
+        for (name, history) in self.histories() {
+            judgement.ask(RunQuestion::Answers);
             let found = answers::problems(&name, history, &all);
             if !found.is_empty() {
                 return judgement.add(found);
@@ -279,19 +290,15 @@ impl RunJudge<'_> {
         }
     }
 
-    /// The histories that a client sends last and keeps: its last requests and its stored sessions. Where there are some, the questions are asked.
-    fn histories(&self, questions: &mut Vec<RunQuestion>, judgement: &mut RunJudgement) -> Vec<(String, &[StoredMessage])> {
+    /// The histories that a client sends last and keeps: its last requests and its stored sessions.
+    fn histories(&self) -> Vec<(String, &[StoredMessage])> {
         let last = |exchanges: &[&'_ RunExchange]| exchanges.iter().rposition(|exchange| exchange.is_of_root());
         let of_first = last(&self.first).map(|at| self.first[at]);
         let of_second = last(&self.second).map(|at| self.second[at]);
         let sent = [of_second, of_first].into_iter().flatten().map(|exchange| (exchange.name(), &*exchange.messages));
         let kept = self.stored().into_iter().flat_map(|stored| &stored.conversations).filter(|one| one.branch == StoredBranch::Main);
         let kept = kept.map(|one| (String::from("the stored session"), &*one.messages));
-        let histories: Vec<_> = sent.chain(kept).collect();
-        if !histories.is_empty() {
-            questions.drain(..).for_each(|question| judgement.ask(question));
-        }
-        histories
+        sent.chain(kept).collect()
     }
 
     fn claims(&self, judgement: &mut RunJudgement) {
@@ -429,8 +436,7 @@ impl RunJudge<'_> {
             ClientMoment::Done(after) => exchange.number < act.last_answer || is_taken(after),
         };
         // Who is killed keeps nothing that was not kept before.
-        let is_killed = matches!(act.what, ClientAction::Signal(ChildSignal::Kill, _));
-        exchange.is_whole() && is_said && is_before && !is_killed
+        exchange.is_whole() && is_said && is_before && !act.is_kill()
     }
 
     /// Whether it is seen that the client worked on an answer: it printed a text of it, or ran one of its tools.
@@ -438,7 +444,7 @@ impl RunJudge<'_> {
         let is_run = || self.traces(&self.run.traces.changed).any(|(_, id)| exchange.calls().any(|call| call.id == *id));
         let place = self.profile.and_then(|profile| profile.output.text.as_ref());
         let printed = place.map(|place| printed(place, &self.run.output)).unwrap_or_default();
-        self.run.marked.contains(&exchange.number) || is_run() || exchange.texts().any(|text| printed.contains(&plain(text)))
+        self.run.marked.contains(&exchange.number) || is_run() || exchange.texts().any(|text| printed.contains(&joined_words(text)))
     }
 
     /// The resumed run's answer reaches people, and its exit code tells success.
@@ -476,6 +482,11 @@ impl RunJudge<'_> {
         }
         out
     }
+}
+
+/// Whether a text is long enough to be known by.
+fn is_telling(text: &str) -> bool {
+    text.chars().nth(TEXT_CHARACTERS_MIN - 1).is_some()
 }
 
 /// The calls whose results a request has as the API wants them.

@@ -109,6 +109,11 @@ impl ClientOutput {
         self.results
     }
 
+    /// The last line of standard error that says something.
+    pub(super) fn last_error(&self) -> Option<&str> {
+        self.errors.lines().rfind(|line| !line.trim().is_empty())
+    }
+
     /// The session of the run: where the profile says, or the one that the output names.
     pub fn session(&self) -> Option<String> {
         self.session.clone()

@@ -27,11 +27,12 @@ fn store_problem(profile: Option<&ClientProfile>, run: &ClientRun) -> Option<Str
 
 fn session_problem(harness: &ClientHarness, profile: Option<&ClientProfile>, run: &ClientRun) -> Option<String> {
     let place = profile.and_then(|profile| profile.session.as_ref());
-    let resumes = profile.map(|profile| &profile.resume).into_iter().chain(&harness.again);
-    let is_needed = place.is_some() || resumes.flatten().any(|word| word.contains("{session}"));
+    let resumes = profile.map(|profile| &profile.resume).filter(|words| !words.is_empty()).into_iter().chain(&harness.again);
+    let is_needed = place.is_some() || resumes.into_iter().any(|words| harness.resumes_by_session(words));
     if !is_needed || run.output.session().is_some() {
         return None;
     }
+    let has_stored = || run.traces.stored.as_ref().is_some_and(|stored| stored.newest_session().is_some());
     Some(match place {
         Some(SessionPlace { member: Some(member), .. }) => {
             format!("K-9: no line of the output has the member `{member}` with the session's id: correct `member` in [session]")
@@ -40,6 +41,7 @@ fn session_problem(harness: &ClientHarness, profile: Option<&ClientProfile>, run
             let files = files.as_deref().unwrap_or_default();
             format!("K-9: no file gives the session's id, {files}: correct `files` in [session]")
         }
+        None if has_stored() => return None,
         None => String::from("K-9: the output does not name the session that is to be resumed: write [session] in a profile"),
     })
 }

@@ -238,7 +238,7 @@ fn never_came(usual: &ClientRun, moment: &ClientMoment) -> String {
         }
         ClientMoment::Marker { answer } => {
             format!(
-                "there is no such moment: no marker came after answer {answer} when nothing was done; is `marker_file` or `marker_line` misspelt?"
+                "there is no such moment: no marker came after answer {answer} when nothing was done; see `marker_file` and `marker_line` of [drive]"
             )
         }
         _ => {

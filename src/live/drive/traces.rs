@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::environment::with_folder_names;
 use super::path_pattern;
 use super::profile::{ClientProfile, ProfileNames, StorePlace};
 use crate::files::open;
@@ -143,7 +144,7 @@ impl StoredSessions {
         let mut left = STORE_BYTES_MAX;
         let mut read: Vec<(String, Vec<u8>)> = Vec::new();
         for (path, _) in files {
-            let shown = shown_path(path, folders);
+            let shown = with_folder_names(&path.display().to_string(), folders);
             match open::read(path, left) {
                 Ok(bytes) => {
                     left -= bytes.len() as u64;
@@ -154,11 +155,6 @@ impl StoredSessions {
         }
         read
     }
-}
-
-/// A path with the names of known folders.
-fn shown_path(path: &Path, folders: &[(String, &'static str)]) -> String {
-    folders.iter().fold(path.display().to_string(), |shown, (folder, name)| shown.replace(folder, name))
 }
 
 /// The deepest folder of a pattern that is there, with some of its entries.
@@ -172,7 +168,7 @@ fn nearest_folder(pattern: &str, folders: &[(String, &'static str)]) -> Option<S
     let more = if entries.len() > ENTRIES_MAX { ", …" } else { "" };
     entries.truncate(ENTRIES_MAX);
     let held = if entries.is_empty() { String::from("nothing") } else { entries.join(", ") };
-    Some(format!("{} holds {held}{more}", shown_path(folder, folders)))
+    Some(format!("{} holds {held}{more}", with_folder_names(&folder.display().to_string(), folders)))
 }
 
 /// A file, with its length and the time when it was written.

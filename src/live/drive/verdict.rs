@@ -15,6 +15,7 @@ use crate::live::serve::verdict::ServedEnd;
 use crate::prelude::*;
 use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
 use crate::scenario::types::Scenario;
+use crate::stores::rules::joined_words;
 
 /// The outcome of a run's main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ fn answers<'e>(run: &ClientRun, exchanges: &'e [RunExchange]) -> Vec<&'e RunExch
 
 /// The texts of an answer, with single blanks.
 fn texts(answer: &RunExchange) -> impl Iterator<Item = String> {
-    answer.texts().map(|text| plain(text))
+    answer.texts().map(|text| joined_words(text))
 }
 
 fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[&RunExchange]) -> PromptOutcome {
@@ -213,7 +214,8 @@ fn text_problems(
         let got = count(&printed, text);
         // An attempt that failed may have been shown before the answer that took its place. What an interruption broke off came as well.
         let broken = answers.iter().filter(|answer| !answer.is_complete && !answer.is_to_be_retried());
-        let came = times(&whole, text) + broken.flat_map(|answer| answer.said()).map(|said| count(&plain(said), text)).sum::<usize>();
+        let came =
+            times(&whole, text) + broken.flat_map(|answer| answer.said()).map(|said| count(&joined_words(said), text)).sum::<usize>();
         let most = came.max(1);
         if got < times(&owed, text) {
             problems.push(format!("the output lacks a text of the model: {}", shown(text)));
@@ -226,15 +228,10 @@ fn text_problems(
 
 /// The texts of the model in an output, with single blanks.
 pub(super) fn printed(place: &OutputTextPlace, output: &ClientOutput) -> String {
-    let Some(at) = &place.at else { return plain(&output.lines.join("\n")) };
+    let Some(at) = &place.at else { return joined_words(&output.lines.join("\n")) };
     let lines: Vec<serde_json::Value> = output.json_lines().filter(|line| has_members(line, &place.lines)).collect();
     let texts = lines.iter().flat_map(|line| values_at(line, at)).filter_map(|value| value.as_str());
-    texts.map(plain).collect::<Vec<_>>().join("\n")
-}
-
-/// A text with single blanks: clients break lines in their own way.
-pub(super) fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    texts.map(joined_words).collect::<Vec<_>>().join("\n")
 }
 
 fn count(text: &str, part: &str) -> usize {

@@ -1,14 +1,11 @@
 //! Answers go back as they came: no text twice, and no tool call that never came whole (O-28).
 
 use super::super::run_history::RunExchange;
-use super::super::verdict::plain;
+use super::is_telling;
 use crate::prelude::*;
 use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::quoted;
+use crate::stores::rules::{joined_words, quoted};
 use crate::wire::block::{BlockKind, Role};
-
-/// A shorter text may be part of any other.
-const TEXT_CHARACTERS_MIN: usize = 4;
 
 /// The problems of a history that a client sends or keeps, by all answers that it was given. `name` is that of the history.
 pub(super) fn problems(name: &str, history: &[StoredMessage], answers: &[&RunExchange]) -> Vec<String> {
@@ -17,9 +14,9 @@ pub(super) fn problems(name: &str, history: &[StoredMessage], answers: &[&RunExc
 
 fn doubled_texts(name: &str, history: &[StoredMessage], answers: &[&RunExchange]) -> Vec<String> {
     let of_model = history.iter().filter(|message| message.role == Role::Assistant).flat_map(StoredMessage::texts);
-    let kept = of_model.map(plain).collect::<Vec<_>>().join("\n");
-    let came: Vec<String> = answers.iter().flat_map(|answer| answer.said()).map(plain).collect();
-    let mut parts: Vec<&String> = came.iter().filter(|part| part.chars().nth(TEXT_CHARACTERS_MIN - 1).is_some()).collect();
+    let kept = of_model.map(joined_words).collect::<Vec<_>>().join("\n");
+    let came: Vec<String> = answers.iter().flat_map(|answer| answer.said()).map(joined_words).collect();
+    let mut parts: Vec<&String> = came.iter().filter(|part| is_telling(part)).collect();
     parts.sort_unstable();
     parts.dedup();
     let count = |text: &str, part: &str| text.matches(part).count();

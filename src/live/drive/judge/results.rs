@@ -3,15 +3,12 @@
 //! A client's tools are its own. A result counts only where it has words of the scenario that it could have from nowhere else.
 
 use super::super::run_history::RunExchange;
-use super::super::verdict::plain;
+use super::is_telling;
 use crate::prelude::*;
 use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::{quoted, result_texts};
+use crate::stores::rules::{joined_words, quoted, result_texts};
 use crate::stores::tool_result_text;
 use crate::world::setup::RunSetup;
-
-/// A shorter result may be that of any tool.
-const TEXT_CHARACTERS_MIN: usize = 4;
 
 /// A tool use, with the result that the scenario gives it.
 #[derive(Debug)]
@@ -24,7 +21,7 @@ pub(super) struct ScriptedResult {
 pub(super) fn scripted(setup: &RunSetup, answer: &RunExchange) -> Vec<ScriptedResult> {
     let of_call = |id: &Arc<str>| {
         let outcome = setup.outcome_of(setup.scripted_id(id), None)?;
-        let text = plain(&tool_result_text(outcome.content.as_ref()?.as_str()));
+        let text = joined_words(&tool_result_text(outcome.content.as_ref()?.as_str()));
         Some(ScriptedResult { id: id.clone(), text }).filter(|result| !result.text.is_empty())
     };
     answer.calls().filter_map(|call| of_call(&call.id)).collect()
@@ -35,7 +32,7 @@ pub(super) fn unmarked_stops(name: &str, history: &[StoredMessage], stopped: &[S
     let mut found = Vec::new();
     for (id, text, is_error) in result_texts(history) {
         let Some(whole) = stopped.iter().find(|scripted| scripted.id == *id) else { continue };
-        let text = plain(&text);
+        let text = joined_words(&text);
         if !is_error && whole.text != text && whole.text.starts_with(&text) {
             let quoted = quoted(&text);
             found.push(format!("O-20: tool call {id} was stopped by {what}, and its result in {name} does not say so: {quoted}"));
@@ -46,10 +43,9 @@ pub(super) fn unmarked_stops(name: &str, history: &[StoredMessage], stopped: &[S
 
 /// Two tool uses of one answer that have each other's results, or each the results of both.
 pub(super) fn mixed(name: &str, history: &[StoredMessage], scripted: &[ScriptedResult]) -> Vec<String> {
-    let texts: Vec<(&Arc<str>, String)> = result_texts(history).map(|(id, text, _)| (id, plain(&text))).collect();
+    let texts: Vec<(&Arc<str>, String)> = result_texts(history).map(|(id, text, _)| (id, joined_words(&text))).collect();
     let given = |scripted: &ScriptedResult| texts.iter().rev().find(|(id, _)| **id == scripted.id).map(|(_, text)| &**text);
-    let is_own = |scripted: &&ScriptedResult| scripted.text.chars().nth(TEXT_CHARACTERS_MIN - 1).is_some();
-    let own: Vec<&ScriptedResult> = scripted.iter().filter(is_own).collect();
+    let own: Vec<&ScriptedResult> = scripted.iter().filter(|scripted| is_telling(&scripted.text)).collect();
     let mut found = Vec::new();
     for (at, one) in own.iter().enumerate() {
         for other in &own[at + 1..] {

@@ -3,11 +3,11 @@
 use super::super::profile::ClientProfile;
 use super::super::run_history::RunExchange;
 use super::super::traces::StoredSessions;
-use super::super::verdict::{plain, printed};
+use super::super::verdict::printed;
 use super::super::{ClientExit, ClientOutput};
 use crate::prelude::*;
 use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredConversation, StoredMessage};
-use crate::stores::rules::{HistoryEnd, ReceivedContent, ReceivedKind, losses, quoted, results};
+use crate::stores::rules::{HistoryEnd, ReceivedContent, ReceivedKind, joined_words, losses, quoted, results};
 
 /// A resumed run.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +25,17 @@ pub(super) struct ResumedRun<'a> {
 }
 
 impl ResumedRun<'_> {
+    /// The last exchange, where its answer ends the prompt.
+    fn last_answered(&self) -> Option<&RunExchange> {
+        self.last.filter(|last| last.is_whole() && last.stop_reason.as_deref() == Some("end_turn"))
+    }
+
     /// Whether it goes on with what had come before the last request of the first run.
     pub(super) fn continuation(&self, received: &[ReceivedContent], before: &RunExchange) -> Vec<String> {
         let Some(first) = self.first else {
-            let lines = self.output.errors.lines().rev().chain(self.output.lines.iter().rev().map(|line| &**line));
-            let said = lines.clone().find(|line| !line.trim().is_empty()).map(|said| format!(", and says {}", quoted(said)));
+            let last =
+                self.output.last_error().or_else(|| self.output.lines.iter().map(|line| &**line).rfind(|line| !line.trim().is_empty()));
+            let said = last.map(|said| format!(", and says {}", quoted(said)));
             return vec![format!("K-9: the resumed run asks nothing: it ended with {}{}", self.output.ended, said.unwrap_or_default())];
         };
         let mut problems = Vec::new();
@@ -48,9 +54,9 @@ impl ResumedRun<'_> {
     /// People see what it was answered. `None` where that cannot be asked.
     pub(super) fn shown_answer(&self, profile: Option<&ClientProfile>) -> Option<Vec<String>> {
         let place = profile?.output.text.as_ref()?;
-        let last = self.last.filter(|last| last.is_whole() && last.stop_reason.as_deref() == Some("end_turn"))?;
+        let last = self.last_answered()?;
         let printed = printed(place, self.output);
-        let missing = last.texts().filter(|text| !printed.contains(&plain(text)));
+        let missing = last.texts().filter(|text| !printed.contains(&joined_words(text)));
         let problem = |text: &Arc<str>| format!("K-9: the output of the resumed run lacks the text of its last answer: {}", quoted(text));
         Some(missing.map(problem).collect())
     }
@@ -58,7 +64,7 @@ impl ResumedRun<'_> {
     /// Its exit code says that it was answered. `None` where that cannot be asked.
     pub(super) fn exit_code(&self, profile: Option<&ClientProfile>) -> Option<Option<String>> {
         let ok = &profile?.exit.ok;
-        let last = self.last.filter(|last| last.is_whole() && last.stop_reason.as_deref() == Some("end_turn"))?;
+        let last = self.last_answered()?;
         let ClientExit::Code(code) = self.output.ended else { return None };
         let is_wrong = !ok.is_empty() && u32::try_from(code).is_ok_and(|code| !ok.contains(&code));
         let answer = last.number;
@@ -83,8 +89,7 @@ impl ResumedRun<'_> {
             problems
                 .push(format!("O-24: the user's message {prompt} of {} is not in the stored session: the next run lacks it", first.name()));
         }
-        let last = self.last.filter(|last| last.is_whole() && last.stop_reason.as_deref() == Some("end_turn"));
-        for text in last.iter().flat_map(|last| last.texts()) {
+        for text in self.last_answered().into_iter().flat_map(|last| last.texts()) {
             let answer = ReceivedContent { kind: ReceivedKind::AnswerText(text.clone()), origin: String::new() };
             if has(&answer).is_empty() {
                 let text = quoted(text);
