@@ -54,7 +54,7 @@ pub const NAME_HEADER: &str = "x-reenact-request";
 /// The header of an answer that is none of the scenario's: `tape_exhausted` (M-3).
 pub const END_HEADER: &str = "x-reenact-end";
 
-/// What the world notes while it answers, for a transcript.
+/// A note of the answering world, for a transcript.
 pub type AnswerNote = (Agent, EventKind);
 
 /// A scenario, ready to be served.

@@ -9,7 +9,7 @@ use crate::engine::agent_effects::TreeLoad;
 use crate::engine::settings::Environment;
 use crate::prelude::*;
 
-/// What runs in other agents, as it is in the way here.
+/// The running tools of other agents, as slots that are taken here.
 pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, AdmissionSlot)> {
     let safe = core::iter::repeat_n((ConcurrencyClass::Safe, AdmissionSlot::Executing), load.safe);
     safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, AdmissionSlot::Executing), load.exclusive)).collect()
