@@ -1,0 +1,70 @@
+//! The facts that the system tells of a process that runs: its program, its words, its age. Linux tells them; elsewhere nothing is known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::prelude::*;
+
+/// A process that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunningProcess(pub(super) u32);
+
+impl RunningProcess {
+    /// The name of its program's file. An interpreter counts, and not its script.
+    pub(super) fn program(self) -> Option<String> {
+        let path = fs::read_link(self.place("exe")).ok()?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        // The file was replaced.
+        Some(name.trim_end_matches(" (deleted)").into())
+    }
+
+    /// Its name and its arguments. An interpreter has its script among them.
+    pub(super) fn words(self) -> Vec<String> {
+        let line = fs::read(self.place("cmdline")).unwrap_or_default();
+        let mut words: Vec<String> = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        // A zero ends each word.
+        words.pop();
+        words
+    }
+
+    /// A path as it knows it.
+    pub(super) fn path(self, path: &str) -> PathBuf {
+        Path::new(&self.place("cwd")).join(path)
+    }
+
+    /// How long it has been there, to a hundredth of a second.
+    pub(super) fn age(self) -> Option<Duration> {
+        /// The unit of the kernel for other programs.
+        const TICKS_PER_SECOND: f64 = 100.0;
+        /// The place of the start behind the name.
+        const START: usize = 19;
+        let stat = fs::read_to_string(self.place("stat")).ok()?;
+        // A name may have blanks and brackets.
+        let (_, behind_name) = stat.rsplit_once(") ")?;
+        let started = behind_name.split(' ').nth(START)?.parse::<f64>().ok()? / TICKS_PER_SECOND;
+        let now = fs::read_to_string("/proc/uptime").ok()?.split(' ').next()?.parse::<f64>().ok()?;
+        Some(Duration::from_secs_f64((now - started).max(0.0)))
+    }
+
+    fn place(self, name: &str) -> String {
+        format!("/proc/{}/{name}", self.0)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_9_the_system_tells_of_a_process() {
+        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let process = RunningProcess(child.id());
+        assert_eq!(process.words()[1..], ["5"]);
+        assert!(process.program().is_some() && process.age().unwrap() < Duration::from_secs(4));
+        assert!(process.path("x").starts_with(format!("/proc/{}/cwd", child.id())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((process.program(), process.age()), (None, None));
+    }
+}
