@@ -19,7 +19,7 @@ impl RunningProcess {
         Some(name.trim_end_matches(" (deleted)").into())
     }
 
-    /// Its name and its arguments. An interpreter has its script among them.
+    /// Its name and its arguments; none for a moment while it begins. An interpreter has its script among them.
     pub(super) fn words(self) -> Vec<String> {
         let line = fs::read(self.place("cmdline")).unwrap_or_default();
         let mut words: Vec<String> = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
@@ -54,13 +54,19 @@ impl RunningProcess {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::io::Read as _;
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     #[test]
     fn k_9_the_system_tells_of_a_process() {
-        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let script = "echo begun; sleep 5; :";
+        let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        // Who has started it may be faster than its words.
+        child.stdout.take().unwrap().read_exact(&mut [0; 5]).unwrap();
         let process = RunningProcess(child.id());
-        assert_eq!(process.words()[1..], ["5"]);
+        assert_eq!(process.words()[1..], ["-c", script]);
         assert!(process.program().is_some() && process.age().unwrap() < Duration::from_secs(4));
         assert!(process.path("x").starts_with(format!("/proc/{}/cwd", child.id())));
         child.kill().unwrap();
