@@ -264,11 +264,12 @@ fn k_9_there_are_moments_after_an_answer_that_the_client_left() {
     if !has_python() {
         return;
     }
-    let sweep = |code: &str, moments: &[&str]| {
+    let sweep_of = |profile: &Path, scenario: &str, code: &str, moments: &[&str]| {
         let only = moments.iter().flat_map(|moment| ["--only", moment]);
         let options: Vec<&str> = ["--env", code, "--sweep", "SIGINT:process"].into_iter().chain(only).collect();
-        driven_by(profile(), "fails.toml", &options, &["--", "python3", "-S", "-E", "{work}/lingers.py", "{work}/agent.py", "Look around."])
+        driven_by(profile, scenario, &options, &["--", "python3", "-S", "-E", "{work}/lingers.py", "{work}/agent.py", "Look around."])
     };
+    let sweep = |code: &str, moments: &[&str]| sweep_of(profile(), "fails.toml", code, moments);
     // It leaves each answer at its error event: the second one to ask again, and the last one for good.
     let (code, said) = sweep("LINGER=", &["2:tools+50ms", "done+50ms", "done+500ms"]);
     assert_eq!(code, Some(0), "{said}");
@@ -276,6 +277,14 @@ fn k_9_there_are_moments_after_an_answer_that_the_client_left() {
     let (code, said) = sweep("LINGER_CODE=4", &["done+50ms"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("the exit code is 4, and the profile has 1 (the API failed for good)"), "{said}");
+    // The scenario's own code counts there as well.
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/fails.toml")).unwrap();
+    let scenario = folder.path().join("fails.toml");
+    std::fs::write(&scenario, text + "\n[drive]\nexit = 1\n").unwrap();
+    let other = changed_profile(folder.path(), "failed = [1]", "failed = [3]");
+    let (code, said) = sweep_of(&other, &scenario.display().to_string(), "LINGER=", &["done+50ms"]);
+    assert_eq!(code, Some(0), "{said}");
     // Who is gone by then was not asked.
     let (code, said) = driven(profile(), "fails.toml", "", &["1:5", "done+500ms"]);
     assert_eq!(code, Some(0), "{said}");
@@ -361,4 +370,21 @@ fn o_24_a_prompt_that_a_key_stops_may_be_put_back_into_the_input_line() {
     let (code, said) = driven_by(Path::new("profile-terminal.toml"), "talk.toml", &options, &[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.lines().any(|line| line.starts_with("not asked: ") && line.contains("put back into the input line (O-24)")), "{said}");
+}
+
+#[test]
+fn o_24_a_result_that_the_output_shows_is_not_lost_for_the_model() {
+    if !has_python() {
+        return;
+    }
+    for (defect, words) in [
+        ("PLANTED=", None),
+        ("PLANTED=parallel.empty", Some("of tool call toolu_p1t1n2 is lost: the output has it, and its result in request 2 is “”")),
+    ] {
+        let (code, said) = driven_by(profile(), "shown.toml", &["--env", "GULL_SHOWS=1", "--env", defect], &[]);
+        assert_eq!(code, Some(i32::from(words.is_some())), "{said}");
+        assert!(words.is_none_or(|words| said.contains(words)), "{said}");
+        let question = "texts of results that are lost (O-24)";
+        assert!(said.lines().any(|line| line.starts_with("asked: ") && line.contains(question)), "{said}");
+    }
 }

@@ -8,6 +8,8 @@ resumes a session, and asks again after 429, 5xx, a lost connection and an error
 are stopped, what came is kept, the exit code is 128 and the signal's number. With `--tui` it stays at a terminal: ESC or ^C cancel a turn, ^C or
 ^D at the prompt end it.
 
+With GULL_SHOWS it prints what commands printed.
+
 The variable PLANTED names one switch, or several with commas. Without it nothing is wrong. The first variant of each is what `NAME` alone means.
 
 cancelled  the result of a command that was cancelled
@@ -327,6 +329,9 @@ class Agent:
             while command.thread.is_alive() and not (self.number and (command.process.poll() is not None or command.survives)):
                 command.thread.join(0.05)
         results = [command.result() for command in self.commands]
+        if os.environ.get("GULL_SHOWS"):
+            for result in results:
+                say({"type": "tool", "text": result["content"]})
         if planted("parallel.swapped"):
             ended = sorted(self.commands, key=lambda command: command.ended or time.monotonic())
             results = [dict(command.result(), tool_use_id=use["id"]) for use, command in zip(uses, ended)]

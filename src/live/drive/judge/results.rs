@@ -141,7 +141,9 @@ pub(super) fn lost_texts(name: &str, history: &[StoredMessage], seen: &[SeenText
         let (id, text, origin) = (&result.id, quoted(&result.text), request.as_deref().unwrap_or("the output"));
         format!("O-24: the text {text} of tool call {id} is lost: {origin} has it, and its result in {name} is {}", quoted(&given.text))
     };
-    let is_lost = |(seen, _): &&(&SeenText, &CallResult)| !seen.result.is_in(history);
+    // What a command had printed when it was stopped need not be kept by who says so.
+    let is_excused = |seen: &SeenText, given: &CallResult| seen.request.is_none() && tells_of_stop(&given.text);
+    let is_lost = |(seen, given): &&(&SeenText, &CallResult)| !seen.result.is_in(history) && !is_excused(seen, given);
     (!compared.is_empty()).then(|| compared.iter().filter(is_lost).map(lost).collect())
 }
 
