@@ -57,6 +57,27 @@ impl<E> RunReport<E> {
         report
     }
 
+    /// Asks all oracles about the run.
+    pub(super) fn with_oracles(mut self, setup: &RunSetup, late: Micros) -> Self {
+        let expect = &setup.scenario.expect;
+        let violations = rules::violations_in(setup, &self.transcript, expect.terminal.as_deref(), late);
+        // What the scenario's own judgement says needs no second word.
+        let new: Vec<Violation> = violations.iter().filter(|violation| !self.failures.contains(&violation.text)).cloned().collect();
+        self.failures.extend(rules::failures(&new, expect));
+        self.violations = Some(violations);
+        self
+    }
+
+    /// Panics when something is not as expected, with all that is wrong and the transcript: the last line of a test.
+    ///
+    /// # Panics
+    /// When there is a failure.
+    #[track_caller]
+    pub fn assert(&self) {
+        let transcript = || self.text(DetailLevel::Normal);
+        assert!(self.failures.is_empty(), "this run is not as expected:\n  {}\n\n{}", self.failures.join("\n  "), transcript());
+    }
+
     pub(super) fn with_log(self, log: Option<BoundaryLog>) -> Self {
         Self { log, ..self }
     }
@@ -120,9 +141,9 @@ impl<E> RunReport<E> {
         };
         equal("terminal", expect.terminal.clone(), self.terminal().to_string());
         let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
-        equal("terminals", expect.terminals.as_ref().map(|names| list(names)), list(&terminals));
-        equal("transitions", expect.transitions.as_ref().map(|names| list(names)), list(&self.transitions()));
-        equal("tools", expect.tools.as_ref().map(|names| list(names)), list(&self.started_tools()));
+        equal("terminals", expect.terminals.as_ref().map(|names| requests::list(names)), requests::list(&terminals));
+        equal("transitions", expect.transitions.as_ref().map(|names| requests::list(names)), requests::list(&self.transitions()));
+        equal("tools", expect.tools.as_ref().map(|names| requests::list(names)), requests::list(&self.started_tools()));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
         let wants_text = !expect.text_present.is_empty() || !expect.text_absent.is_empty();
         let emitted = if wants_text { self.emitted_text() } else { Vec::new() };
@@ -232,8 +253,4 @@ fn plain(json: &str) -> String {
 /// Runs of spaces as one, so that an expectation need not know the columns.
 fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-pub(super) fn list(names: &[String]) -> String {
-    format!("[{}]", names.join(", "))
 }

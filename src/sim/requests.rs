@@ -2,7 +2,6 @@
 //! client behind a real connection, of which nothing else is seen (F-10, K-6).
 
 use super::delays::{self, DelayTolerance};
-use super::report::list;
 use super::rules;
 use crate::prelude::*;
 use crate::scenario::types::Expectations;
@@ -117,4 +116,9 @@ fn sent_text(what: &EventKind) -> Option<String> {
     let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
     let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
     Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Names as `[expect]` shows them.
+pub(super) fn list(names: &[String]) -> String {
+    format!("[{}]", names.join(", "))
 }
