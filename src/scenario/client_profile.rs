@@ -124,7 +124,7 @@ words! {
 word_forms!(ClientSignal);
 
 words! {
-    /// What a client prints of an attempt that failed.
+    /// The output of a client for an attempt that failed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FailedAttempts {
         /// Nothing: it prints an answer when it has come whole.

@@ -162,8 +162,7 @@ pub(super) async fn run(
                 }
                 Some(action) = actions.recv() => match action {
                     ProcessAction::Signal(signal, target) => {
-                        signalled_shell = (target == SignalTarget::Process).then(|| shell::before_client(words, child.id(), signal)).flatten();
-                        age_at_signal = RunningProcess(child.id()).age();
+                        (signalled_shell, age_at_signal) = before_signal(words, &child, signal, target);
                         child.signal(signal, target);
                     }
                     // The writer is there as long as this.
@@ -201,6 +200,17 @@ pub(super) async fn run(
     let (left_behind, results, session) = (left.ended, 0, None);
     let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, age_at_signal, results, session };
     Ok(output.read(drive.profile.as_deref(), run.names))
+}
+
+/// The shell that a signal reaches in place of the client, and the age of the process.
+fn before_signal(
+    words: &[String],
+    child: &WatchedChild,
+    signal: ChildSignal,
+    target: SignalTarget,
+) -> (Option<&'static str>, Option<Duration>) {
+    let shell = shell::before_client(words, child.id(), signal).filter(|_| target == SignalTarget::Process);
+    (shell, RunningProcess(child.id()).age())
 }
 
 /// Starts a command with its streams.

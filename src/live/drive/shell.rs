@@ -44,7 +44,7 @@ fn known(program: &str) -> Option<&'static str> {
     SHELLS.into_iter().find(|shell| *shell == name.trim_start_matches('-'))
 }
 
-/// What a shell was told to run.
+/// The commands of a shell.
 #[derive(Debug, PartialEq, Eq)]
 enum Script<'w> {
     /// These words: `-c`.

@@ -291,7 +291,7 @@ fn part_problems(place: &OutputTextPlace, printed: &str, answers: &[&RunExchange
     parts.iter().filter_map(problem).collect()
 }
 
-/// Whether parts of answers that broke off are judged in the output; `None` where there are none.
+/// Whether parts of answers that broke off are judged in the output; `None` where no answer did.
 pub(super) fn judges_parts(harness: &ClientHarness, run: &ClientRun, exchanges: &[RunExchange]) -> Option<bool> {
     exchanges.iter().find(|exchange| !exchange.is_complete && exchange.said().next().is_some())?;
     let Some(place) = text_place(harness).filter(|place| place.failed_attempts.is_some()) else { return Some(false) };
