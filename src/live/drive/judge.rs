@@ -14,6 +14,7 @@ mod tools;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::call_result::CallResult;
 use super::moment::ClientMoment;
 use super::profile::ClientProfile;
 use super::run_history::RunExchange;
@@ -28,7 +29,6 @@ use crate::stores::rules::{
 };
 use crate::wire::block::Role;
 use crate::world::setup::RunSetup;
-pub use results::CallResult;
 use resumption::ResumedRun;
 
 /// How long a command may take to end when its client is interrupted, and a request that was on its way to come in.

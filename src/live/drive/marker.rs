@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use super::moment_watch::ClientSign;
+use super::process_message::ClientSign;
 use crate::live::network::LOOPBACK;
 use crate::prelude::*;
 

@@ -14,23 +14,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::action::{ActionOutcome, BoundaryAction, ClientAction};
 use super::moment::ClientMoment;
-use super::process::ProcessAction;
+use super::process_message::{ClientSign, ProcessAction};
 use super::scripted_interrupt::{InterruptAct, TriggerProgress};
 use crate::live::serve::gate::{AnswerBoundary, AnswerPart, HeldAnswer, HoldRelease, ServerHandle};
 use crate::prelude::*;
-
-/// The signs of a client beside its requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClientSign {
-    /// Its process runs.
-    Started,
-    /// A tool of it runs.
-    Marker,
-    /// Its terminal has shown nothing for a while.
-    Quiet,
-    /// Its process has ended.
-    Ended,
-}
 
 /// The observations and the result of the action.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! One run of a client: started under a watcher, read until it ends; processes that it leaves behind are found and ended.
 
-use core::fmt;
 use core::pin::pin;
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -12,13 +11,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::action::TerminalKey;
 use super::environment::{RunFolders, inherited};
 use super::marker;
-use super::moment_watch::ClientSign;
+use super::output::{ClientExit, ClientLeaving, ClientOutput};
 use super::process_facts::RunningProcess;
-use super::profile::{self, ClientProfile, ProfileNames};
+use super::process_message::{ClientSign, ProcessAction};
+use super::profile::ProfileNames;
 use super::streams::{self, ClientKeyboard, ClientPrinter, LineMarker, PrintedBytes};
-use super::verdict::is_result;
 use super::{ClientHarness, ClientHarnessError, ClientSurroundings, ClientTerminal, shell};
-use crate::children::{ChildCommand, ChildExit, ChildSignal, ChildTerminal, SignalTarget, WatchedChild};
+use crate::children::{ChildCommand, ChildSignal, ChildTerminal, SignalTarget, WatchedChild};
 use crate::prelude::*;
 
 /// How long the output of a client may be held open by a process that cannot be ended.
@@ -29,60 +28,6 @@ const FAREWELL: [TerminalKey; 3] = [TerminalKey::Control('C'), TerminalKey::Cont
 
 /// How long a client may take to go when it is sent away.
 const GOING: Duration = Duration::from_secs(3);
-
-/// The output of a client, and its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientOutput {
-    /// Standard output, a line each; or what its terminal showed.
-    pub lines: Vec<String>,
-    /// Standard error.
-    pub errors: String,
-    /// The exit of the client.
-    pub ended: ClientExit,
-    /// Whether it ended by itself.
-    pub leaving: ClientLeaving,
-    /// The names of processes that were there when it had gone; they were ended.
-    pub left_behind: Vec<String>,
-    /// The shell that alone got a signal which was meant for the client.
-    pub signalled_shell: Option<&'static str>,
-    /// How old its process was when it got a signal, where the system tells that.
-    pub age_at_signal: Option<Duration>,
-    results: usize,
-    session: Option<String>,
-}
-
-/// How a client ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientExit {
-    /// With this exit code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-    /// Not in time: it was killed.
-    TimedOut,
-}
-
-/// Why a client ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClientLeaving {
-    /// By itself, or by what was done to it.
-    #[default]
-    OnItsOwn,
-    /// It waited at its terminal for somebody to type, and was sent away: its exit says nothing.
-    SentAway,
-}
-
-/// An action on a client while it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ProcessAction {
-    Signal(ChildSignal, SignalTarget),
-    /// A line on its standard input.
-    Line(String),
-    /// Keys at its terminal.
-    Keys(Vec<TerminalKey>),
-    /// It has nothing to do any more, and should go.
-    SendAway,
-}
 
 /// The surroundings of a run.
 #[derive(Debug)]
@@ -99,35 +44,6 @@ pub(super) struct RunSurroundings<'a> {
     pub(super) terminal: ClientTerminal,
     /// Where signs of the client are told.
     pub(super) signs: &'a mpsc::UnboundedSender<ClientSign>,
-}
-
-impl ClientOutput {
-    /// The lines that are JSON.
-    pub fn json_lines(&self) -> impl Iterator<Item = serde_json::Value> {
-        self.lines.iter().filter_map(|line| serde_json::from_str(line).ok())
-    }
-
-    /// How many result lines there are, as headless agents end with one. The profile says what one is.
-    pub fn results(&self) -> usize {
-        self.results
-    }
-
-    /// The last line of standard error that says something.
-    pub(super) fn last_error(&self) -> Option<&str> {
-        self.errors.lines().rfind(|line| !line.trim().is_empty())
-    }
-
-    /// The session of the run: where the profile says, or the one that the output names.
-    pub fn session(&self) -> Option<String> {
-        self.session.clone()
-    }
-
-    /// Reads what the profile knows of the output.
-    fn read(mut self, profile: Option<&ClientProfile>, names: &ProfileNames) -> Self {
-        self.results = self.json_lines().filter(|line| is_result(line, profile.map(|profile| &profile.output))).count();
-        self.session = profile::session(profile.and_then(|profile| profile.session.as_ref()), self.json_lines(), names);
-        self
-    }
 }
 
 /// Runs a command to its end.
@@ -245,24 +161,4 @@ async fn start(
     let mut child = command.start(&drive.watcher).await?;
     let (printer, keyboard) = streams::of_child(&mut child, terminal);
     Ok((child, printer, keyboard))
-}
-
-impl From<ChildExit> for ClientExit {
-    fn from(exit: ChildExit) -> Self {
-        match exit {
-            ChildExit::Code(code) => Self::Code(code),
-            ChildExit::Signal(signal) => Self::Signal(signal),
-        }
-    }
-}
-
-/// `exit 0`, `killed by SIGINT`, `timed out`.
-impl fmt::Display for ClientExit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Code(code) => ChildExit::Code(code).fmt(f),
-            Self::Signal(signal) => ChildExit::Signal(signal).fmt(f),
-            Self::TimedOut => f.write_str("timed out"),
-        }
-    }
 }

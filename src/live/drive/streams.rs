@@ -8,7 +8,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::moment_watch::ClientSign;
+use super::process_message::ClientSign;
 use super::{ClientHarness, plain_text};
 use crate::children::{ChildTerminal, WatchedChild};
 use crate::prelude::*;

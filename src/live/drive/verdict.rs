@@ -5,7 +5,7 @@
 
 use super::member_path::{has_members, values_at};
 use super::moment::ClientMoment;
-use super::profile::{ClientProfile, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers};
+use super::profile::{ClientProfile, FailedAttempts, OutputTextPlace, PrintedAnswers};
 use super::run_history::RunExchange;
 use super::{
     ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
@@ -318,13 +318,5 @@ fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         None => format!("{text:?}"),
         Some((at, _)) => format!("{:?}…", &text[..at]),
-    }
-}
-
-/// Whether a line of JSON is the result of a run.
-pub(super) fn is_result(line: &serde_json::Value, places: Option<&OutputPlaces>) -> bool {
-    match places.filter(|places| !places.result.is_empty()) {
-        Some(places) => has_members(line, &places.result),
-        None => line["type"] == "result",
     }
 }

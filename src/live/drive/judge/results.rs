@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::super::ClientOutput;
+use super::super::call_result::CallResult;
 use super::super::run_history::RunExchange;
 use super::is_telling;
 use crate::prelude::*;
@@ -23,15 +24,6 @@ const TEXT_CHARACTERS_MAX: usize = 200;
 pub(super) struct ScriptedResult {
     id: Arc<str>,
     text: String,
-}
-
-/// The result of a tool call, as a client sent it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallResult {
-    /// The id of the call.
-    pub id: Arc<str>,
-    /// Its text, with single blanks.
-    pub text: String,
 }
 
 /// How the tools of an answer were stopped.
