@@ -198,6 +198,11 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
     {
         return is_secret_value(tells, &text[range.clone()], ValuePlace::Bare).then_some(range);
     }
+    // A quote that its line does not close opens a text of several lines, in which names are looked for.
+    let is_closed = !is_text || is_cut || text.get(range.end).is_some_and(|byte| *byte != b'\n');
+    if !is_closed && tells < TellingName::Password && text[range.clone()].contains(&b' ') {
+        return None;
+    }
     if is_list && (tells == TellingName::Password || !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()])) {
         return None;
     }
