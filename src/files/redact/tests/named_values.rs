@@ -66,6 +66,20 @@ fn k_2_a_table_is_read_behind_every_prefix_and_in_every_writing() {
 }
 
 #[test]
+fn k_2_base64_of_coloured_and_numbered_text_is_looked_into() {
+    use base64::Engine as _;
+    let (secret, line) =
+        ("QgiwVulBBdwePnXz", |number: usize, text: &str| format!("{number:6}\u{2192}\u{1b}[1;31m\u{1b}[K{text}\u{1b}[m\u{1b}[K\n"));
+    let text = format!("{}{}{}", line(1, "{"), line(2, &format!("\"api_key\": \"{secret}\",")), line(3, "}"));
+    let body = format!("{{\"data\":\"{}\"}}", base64::engine::general_purpose::STANDARD.encode(&text));
+    let out = redactor().body(body.as_bytes());
+    let out: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let read = base64::engine::general_purpose::STANDARD.decode(out["data"].as_str().unwrap()).unwrap();
+    let read = String::from_utf8(read).unwrap();
+    assert!(!read.contains(&secret[4..12]) && read.len() == text.len() && read.starts_with(&text[..20]), "{read}");
+}
+
+#[test]
 fn k_2_words_of_code_and_of_prose_stay_behind_a_clear_name() {
     for text in [
         "private-token: SecKeyRef\nclient_secret: optional-parameter\nauthToken: tokenFromRequestHeader,",
