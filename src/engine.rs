@@ -18,6 +18,7 @@ pub mod agent_loop;
 pub mod budget;
 pub mod contract;
 pub mod data_file;
+pub mod date;
 pub mod emission;
 pub mod hook;
 pub mod log;
@@ -31,6 +32,7 @@ pub mod time;
 pub mod tokenizer;
 pub mod windows;
 
+mod agent_effects;
 pub(crate) mod agents;
 mod call;
 mod compaction;

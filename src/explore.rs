@@ -12,6 +12,7 @@
 
 pub mod audit;
 pub mod canary;
+mod finding;
 mod ignored_interrupts;
 pub mod interrupt;
 pub mod plan;

@@ -6,12 +6,11 @@
 //! Its rules are in `docs/rules/simulation.md` (M) and `docs/rules/determinism.md` (D).
 
 pub mod agenda;
-pub(crate) mod delays;
+pub(crate) mod expect;
 pub mod in_flight;
 pub(crate) mod limits;
 pub(crate) mod notes;
 pub mod report;
-pub(crate) mod requests;
 pub mod rules;
 pub mod statements;
 

@@ -25,6 +25,7 @@ pub mod turns;
 pub mod values;
 
 mod assemble;
+mod closing_turns;
 mod fitting;
 
 use proptest::prelude::*;

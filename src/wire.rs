@@ -10,7 +10,6 @@ pub mod block;
 pub mod compare;
 pub(crate) mod container;
 mod date;
-pub mod decode;
 pub mod error;
 pub mod event;
 pub mod http;

@@ -16,6 +16,7 @@ pub(crate) mod delivery;
 pub(crate) mod endpoint;
 mod faults;
 pub(crate) mod model;
+pub(crate) mod model_request;
 pub(crate) mod plan;
 mod questions;
 pub(crate) mod recorded_requests;
@@ -32,7 +33,8 @@ mod watch;
 
 use choices::{ChoiceMaker, NotedChoices};
 use delivery::{AnswerDelivery, DeliveryPart};
-use model::{ModelRequest, ModelResponse, ModelServer};
+use model::{ModelResponse, ModelServer};
+use model_request::ModelRequest;
 use questions::AgentQuestions;
 use setup::RunSetup;
 use timers::TimerTable;

@@ -3,9 +3,10 @@
 //! The root is a session; tools that agents carry out are carried out here (B-8): what the root wants of them is taken from its effects, as a
 //! driver would, and what they give goes back in as if a driver had brought it.
 
+use super::agent_effects::{AgentEffects, TreeLoad};
 use super::agents::{Agents, ParentNotice, StopCause};
 use super::contract::{Agent, Effect, Effects, Emission, Engine, Input};
-use super::executor::{GRACE_TIMER, TreeLoad};
+use super::executor::GRACE_TIMER;
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
@@ -20,6 +21,13 @@ pub struct AgentLoop {
 
 impl Engine for AgentLoop {
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        AgentEffects::with(effects, |effects| self.step_agent(env, now, input, effects));
+    }
+}
+
+impl AgentLoop {
+    /// A step of the root or of one of its agents.
+    fn step_agent(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
         let mut seen = effects.len();
         let agent = effects.agent().clone();
         if agent.is_root() {
@@ -35,21 +43,16 @@ impl Engine for AgentLoop {
         let cause = if agent.is_root() { StopCause::from_input(input) } else { StopCause::Unneeded };
         self.settle(env, now, (&mut seen, cause), effects);
     }
-}
 
-impl AgentLoop {
-    fn step_root(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
-        let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
-        effects.for_agent(Agent::ROOT, |effects| self.session.step(env, now, input, effects));
-        effects.beside(before);
+    fn step_root(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
+        let elsewhere = self.agents.executing_beside(&Agent::ROOT);
+        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| self.session.step(env, now, input, effects)));
         self.agents.learn(self.session.permissions());
     }
 
-    fn step_child(&mut self, env: &Environment, now: Time, agent: &Agent, input: &Input, effects: &mut Effects) {
+    fn step_child(&mut self, env: &Environment, now: Time, agent: &Agent, input: &Input, effects: &mut AgentEffects) {
         let elsewhere = self.session.executing(env).plus(self.agents.executing_beside(agent));
-        let before = effects.beside(elsewhere);
-        self.agents.step(now, agent, input, effects);
-        effects.beside(before);
+        effects.beside(elsewhere, |effects| self.agents.step(now, agent, input, effects));
         if let Some(permissions) = self.agents.permissions(agent).filter(|learnt| *learnt != self.session.permissions()) {
             self.session.learn(permissions);
             self.agents.learn(self.session.permissions());
@@ -58,7 +61,7 @@ impl AgentLoop {
 
     /// Carries out what concerns agents, until nothing more follows from it. `seen` is how many effects were looked at, `cause` why tools are told
     /// to stop in this step, if any are.
-    fn settle(&mut self, env: &Environment, now: Time, (seen, mut cause): (&mut usize, StopCause), effects: &mut Effects) {
+    fn settle(&mut self, env: &Environment, now: Time, (seen, mut cause): (&mut usize, StopCause), effects: &mut AgentEffects) {
         loop {
             while let Some(told) = self.carry_out_next(env, now, (seen, cause), effects) {
                 for ParentNotice(input) in told {
@@ -80,7 +83,7 @@ impl AgentLoop {
         env: &Environment,
         now: Time,
         (seen, cause): (&mut usize, StopCause),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> Option<Vec<ParentNotice>> {
         let (_, effect) = effects.get_mut(*seen)?;
         *seen += 1;
@@ -99,15 +102,14 @@ impl AgentLoop {
             let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Some(Vec::new()) };
             let (run, tool_use) = (*run, tool_use.clone());
             *effect = Effect::StartAgent { run, tool_use: tool_use.clone() };
-            let before = effects.beside(self.everywhere(env));
-            let told = self.agents.start(env, now, (run, &tool_use), (tool, self.session.permissions()), effects);
-            effects.beside(before);
+            let tool = (tool, self.session.permissions());
+            let everywhere = self.everywhere(env);
+            let told = effects.beside(everywhere, |effects| self.agents.start(env, now, (run, &tool_use), tool, effects));
             return Some(told.into_iter().collect());
         }
         let (agent, effect) = (agent.clone(), effect.clone());
-        let before = effects.beside(self.everywhere(env));
-        let told = self.agents.on_effect(now, &agent, &effect, effects);
-        effects.beside(before);
+        let everywhere = self.everywhere(env);
+        let told = effects.beside(everywhere, |effects| self.agents.on_effect(now, &agent, &effect, effects));
         if let Effect::Emit(Emission::Result(result)) = &effect {
             self.session.charge(result);
         }
@@ -120,28 +122,26 @@ impl AgentLoop {
     }
 
     /// S-10: after each message of any agent. When the money is spent, the agents are aborted, and then the root's prompt.
-    fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let Some(max) = env.settings.session.max_budget else { return };
         let spent = self.everywhere(env).spent;
         if spent < max {
             return;
         }
         self.agents.abort_over_budget(now, spent, effects);
-        let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
-        effects.for_agent(Agent::ROOT, |effects| self.session.look_at_budget(env, now, effects));
-        effects.beside(before);
+        let elsewhere = self.agents.executing_beside(&Agent::ROOT);
+        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| self.session.look_at_budget(env, now, effects)));
     }
 
     /// Lets every agent start what others kept waiting (T-4), the root first; whether anything came of it.
-    fn use_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> bool {
+    fn use_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> bool {
         let count = effects.len();
-        let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
-        effects.for_agent(Agent::ROOT, |effects| self.session.on_room(env, now, effects));
+        let elsewhere = self.agents.executing_beside(&Agent::ROOT);
+        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| self.session.on_room(env, now, effects)));
         for agent in self.agents.addresses() {
-            effects.beside(self.session.executing(env).plus(self.agents.executing_beside(&agent)));
-            self.agents.on_room(now, &agent, effects);
+            let elsewhere = self.session.executing(env).plus(self.agents.executing_beside(&agent));
+            effects.beside(elsewhere, |effects| self.agents.on_room(now, &agent, effects));
         }
-        effects.beside(before);
         effects.len() > count
     }
 }

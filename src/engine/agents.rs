@@ -18,10 +18,10 @@ use result::AgentResult;
 use task::AgentTask;
 pub(crate) use task::problems as input_problems;
 
+use super::agent_effects::{AgentEffects, TreeLoad};
 use super::budget::NanoUsd;
 use super::call::thinking_below;
-use super::contract::{Agent, Effect, Effects, Emission, Input, Terminal, ToolOutcome, ToolRun};
-use super::executor::TreeLoad;
+use super::contract::{Agent, Effect, Emission, Input, Terminal, ToolOutcome, ToolRun};
 use super::permission::PermissionAnswer;
 use super::permission::context::PermissionContext;
 use super::random::Seed;
@@ -118,7 +118,7 @@ impl Agents {
         now: Time,
         (run, tool_use): (ToolRun, &ToolUse),
         (tool, permissions): (&AgentTool, &PermissionContext),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> Option<ParentNotice> {
         if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
             return Some(ended(run, &ToolOutcome::error(env.settings.texts.template(TextName::AgentBusy))));
@@ -150,21 +150,21 @@ impl Agents {
     }
 
     /// Tells the agents of a tool use to stop.
-    pub(crate) fn stop(&mut self, now: Time, (run, cause): (ToolRun, StopCause), effects: &mut Effects) {
+    pub(crate) fn stop(&mut self, now: Time, (run, cause): (ToolRun, StopCause), effects: &mut AgentEffects) {
         if let Some(group) = self.groups.iter_mut().find(|group| group.run == run) {
             group.stop(now, cause, effects);
         }
     }
 
     /// Passes an input on to the agent that it is for.
-    pub(crate) fn step(&mut self, now: Time, agent: &Agent, input: &Input, effects: &mut Effects) {
+    pub(crate) fn step(&mut self, now: Time, agent: &Agent, input: &Input, effects: &mut AgentEffects) {
         if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {
             child.step(now, input, effects);
         }
     }
 
     /// Takes note of what an agent wants or says.
-    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut Effects) -> Vec<ParentNotice> {
+    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut AgentEffects) -> Vec<ParentNotice> {
         let is_of = |group: &AgentGroup| group.children.iter().any(|child| child.agent == *agent);
         let Some(at) = self.groups.iter().position(is_of) else { return Vec::new() };
         let Some(child) = self.groups[at].children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
@@ -187,13 +187,14 @@ impl Agents {
 
     /// The money is spent (S-10): all agents stop, and there is no synthesis.
     /// `spent` is what all agents have.
-    pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
+    pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut AgentEffects) {
         self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::Unneeded));
         for ChildAgent { agent, env, session, .. } in self.children_mut() {
             let others = NanoUsd(spent.0.saturating_sub(session.executing(env).spent.0));
-            let before = effects.beside(TreeLoad { spent: others, ..TreeLoad::default() });
-            effects.for_agent(agent.clone(), |effects| session.look_at_budget(env, now, effects));
-            effects.beside(before);
+            let elsewhere = TreeLoad { spent: others, ..TreeLoad::default() };
+            effects.beside(elsewhere, |effects| {
+                effects.for_agent(agent.clone(), |effects| session.look_at_budget(env, now, effects));
+            });
         }
     }
 
@@ -226,7 +227,7 @@ impl Agents {
     }
 
     /// A tool ended elsewhere: what waited for it in this agent may start.
-    pub(crate) fn on_room(&mut self, now: Time, agent: &Agent, effects: &mut Effects) {
+    pub(crate) fn on_room(&mut self, now: Time, agent: &Agent, effects: &mut AgentEffects) {
         if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {
             let ChildAgent { agent, env, session, .. } = child;
             effects.for_agent(agent.clone(), |effects| session.on_room(env, now, effects));
@@ -237,7 +238,13 @@ impl Agents {
         self.groups.iter_mut().flat_map(|group| &mut group.children)
     }
 
-    fn on_finished(&mut self, now: Time, at: usize, (agent, terminal): (&Agent, &Terminal), effects: &mut Effects) -> Vec<ParentNotice> {
+    fn on_finished(
+        &mut self,
+        now: Time,
+        at: usize,
+        (agent, terminal): (&Agent, &Terminal),
+        effects: &mut AgentEffects,
+    ) -> Vec<ParentNotice> {
         let group = &mut self.groups[at];
         let Some(child) = group.children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
         child.is_over = true;
@@ -264,7 +271,7 @@ impl Agents {
 
 impl AgentGroup {
     /// Tells all agents to stop that have not ended.
-    fn stop(&mut self, now: Time, cause: StopCause, effects: &mut Effects) {
+    fn stop(&mut self, now: Time, cause: StopCause, effects: &mut AgentEffects) {
         self.stop = Some(cause);
         for child in self.children.iter_mut().filter(|child| !child.is_over) {
             match cause {
@@ -299,7 +306,7 @@ impl AgentGroup {
     }
 
     /// All tasks have ended: one more agent puts their results together.
-    fn synthesise(&mut self, now: Time, effects: &mut Effects) {
+    fn synthesise(&mut self, now: Time, effects: &mut AgentEffects) {
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let Some(first) = self.children.first() else { return };
         let question = result::synthesis(&self.task.prompt, &results, &first.env.settings.texts);
@@ -358,17 +365,17 @@ impl ChildAgent {
         Self { agent, env: Arc::new(env), session: Session::default(), tool_uses: 0, said: None, is_over: false }
     }
 
-    fn ask(&mut self, now: Time, prompt: &str, effects: &mut Effects) {
+    fn ask(&mut self, now: Time, prompt: &str, effects: &mut AgentEffects) {
         self.step(now, &Input::Prompt { prompt: PROMPT, content: [Block::text(prompt)].into() }, effects);
     }
 
-    fn step(&mut self, now: Time, input: &Input, effects: &mut Effects) {
+    fn step(&mut self, now: Time, input: &Input, effects: &mut AgentEffects) {
         let Self { agent, env, session, .. } = self;
         effects.for_agent(agent.clone(), |effects| session.step(env, now, input, effects));
     }
 
     /// Its result is wanted no more.
-    fn stop(&mut self, now: Time, effects: &mut Effects) {
+    fn stop(&mut self, now: Time, effects: &mut AgentEffects) {
         let Self { agent, env, session, .. } = self;
         effects.for_agent(agent.clone(), |effects| session.stop(env, now, effects));
     }

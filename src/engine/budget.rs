@@ -7,11 +7,10 @@
 //! Money is counted in whole nano-dollars: every price per million tokens that the API has ever had is a whole number of them per token, so no
 //! sum depends on its order (D2).
 
-mod date;
 mod money;
 mod prices;
 
-pub use date::{Date, DateError, PRICES_AS_OF};
+pub use super::date::{Date, DateError, PRICES_AS_OF};
 pub use money::{MoneyError, NanoUsd};
 pub use prices::{PriceRow, PriceTable, TokenPrices};
 

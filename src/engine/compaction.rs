@@ -14,14 +14,14 @@
 //! after a failure [`after_failure`] in the cascade's place.
 
 mod autocompact;
+pub(crate) mod cache_edit;
 mod cascade;
 mod cause;
 mod collapse;
 pub(crate) mod diagram;
 mod estimate;
-
 mod machine;
-pub(crate) mod microcompact;
+mod microcompact;
 mod omission;
 mod outcome;
 mod reactive;

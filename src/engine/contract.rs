@@ -42,17 +42,17 @@
 mod effect;
 mod input;
 mod names;
+mod terminal;
 
 use core::fmt;
 
 use crate::prelude::*;
 
-pub use effect::{Effect, Terminal};
+pub use effect::Effect;
 pub use input::{AnswerEnd, Catalogue, FailureCause, Input, ProgressKind, StagedSummary, ToolOutcome};
 pub(crate) use names::original_id;
 pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
-
-use super::executor::TreeLoad;
+pub use terminal::Terminal;
 
 pub use super::emission::{Emission, Note};
 pub use super::hook::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
@@ -83,14 +83,12 @@ pub trait Engine: Clone + fmt::Debug + PartialEq {
 pub struct Effects {
     agent: Agent,
     items: Vec<(Agent, Effect)>,
-    /// The running tools of the other agents of the tree while this one takes a step (T-4).
-    elsewhere: TreeLoad,
 }
 
 impl Effects {
     /// An empty sink for a step of `agent`.
     pub fn from_agent(agent: Agent) -> Self {
-        Self { agent, items: Vec::new(), elsewhere: TreeLoad::default() }
+        Self { agent, items: Vec::new() }
     }
 
     /// The agent that the input is for and that effects are pushed for.
@@ -105,26 +103,21 @@ impl Effects {
 
     /// Runs `body` with effects going out under another agent's address: how a parent steps its child.
     pub fn for_agent<R>(&mut self, agent: Agent, body: impl FnOnce(&mut Self) -> R) -> R {
-        let parent = core::mem::replace(&mut self.agent, agent);
+        let parent = self.readdress(agent);
         let result = body(self);
-        self.agent = parent;
+        self.readdress(parent);
         result
+    }
+
+    /// Lets effects go out under another agent's address from here on; the address before.
+    pub(crate) fn readdress(&mut self, agent: Agent) -> Agent {
+        core::mem::replace(&mut self.agent, agent)
     }
 
     /// Makes the sink ready for the next step, keeping its memory.
     pub fn reset(&mut self, agent: Agent) {
         self.agent = agent;
         self.items.clear();
-    }
-
-    /// Says what runs in the other agents; the answer to what was said before.
-    pub(crate) fn beside(&mut self, elsewhere: TreeLoad) -> TreeLoad {
-        core::mem::replace(&mut self.elsewhere, elsewhere)
-    }
-
-    /// The running tools of the other agents.
-    pub(crate) fn elsewhere(&self) -> TreeLoad {
-        self.elsewhere
     }
 
     /// An effect by its place, to be replaced by one that says more precisely what is wanted.

@@ -23,7 +23,7 @@ pub(crate) use thinking::lacks_thinking;
 use serde::{Deserialize, Serialize};
 
 use super::call::without_thinking_budget;
-use super::compaction::microcompact::CacheEdit;
+use super::compaction::cache_edit::CacheEdit;
 use super::contract::{RequestId, StagedSummary};
 use super::session::prompt::RequestFrame;
 use super::settings::NeighbourMerging;

@@ -4,7 +4,7 @@
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
-use super::budget::Date;
+use super::date::Date;
 use crate::prelude::*;
 
 /// Why a text is no such table.

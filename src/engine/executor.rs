@@ -29,9 +29,9 @@ use input::InputAuthor;
 use ordering::OrderingStage;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
-pub(crate) use tree::TreeLoad;
 
-use super::contract::{Effect, Effects, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
+use super::agent_effects::{AgentEffects, TreeLoad};
+use super::contract::{Effect, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
 use super::emission::{AssistantMessage, Emission, Note, PermissionDenial, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
@@ -175,7 +175,7 @@ impl Executor {
     }
 
     /// Emits what is in and not held back (T-7, T-8).
-    pub(crate) fn emit_completed(&mut self, settings: &Settings, effects: &mut Effects) {
+    pub(crate) fn emit_completed(&mut self, settings: &Settings, effects: &mut AgentEffects) {
         for (position, emits_result) in ordering::pass(&self.stages(), settings.emission_order) {
             let entry = &mut self.entries[position];
             entry.emit_progress(effects);
@@ -311,7 +311,7 @@ impl Executor {
         };
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, AdmissionSlot::Executing));
         let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.slot()));
-        let others = elsewhere.slots();
+        let others = tree::slots(elsewhere);
         let before = others.len() + self.ghosts.len();
         let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
         let batch_cap = (!settings.streaming_execution).then_some(settings.max_batch_tools);
@@ -343,7 +343,7 @@ impl Executor {
     }
 
     /// Emits what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
-    fn report(&mut self, effects: &mut Effects) {
+    fn report(&mut self, effects: &mut AgentEffects) {
         let started = |entry: &&ToolEntry| match entry.state {
             EntryState::Executing(_) | EntryState::Stopping { .. } => true,
             EntryState::Completed(_) => self.in_progress.contains(&entry.tool_use.id),
@@ -384,7 +384,7 @@ impl Executor {
 }
 
 /// T-11: a context change is applied for exclusive tools only.
-fn context_change(run: ToolRun, class: ConcurrencyClass, outcome: &ToolOutcome, effects: &mut Effects) -> Option<Arc<str>> {
+fn context_change(run: ToolRun, class: ConcurrencyClass, outcome: &ToolOutcome, effects: &mut AgentEffects) -> Option<Arc<str>> {
     let change = outcome.context_change.clone()?;
     if class == ConcurrencyClass::Safe {
         let text = format!("safe tool {run} returned a context change; it is not applied: {change}");

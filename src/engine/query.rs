@@ -40,12 +40,13 @@ use outcome::{AttemptCost, QueryEnding};
 use timers::QueryTimers;
 use tool_summary::ToolSummary;
 
+use super::agent_effects::{AgentEffects, TreeLoad};
 use super::call::{ApiCall, CallVerdict};
 use super::compaction::{Compaction, SummaryRefusal};
-use super::contract::{Effect, Effects, Input, RequestId};
+use super::contract::{Effect, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, PipelineScope, ToolEvent, TreeLoad};
+use super::executor::{Executor, PipelineScope, ToolEvent};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::permission::context::PermissionContext;
 use super::session::prompt::RequestFrame;
@@ -225,7 +226,7 @@ impl Query {
         prompt: u32,
         (frame, begins): (Arc<RequestFrame>, QueryBeginning),
         carried: SessionMemory,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> (Self, QueryVerdict) {
         let mut query = Self {
             prompt,
@@ -252,7 +253,7 @@ impl Query {
     }
 
     /// Takes everything that can happen while the prompt is worked on.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         if self.state == QueryState::Finished {
             return QueryVerdict::Running; // nothing comes out after the terminal
         }
@@ -265,7 +266,7 @@ impl Query {
         self.after_step(env, now, &before, verdict, effects)
     }
 
-    fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text, kind } => {
@@ -291,7 +292,7 @@ impl Query {
         now: Time,
         before: &QueryOrigin,
         verdict: QueryVerdict,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         if before.is_over() {
             return verdict;
@@ -312,7 +313,7 @@ impl Query {
     }
 
     /// Passes inputs on to the executor. Hooks that run for something else have the same timer (T-23, Q-16).
-    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         let Some(executor) = self.state.executor_mut() else { return QueryVerdict::Running };
         let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
         let verdict = match executor.on_input(scope, input).abort {
@@ -326,7 +327,7 @@ impl Query {
     }
 
     /// Passes inputs on to the machine of the state.
-    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         match &self.state {
             QueryState::Calling { .. } => self.step_call(env, now, input, effects),
             QueryState::Compacting { .. } => self.step_compaction(env, now, input, effects),
@@ -344,7 +345,7 @@ impl Query {
         env: &Environment,
         now: Time,
         message: (u32, &Arc<[Block]>),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> (bool, QueryVerdict) {
         let open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::AwaitingTools { .. });
         if open && self.state.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
@@ -357,7 +358,7 @@ impl Query {
     }
 
     /// Inputs of the call; other inputs are dropped.
-    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         self.remember_container(env, input);
         let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
         let is_fast = call.is_fast();
@@ -393,7 +394,7 @@ impl Query {
         self.on_call_verdict(env, now, verdict, effects)
     }
 
-    fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> QueryVerdict {
+    fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut AgentEffects) -> QueryVerdict {
         match verdict {
             CallVerdict::Pending => QueryVerdict::Running,
             CallVerdict::Blocks(messages) => self.on_blocks(env, now, &messages, effects),
@@ -427,7 +428,7 @@ impl Query {
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
-    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
         let before = self.before(effects);
         let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
         let started = self.state.executor_mut().map_or_else(ToolEvent::default, |executor| executor.on_room(scope));
@@ -439,7 +440,7 @@ impl Query {
     }
 
     /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, env: &Environment, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
+    fn finish(&mut self, env: &Environment, now: Time, ending: QueryEnding, effects: &mut AgentEffects) -> QueryVerdict {
         self.state = QueryState::Finished;
         self.drop_tool_summary(now, effects);
         let errors = ending.emit(self.prompt, &env.settings.texts, effects).into_iter().collect();

@@ -19,6 +19,7 @@ use crate::wire::http::HttpHeader;
 use crate::wire::rate_limit::reset_us;
 use broken_stream::{StreamBreak, StreamProgress};
 
+mod backoff;
 pub(crate) mod broken_stream;
 mod cloud;
 mod delay;

@@ -16,10 +16,10 @@ use lookup::{LookupResults, PendingPrompt};
 use prompt::RequestFrame;
 use verbose_hooks::VerboseHooks;
 
-use super::contract::{Effect, Effects, Input};
+use super::agent_effects::{AgentEffects, TreeLoad};
+use super::contract::{Effect, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, ResultMessage, SessionPhase};
-use super::executor::TreeLoad;
 use super::executor::abort::AbortKind;
 use super::permission::context::PermissionContext;
 use super::query::{Query, QueryBeginning, QueryOutcome, QueryVerdict, SessionMemory};
@@ -84,7 +84,7 @@ impl SessionMemory {
 
 impl Session {
     /// Takes all inputs.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
         let before = effects.len();
         self.verbose.hear(env, input, effects);
         self.take(env, now, input, effects);
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// The result of this agent is no longer needed (B-8). Unlike a cancel it does not come from the user.
-    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let before = effects.len();
         match &mut self.state {
             SessionState::Idle { .. } => (),
@@ -105,7 +105,7 @@ impl Session {
         self.verbose.emit_reports(env, before, effects);
     }
 
-    fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+    fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
         match (&mut self.state, input) {
             (SessionState::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
                 let carried = core::mem::take(&mut **carried);
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// A message of some agent came: running work ends if the money is spent (S-10).
-    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.look_at_budget(env, now, effects);
@@ -199,7 +199,7 @@ impl Session {
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
-    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.on_room(env, now, effects);
@@ -216,9 +216,9 @@ impl Session {
         prompt: u32,
         content: &Arc<[Block]>,
         mut carried: SessionMemory,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) {
-        let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
+        let phase = |phase, effects: &mut AgentEffects| effects.push(Effect::Note(Note::Phase(phase)));
         phase(SessionPhase::Init, effects);
         phase(SessionPhase::SystemPrompt, effects);
         phase(SessionPhase::UserInput, effects);
@@ -242,9 +242,9 @@ impl Session {
     }
 
     /// S-4 to S-7: all that was looked up is in.
-    fn begin(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    fn begin(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let PendingPrompt { prompt, since, carried, asked, local, found } = self.take_starting();
-        let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
+        let phase = |phase, effects: &mut AgentEffects| effects.push(Effect::Note(Note::Phase(phase)));
         let frame = self.frame.get_or_insert_with(|| Arc::new(RequestFrame::from_environment(env))).clone();
         let frame = carried.frame_reached(env, frame);
         let frame = carried.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
@@ -284,19 +284,19 @@ impl Session {
     }
 
     /// The prompt ends before the model was asked.
-    fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
+    fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut AgentEffects) {
         let PendingPrompt { prompt, since, carried, .. } = self.take_starting();
         self.finish(env, now, (prompt, since), QueryOutcome::aborted(env, prompt, carried, kind, effects), effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
-    fn on_verdict(&mut self, env: &Environment, now: Time, verdict: QueryVerdict, effects: &mut Effects) {
+    fn on_verdict(&mut self, env: &Environment, now: Time, verdict: QueryVerdict, effects: &mut AgentEffects) {
         let (QueryVerdict::Finished(outcome), SessionState::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
         let (prompt, since) = (*prompt, *since);
         self.finish(env, now, (prompt, since), *outcome, effects);
     }
 
-    fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut Effects) {
+    fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut AgentEffects) {
         effects.push(Effect::Note(Note::Phase(SessionPhase::Result)));
         let result = result::message(env, prompt, now.since(since), &outcome);
         for text in &result.warnings {

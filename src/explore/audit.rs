@@ -5,8 +5,8 @@
 //! because shared data is shared everywhere. The copied run itself continues to its end too: copies must not disturb it.
 
 use super::PanicGuard;
+use super::finding::SweepFinding;
 use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject, interrupt_at};
-use super::sweep::SweepFinding;
 use crate::engine::contract::Engine;
 use crate::oracle::repeated_requests;
 use crate::prelude::*;

@@ -3,8 +3,8 @@
 //! Such an engine breaks a rule at every boundary, and each of these findings is the same. They are reported as one.
 
 use super::PanicGuard;
+use super::finding::SweepFinding;
 use super::interrupt::{SweepKind, content, inject};
-use super::sweep::SweepFinding;
 use crate::engine::contract::Engine;
 use crate::engine::time::Time;
 use crate::oracle::Violation;

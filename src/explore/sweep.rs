@@ -10,11 +10,13 @@ use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, cont
 use super::verdict::{judge, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
 use crate::engine::contract::{Block, Engine, Input};
-use crate::oracle::{Oracles, Violation};
+use crate::oracle::Oracles;
 use crate::prelude::*;
 use crate::sim::{FinishedRun, Run, rules};
 use crate::transcript::event::RunEnd;
 use crate::world::setup::RunSetup;
+
+pub use super::finding::SweepFinding;
 
 /// The findings of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,15 +40,6 @@ pub struct SweepReport {
 /// So many runs with one kind of interrupt reach a limit that the run as it is does not reach, before no more of that kind are made. Each takes
 /// as long as a thousand requests, and all say the same.
 pub const AT_LIMIT_MAX: usize = 3;
-
-/// A run in which something did not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SweepFinding {
-    /// Where and how it was interrupted; `None` for the run as it is.
-    pub interrupt: Option<(BoundaryPlace, SweepKind)>,
-    /// The failures.
-    pub violations: Vec<Violation>,
-}
 
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
 pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[SweepKind], guard: &impl PanicGuard) -> SweepReport {

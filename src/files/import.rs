@@ -5,6 +5,7 @@
 //! (`redactions`, K-2).
 
 mod answers;
+mod base64_text;
 mod claude_trace;
 mod cloud;
 mod coding;
@@ -14,10 +15,12 @@ mod earlier_scenarios;
 mod entries;
 mod eventstream;
 mod folding;
+pub(super) mod format_probe;
 mod har;
 mod httprr;
 mod json;
 mod node;
+mod packed_bytes;
 mod packing;
 mod pair;
 mod parts;
@@ -35,9 +38,10 @@ use std::sync::Arc;
 
 use self::collect::CollectionSummary;
 pub use self::detect::RecordingFormat;
+pub use self::format_probe::format_name;
 use self::node::SyntaxError;
 pub use self::packing::PackedExchange;
-use self::recording_reader::{FormatProbe, ReadOutcome, ReadStop, RecordingReader};
+use self::recording_reader::{ReadOutcome, ReadStop, RecordingReader};
 use self::source::{ForeignFile, RecordingSource, SourceError};
 use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
 use super::file_set::{self, FileSetError};
@@ -386,13 +390,4 @@ pub fn write(imported: &ImportedRecording, stem: &Path, existing: ExistingFile) 
     let is_of_set = |file: &str| file == tape_file || earlier_scenarios::is_scenario_of(&name, file);
     file_set::publish(files, &replaced, &is_of_set).map_err(|FileSetError { path, source }| WriteImportError::Io { path, source })?;
     Ok(ImportedFiles { tape, scenarios, removed, problems })
-}
-
-/// The name of this recording's format for users, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.
-pub fn format_name(reader: impl io::Read) -> Option<&'static str> {
-    match RecordingSource::open(reader) {
-        Ok(source) => FormatProbe::name(source),
-        Err(SourceError::Foreign(foreign)) => Some(foreign.what),
-        Err(_) => None,
-    }
 }

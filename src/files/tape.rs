@@ -6,7 +6,8 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
-use super::{atomic, import, open};
+use super::import::format_probe;
+use super::{atomic, open};
 use crate::scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
 use crate::scenario::tape::{Exchange, Tape, TapeHeader, UnusableCause, UnusableEntry};
 
@@ -199,7 +200,7 @@ fn io_error(path: &Path, source: io::Error) -> ReadTapeError {
 /// Says which recording it is instead, if it is one: people try what they have.
 fn no_tape(path: &Path, source: TapeError) -> ReadTapeError {
     let other = matches!(source, TapeError::NotATape { .. } | TapeError::HeaderCut { .. });
-    match other.then(|| open::open(path).ok().and_then(import::format_name)).flatten() {
+    match other.then(|| open::open(path).ok().and_then(format_probe::format_name)).flatten() {
         Some(format) => ReadTapeError::OtherFormat { path: path.to_path_buf(), format },
         None => ReadTapeError::NoTape { path: path.to_path_buf(), source },
     }

@@ -23,17 +23,15 @@ use super::network::Network;
 use crate::engine::contract::{Agent, Engine, Input, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::explore::panic_text;
+use crate::live::serve::AnswerNote;
 use crate::prelude::*;
 use crate::sim::Run;
 use crate::sim::in_flight::{OutsideCall, RunProgress};
 use crate::sim::report::RunReport;
-use crate::transcript::event::{EventKind, RunEnd};
+use crate::transcript::event::RunEnd;
 
 /// How many parts of answers may wait for the run: more would be memory that grows with a slow engine.
 const WAITING_MAX: usize = 1_024;
-
-/// A report of the answering server about it, for the transcript.
-pub type AnswerNote = (Agent, EventKind);
 
 /// How a session is driven.
 #[derive(Debug, Default)]

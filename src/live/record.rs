@@ -19,6 +19,8 @@ mod chunk_writer;
 mod disk;
 mod inflate;
 mod proxy;
+mod request_body;
+mod room;
 mod summary;
 mod tape_writer;
 mod upstream;

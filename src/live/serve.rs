@@ -14,6 +14,7 @@ mod connection;
 pub mod gate;
 mod in_flight;
 pub(super) mod judge;
+mod message;
 mod owner;
 mod play;
 pub mod questions;
@@ -33,7 +34,6 @@ use tokio::time::Instant;
 
 use super::access::AccessRules;
 use super::clock::TimeScale;
-use super::driver::AnswerNote;
 use super::head_watch::HEAD_WAIT_MAX;
 use super::network::Network;
 use crate::engine::contract::{Agent, Micros, RequestId};
@@ -43,6 +43,7 @@ use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse::TablePlaces;
 use crate::scenario::types::AnswerTiming;
+use crate::transcript::event::EventKind;
 use crate::world::setup::RunSetup;
 use gate::AnswerGates;
 use verdict::ServeVerdict;
@@ -52,6 +53,9 @@ pub const NAME_HEADER: &str = "x-reenact-request";
 
 /// The header of an answer that is none of the scenario's: `tape_exhausted` (M-3).
 pub const END_HEADER: &str = "x-reenact-end";
+
+/// A note of the answering world, for a transcript.
+pub type AnswerNote = (Agent, EventKind);
 
 /// A scenario, ready to be served.
 #[derive(Clone, Debug)]

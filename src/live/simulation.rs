@@ -27,7 +27,8 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
 use crate::scenario::statement::Statement;
-use crate::sim::delays::DelayTolerance;
+use crate::sim::expect;
+use crate::sim::expect::delays::DelayTolerance;
 use crate::sim::report::RunReport;
 use crate::sim::{Run, limits};
 use crate::transcript::event::{Event, EventKind, RunEnd};
@@ -114,7 +115,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
     let shortened = setup.scenario.limits.time < limit;
     let mut finished = finished(report, kept.into_inner(), shortened);
     let tolerance = DelayTolerance::from_clock(tick);
-    finished.report.failures.extend(finished.report.order_failure(&setup.scenario.expect, tolerance));
+    finished.report.failures.extend(expect::order_failure(&finished.report.transcript, &setup.scenario.expect, tolerance));
     let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
     let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);
     finished.report.passed.extend(began.map(|(index, _)| Statement::NetworkEvent(index)));

@@ -10,7 +10,7 @@ use crate::scenario::language::keys::keys;
 use crate::scenario::language::tables::{Section, Sections};
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::{Diagnostics, read_client_profile};
+use crate::scenario::parse::{Diagnostics, data_file};
 
 keys! {
     /// `[client]`: a profile of the client that is driven (K-7). Keys that are left out are not judged.
@@ -137,7 +137,7 @@ keys! {
 /// # Errors
 /// Everything that is wrong in it, with its place (F-7).
 pub fn read(name: &str, text: &str) -> Result<ClientProfile, Diagnostics> {
-    read_client_profile(name, text)
+    data_file::read(name, text)
 }
 
 /// The names in curly brackets that a run has values for.

@@ -13,7 +13,7 @@ use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::forms::{ModelName, Probability};
 use crate::scenario::language::keys::keys;
-use crate::scenario::language::sections::fault::check_place;
+use crate::scenario::parse::reader::TableReader;
 
 /// One `[[fault]]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -267,5 +267,14 @@ impl fmt::Display for AnswerChange {
             Self::TruncateToolInput => f.write_str("truncated tool input"),
             Self::Drip { bytes_per_second } => write!(f, "drip of {} a second", plural((*bytes_per_second).into(), "byte")),
         }
+    }
+}
+
+/// Times between which no request can be made.
+fn check_place(place: &FaultPlace, reader: &mut TableReader<'_, '_>) {
+    if let (Some(after), Some(before)) = (place.after, place.before)
+        && after >= before
+    {
+        reader.value_problem("before", "no request is made after `after` and before `before`: make `before` the later one".into());
     }
 }

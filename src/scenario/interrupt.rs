@@ -1,7 +1,7 @@
 //! Events for an engine beside prompts and answers, with their times: the user cancels or submits a message while work continues (M-8), messages are
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
-use super::types::ScriptedTurn;
+use super::turn::ScriptedTurn;
 use crate::engine::contract::{Agent, StagedSummary};
 use crate::engine::time::Micros;
 use crate::prelude::*;

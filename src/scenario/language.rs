@@ -6,6 +6,7 @@
 pub(crate) mod description;
 pub(crate) mod forms;
 pub(crate) mod keys;
+pub(crate) mod read_table;
 mod reference;
 mod schema;
 pub(crate) mod sections;

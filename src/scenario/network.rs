@@ -2,15 +2,21 @@
 //!
 //! Times are those of the scenario. Each is drawn under a key of its own, so that one more event moves no other.
 
+use super::expectations::Expectations;
 use super::latency::Latency;
-use super::types::Expectations;
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::Probability;
-use crate::scenario::language::keys::keys;
-use crate::scenario::language::sections::network::{PacketLatency, check_network};
+use crate::scenario::language::keys::{KeyForm, KeyPosition, keys};
 use crate::scenario::language::tables::{Section, Sections};
+use crate::scenario::language::text;
+use crate::scenario::language::toml::TomlValue;
+use crate::scenario::parse::reader::TableReader;
+use crate::scenario::parse::report::DiagnosticReport;
+use crate::scenario::parse::span::RANGE_HELP;
+use crate::scenario::parse::tree::TreeValue;
 
 keys! {
     /// `[network]`: a simulated network between engine and model server (M-11).
@@ -105,6 +111,47 @@ impl NetworkScript {
     /// Whether connections may break, so that an answer may be asked for again.
     pub fn is_rough(&self) -> bool {
         self.loss > 0.0 || !self.events.is_empty()
+    }
+}
+
+/// The longest step: with longer ones nothing would come in time.
+const TICK_MAX: Micros = Micros::from_secs(1);
+
+/// Holds the keys of `[network]` against each other.
+fn check_network(network: &NetworkScript, reader: &mut TableReader<'_, '_>) {
+    for key in ["latency", "loss", "tick", "event", "expect"] {
+        reader.one_of(&["skip", key]);
+    }
+    if reader.member("tick").is_some() && !(Micros::from_millis(1)..=TICK_MAX).contains(&network.tick) {
+        reader.value_problem("tick", "a tick takes from 1ms to 1s".into());
+    }
+}
+
+/// One figure, or a range.
+struct PacketLatency;
+
+impl KeyForm for PacketLatency {
+    type Value = (Micros, Micros);
+
+    fn shape() -> ValueShape {
+        let form = WrittenForm { noun: "a duration or a range of them", help: RANGE_HELP, example: "\"5ms..80ms\"" };
+        ValueShape::Written(form, Box::new(ValueShape::Text))
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<(Micros, Micros)> {
+        match Latency::read(value, at, report)? {
+            Latency::Fixed(span) => Some((span, span)),
+            Latency::Uniform(low, high) => Some((low, high)),
+            _ => {
+                let help = Some("write latency = \"20ms\", or a range: latency = \"5ms..80ms\"".into());
+                report.value(value.place, "packets take one time, or anything in a range".into(), help);
+                None
+            }
+        }
+    }
+
+    fn write(value: &(Micros, Micros)) -> TomlValue {
+        TomlValue::Inline(text::range(*value))
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! The sections and their keys are described in `scenario::language`.
 
+pub(crate) mod data_file;
 mod diagnostic;
 mod extends;
 mod kind;
@@ -25,14 +26,12 @@ pub(crate) mod span;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
+mod tree_json;
 
 use self::preset::PresetTrees;
-use self::reader::read_table;
 use self::report::DiagnosticReport;
 use self::tree::{TextPlace, TreeMember, TreeTable};
-use super::client_profile::ClientProfile;
-use super::language::keys::KeyTable;
-use super::presets::PresetKeys;
+use super::language::read_table::read_table;
 use super::types::Scenario;
 use crate::prelude::*;
 
@@ -120,24 +119,6 @@ pub fn scenarios(
     find_base: &mut FindBase<'_>,
 ) -> Result<Vec<ParsedScenario>, Diagnostics> {
     all_runs(file, overrides, find_base, RunMultiplicity::Wanted)
-}
-
-/// Reads the file of a preset, which is no scenario.
-pub(super) fn read_preset(name: &str, text: &str) -> Result<PresetKeys, Diagnostics> {
-    read_data_file(SourceText { name: format!("preset {name}"), text: text.into() })
-}
-
-/// Reads the file of a profile of a client.
-pub(super) fn read_client_profile(name: &str, text: &str) -> Result<ClientProfile, Diagnostics> {
-    read_data_file(SourceText { name: name.into(), text: text.into() })
-}
-
-/// Reads a file that is a table of the language, and no scenario.
-fn read_data_file<T: KeyTable + Default>(file: SourceText) -> Result<T, Diagnostics> {
-    let mut report = DiagnosticReport::new();
-    let tree = extends::read_one(&file, &mut report);
-    let keys = read_table(&mut report, &tree, TextPlace { source: 0, start: 0, end: 0 }, "");
-    report.verdict().map(|()| keys.unwrap_or_default())
 }
 
 /// Whether the reader can do with more than one run.

@@ -11,8 +11,8 @@ use super::interrupt::{InterruptKind, TriggerSide};
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::forms::ChunkSize;
 use crate::scenario::language::keys::keys;
-use crate::scenario::language::sections::plan::ChunkSize;
 
 /// Choices by the name of what they are about.
 pub type NamedChoices<T> = BTreeMap<Arc<str>, T>;

@@ -3,31 +3,22 @@
 //! A preset is a file of the same language as a scenario, read by the same reader. `scenario::parse` lays its settings under those of a scenario that
 //! names it. The observations are its evidence: each says what the client did in one case, and which scenarios show that the engine does the same.
 //!
-//! A new preset is a file in this folder and a line in `FILES`.
+//! A new preset is a file in this folder and a line in `files`.
+
+pub(crate) mod files;
 
 use crate::engine::budget::Date;
 use crate::engine::settings::Settings;
 use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
-use crate::scenario::language::forms::{Readable, WordList};
+use crate::scenario::language::forms::Readable;
 use crate::scenario::language::keys::keys;
 use crate::scenario::language::settings::EngineKeys;
 use crate::scenario::language::tables::{Section, Sections};
 use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::{Diagnostics, read_preset};
+use crate::scenario::parse::{Diagnostics, data_file};
 
-/// The shipped presets: their names, and their texts.
-const FILES: [(&str, &str); 1] = [("claude-code-2.1.329", include_str!("presets/claude-code-2.1.329.toml"))];
-
-/// The names of the shipped presets.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, _)| *name)
-}
-
-/// The file of a preset; `None` where no preset has this name.
-pub fn text(name: &str) -> Option<&'static str> {
-    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
-}
+pub use files::{names, text};
 
 /// A preset as it is read.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,21 +70,10 @@ pub enum ObservationVerdict {
 /// # Errors
 /// Everything that is wrong in its file, with its place. No shipped preset has an error: a test holds that.
 pub fn read(name: &str, text: &str) -> Result<Preset, Diagnostics> {
-    let PresetKeys { client, date, about, engine, texts, observation } = read_preset(name, text)?;
+    let PresetKeys { client, date, about, engine, texts, observation } = data_file::read(&format!("preset {name}"), text)?;
     let settings = Settings { texts, ..engine.settings };
     let observations = observation.into_iter().map(ObservationKeys::into_observation).collect();
     Ok(Preset { client: client.unwrap_or_default(), date, about: about.unwrap_or_default(), settings, observations })
-}
-
-/// The names, for a key that takes one.
-pub(crate) struct PresetNames;
-
-impl WordList for PresetNames {
-    const NOUN: &'static str = "preset";
-
-    fn words() -> Vec<&'static str> {
-        names().collect()
-    }
 }
 
 keys! {
@@ -189,7 +169,7 @@ mod tests {
 
     #[test]
     fn f_13_every_shipped_preset_is_read_without_a_diagnostic() {
-        for (name, text) in FILES {
+        for (name, text) in files::FILES {
             let preset = read(name, text).unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
             assert_ne!(preset.settings, Settings::default(), "{name} sets something");
             assert!(!preset.observations.is_empty(), "{name} rests on observations");
@@ -206,7 +186,7 @@ mod tests {
 
     #[test]
     fn f_13_a_preset_is_applied_first_and_the_keys_of_the_scenario_win() {
-        let (name, text) = FILES[0];
+        let (name, text) = files::FILES[0];
         let preset = read(name, text).unwrap().settings;
         let named = format!("preset = {name:?}");
         assert_eq!(settings_of(&named, &[]), preset);
@@ -224,7 +204,7 @@ mod tests {
 
     #[test]
     fn f_13_a_preset_can_be_varied() {
-        let (name, _) = FILES[0];
+        let (name, _) = files::FILES[0];
         let text = format!("{HELLO}\n[matrix]\nengine.preset = [{name:?}]\nengine.max_tokens = [1, 2]\n");
         let file = parse::SourceText { name: "a.toml".into(), text };
         let runs = parse::scenarios(&file, &[], &mut |_, _| Err(String::new())).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use crate::scenario::language::keys::keys;
-use crate::scenario::language::sections::run::check_side;
+use crate::scenario::parse::reader::TableReader;
 use crate::wire::block::{BlockKind, Role};
 use crate::wire::request::Request;
 
@@ -18,6 +18,17 @@ keys! {
         max_tokens: Option<u64> = None, unit("tokens"), example("1");
         /// The text of the answer. It is cut where `max_tokens` ends it.
         answer: Option<Arc<str>> = None, required, example("\"A package\"");
+    }
+}
+
+/// A rule without a condition would answer everything.
+fn check_side(side: &SideRule, reader: &mut TableReader<'_, '_>) {
+    const CONDITIONS: [&str; 3] = ["contains", "model", "max_tokens"];
+    if let SideRule { model: None, contains: None, max_tokens: None, .. } = side
+        && !reader.has_any(&CONDITIONS)
+    {
+        let message = format!("{} answers every request: say which", reader.title());
+        reader.lacks(&CONDITIONS, message, Some("give `contains`, `model` or `max_tokens`".into()));
     }
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::thread::asks_for_message;
 use crate::wire::http::{HttpHeader, is_event_stream};
 use crate::wire::json::Json;
 
@@ -232,5 +231,29 @@ impl RecordedResponse {
     /// The whole body.
     pub fn body(&self) -> Vec<u8> {
         self.chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect()
+    }
+}
+
+/// Whether this path is the one that answers with a message.
+pub fn is_messages(path: &str) -> bool {
+    path.split(['?', '#']).next().is_some_and(|path| path.trim_end_matches('/').ends_with("/v1/messages"))
+}
+
+/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method
+/// mean the one that the API has.
+pub fn asks_for_message(method: &str, path: &str) -> bool {
+    (method.is_empty() || method.eq_ignore_ascii_case("POST")) && is_messages(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m_3_only_one_path_holds_conversations() {
+        assert!(is_messages("/v1/messages?beta=true") && is_messages("/proxy/v1/messages/"));
+        assert!(!is_messages("/v1/messages/count_tokens") && !is_messages("/v1/models"));
+        assert!(asks_for_message("post", "/v1/messages") && asks_for_message("", "/v1/messages"));
+        assert!(["OPTIONS", "HEAD", "GET"].iter().all(|method| !asks_for_message(method, "/v1/messages")));
     }
 }

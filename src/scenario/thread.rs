@@ -33,17 +33,6 @@ pub const MAIN: &str = "main";
 /// The thread of requests that hold no conversation: `count_tokens`, `models` and other requests.
 pub const OTHER: &str = "other";
 
-/// Whether this path is the one that answers with a message.
-pub fn is_messages(path: &str) -> bool {
-    path.split(['?', '#']).next().is_some_and(|path| path.trim_end_matches('/').ends_with("/v1/messages"))
-}
-
-/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method
-/// mean the one that the API has.
-pub fn asks_for_message(method: &str, path: &str) -> bool {
-    (method.is_empty() || method.eq_ignore_ascii_case("POST")) && is_messages(path)
-}
-
 /// Gives each exchange its thread and its parent, in the order given.
 ///
 /// Messages exchanges without a request body (sources that keep answers only) follow each other in `main`: nothing says otherwise.
@@ -444,13 +433,5 @@ mod tests {
             assert_eq!(known.likeness(&other), likeness);
         }
         assert_eq!(asks("s", "", &["a"]).likeness(&asks("t", "", &["b"])), ConversationLikeness::Kind, "no tools are no likeness in tools");
-    }
-
-    #[test]
-    fn m_3_only_one_path_holds_conversations() {
-        assert!(is_messages("/v1/messages?beta=true") && is_messages("/proxy/v1/messages/"));
-        assert!(!is_messages("/v1/messages/count_tokens") && !is_messages("/v1/models"));
-        assert!(asks_for_message("post", "/v1/messages") && asks_for_message("", "/v1/messages"));
-        assert!(["OPTIONS", "HEAD", "GET"].iter().all(|method| !asks_for_message(method, "/v1/messages")));
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 
 use super::Run;
-use super::delays::DelayTolerance;
+use super::expect::delays::DelayTolerance;
 use super::limits;
 use super::report::RunReport;
 use super::rules::JudgedBy;

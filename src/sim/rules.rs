@@ -1,11 +1,10 @@
 //! The rules that must hold in every run, asked of one that is over, and what its scenario says of them (`[expect] breaks`).
 //!
-//! They are asked wherever a run ends in a [`RunReport`]: simulated, on the simulated network, over real HTTP. A report whose
+//! They are asked wherever a run ends in a [`RunReport`](super::report::RunReport): simulated, on the simulated network, over real HTTP. A report whose
 //! `violations` are `None` is of a run without oracles.
 
 use alloc::collections::BTreeMap;
 
-use super::report::RunReport;
 use crate::engine::time::{Micros, Time};
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
@@ -71,29 +70,6 @@ pub fn violations_in(setup: &RunSetup, transcript: &Transcript, accepted: Option
     }
 }
 
-impl<E> RunReport<E> {
-    /// Asks all oracles about the run.
-    pub(super) fn with_oracles(mut self, setup: &RunSetup, late: Micros) -> Self {
-        let expect = &setup.scenario.expect;
-        let violations = violations_in(setup, &self.transcript, expect.terminal.as_deref(), late);
-        // What the scenario's own judgement says needs no second word.
-        let new: Vec<Violation> = violations.iter().filter(|violation| !self.failures.contains(&violation.text)).cloned().collect();
-        self.failures.extend(failures(&new, expect));
-        self.violations = Some(violations);
-        self
-    }
-
-    /// Panics when something is not as expected, with all that is wrong and the transcript: the last line of a test.
-    ///
-    /// # Panics
-    /// When there is a failure.
-    #[track_caller]
-    pub fn assert(&self) {
-        let transcript = || self.text(crate::transcript::text::DetailLevel::Normal);
-        assert!(self.failures.is_empty(), "this run is not as expected:\n  {}\n\n{}", self.failures.join("\n  "), transcript());
-    }
-}
-
 /// A run in which the engine got no input has shown nothing, and is not green.
 pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
     let is_told = transcript.events.iter().any(|event| matches!(event.what, EventKind::Input(_)));
@@ -109,7 +85,7 @@ pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
 }
 
 /// The broken rules of which the scenario does not speak, and those of which it does and that held.
-fn failures(violations: &[Violation], expect: &Expectations) -> Vec<String> {
+pub(super) fn failures(violations: &[Violation], expect: &Expectations) -> Vec<String> {
     let mut told: BTreeMap<&str, usize> = BTreeMap::new();
     let mut failures = Vec::new();
     for violation in violations {
@@ -131,7 +107,7 @@ mod tests {
     use super::*;
     use crate::engine::contract::{Agent, Effect, Environment, Input, RequestId};
     use crate::oracle::ORACLES;
-    use crate::scenario::language::sections::expect::BREAKABLE;
+    use crate::scenario::expectations::BREAKABLE;
     use crate::scenario::types::Scenario;
     use crate::transcript::watch::TranscriptWatch;
     use crate::wire::request::Request;
@@ -147,7 +123,7 @@ mod tests {
     #[test]
     fn f_10_a_scenario_may_name_each_rule_that_one_run_can_break() {
         let asked: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| *oracle != "O-16").collect();
-        assert_eq!(BREAKABLE.as_slice(), asked, "the list in scenario/parse/expect.rs is that of the oracles");
+        assert_eq!(BREAKABLE.as_slice(), asked, "the list in scenario/expectations.rs is that of the oracles");
     }
 
     #[test]

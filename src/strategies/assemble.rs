@@ -431,7 +431,7 @@ fn tools_of(
     idle: &[bool],
 ) -> Vec<ScriptedTool> {
     let has = |feature: Feature| features.contains(&feature);
-    let is_used = |name: &str| all_turns(scenario).any(|turn| uses(turn, name));
+    let is_used = |name: &str| fitting::all_turns(scenario).any(|turn| uses(turn, name));
     let is_wanted = |name: &str, idle: bool| match name {
         STRUCTURED => has(Feature::Structured),
         _ => is_used(name) || was_used(scenario, name) || (idle && has(Feature::OddTools)),
@@ -470,12 +470,6 @@ fn uses(turn: &ScriptedTurn, wanted: &str) -> bool {
         }
         _ => false,
     })
-}
-
-/// All answers but those of agents.
-pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &ScriptedTurn> {
-    let of_prompts = scenario.prompts.iter().flat_map(|prompt| &prompt.turns);
-    of_prompts.chain(scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns))
 }
 
 /// Results for some of the tool uses that the answers to prompts ask for, and that say nothing themselves of what comes of them.

@@ -1,6 +1,5 @@
 //! Fits a generated scenario: it must have an end, and requests that the API accepts, as far as the scenario decides that.
 
-use super::assemble::all_turns;
 use super::feature::{CaseFeatures, Feature};
 use crate::engine::hook::{HookEvent, HookOutcome};
 use crate::engine::permission::PermissionWord;
@@ -104,6 +103,12 @@ fn think_before(message: &mut Arc<Message>) {
         let content = core::iter::once(thought).chain(message.content.iter().cloned()).collect();
         *message = Arc::new(Message::assistant(content));
     }
+}
+
+/// All answers but those of agents.
+pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &ScriptedTurn> {
+    let of_prompts = scenario.prompts.iter().flat_map(|prompt| &prompt.turns);
+    of_prompts.chain(scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns))
 }
 
 /// Changes all answers, those of agents too.

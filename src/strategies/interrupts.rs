@@ -5,8 +5,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::closing_turns::closing_turn;
 use super::tools::NAMES;
-use super::turns::{closing_turn, content, turn};
+use super::turns::{content, turn};
 use super::values::{message_name, span, tool_use_id, words};
 use crate::engine::contract::{Agent, StagedSummary};
 use crate::engine::time::Micros;

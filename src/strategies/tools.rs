@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
+use super::closing_turns::closing_turn;
 use super::outcomes::outcome;
-use super::turns::closing_turn;
 use super::values::{latency, model, vary, words};
 use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::prelude::*;

@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+pub use super::closing_turns::closing_turn;
 use super::tools::tool_use;
 use super::values::{odd_text, some_time, text, vary, words};
 use crate::prelude::*;
@@ -92,9 +93,4 @@ fn literal() -> BoxedStrategy<ScriptedTurn> {
 /// Whether an answer is an error or a body as it stands.
 pub fn is_literal(turn: &ScriptedTurn) -> bool {
     turn.status != 200 || turn.body.is_some()
-}
-
-/// An answer that ends a prompt.
-pub fn closing_turn() -> BoxedStrategy<ScriptedTurn> {
-    words().prop_map(|words| ScriptedTurn { content: vec![TurnBlock::Text(words)], may: true, ..ScriptedTurn::default() }).boxed()
 }

@@ -2,11 +2,13 @@
 //!
 //! [`EventPayload`] borrows from the text where it can; [`StreamEvent`] owns both and is what goes into an engine.
 
+pub mod decode;
+
 use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{decode, usage::Usage};
+use super::usage::Usage;
 use crate::prelude::*;
 
 /// The name of an event for which the stream gave none.

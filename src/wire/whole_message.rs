@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::{
     block::Block,
-    decode,
+    event::decode,
     json::Json,
     raw_json::{self, RawObject},
     usage::Usage,

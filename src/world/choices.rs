@@ -4,7 +4,6 @@
 
 use alloc::collections::BTreeMap;
 
-use super::faults::FaultTarget;
 use super::pacing::{self, AnswerTimesTable, KnownTimes};
 use super::plan::ResponseHead;
 use super::setup::{self, PreparedAnswer};
@@ -67,10 +66,10 @@ impl<'a> ChoiceMaker<'a> {
     }
 
     /// The id that an error carries: made up, and the same for the same request of the same run.
-    pub(crate) fn request_id(&mut self, asked: &FaultTarget<'_>) -> Arc<str> {
-        let name = asked.agent.key(asked.id);
+    pub(crate) fn request_id(&mut self, agent: &Agent, id: RequestId) -> Arc<str> {
+        let name = agent.key(id);
         let make_up = || {
-            let key = format!("{}/{}/{}", self.seed.0, asked.agent.tool_use_id().unwrap_or_default(), asked.id);
+            let key = format!("{}/{}/{}", self.seed.0, agent.tool_use_id().unwrap_or_default(), id);
             format!("req_011{}", &blake3::hash(key.as_bytes()).to_hex().as_str()[..21]).into()
         };
         let id = self.plan.request_ids.get(&*name).cloned().unwrap_or_else(make_up);

@@ -12,7 +12,8 @@ use alloc::collections::BTreeSet;
 
 use super::WorldNote;
 use super::choices::ChoiceMaker;
-use super::model::{ModelRequest, ModelResponse, ModelServer};
+use super::model::{ModelResponse, ModelServer};
+use super::model_request::ModelRequest;
 use super::plan::ResponsePlan;
 use super::server::AnswerOwner;
 use super::setup::RunSetup;

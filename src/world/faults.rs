@@ -9,11 +9,9 @@
 //! A rule decides by the request alone, and a change works on the plan of an answer alone, so that neither knows the engine or the server.
 
 mod answers;
-mod body;
 mod changes;
 
 pub(super) use answers::instead;
-pub(super) use body::{TimedEvent, by_event, with_events};
 pub(super) use changes::change;
 
 use super::choices::ChoiceMaker;

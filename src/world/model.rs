@@ -8,6 +8,7 @@
 
 use super::choices::ChoiceMaker;
 use super::faults::{self, FaultTarget};
+use super::model_request::ModelRequest;
 use super::plan::ResponsePlan;
 use super::refusal;
 use super::reissue;
@@ -16,14 +17,10 @@ use super::server::{AnswerOwner, AnswerQueue, QueuedAnswer};
 use super::setup::{PreparedAnswer, RunSetup};
 use super::signatures::GivenThinking;
 use super::{RefusedRequest, WorldNote};
-use crate::engine::contract::{Agent, RequestId};
-use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::fault::{AnswerChange, FaultKind};
-use crate::scenario::script::AnswerOrigin;
 use crate::scenario::statement::{PassedStatements, Statement};
-use crate::wire::request::Request;
-use crate::wire::validate::{Refusal, RequestValidator};
+use crate::wire::validate::RequestValidator;
 
 /// The server's knowledge of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,25 +31,6 @@ pub(crate) struct ModelServer {
     signatures: GivenThinking,
     /// Which faults hit.
     hits: PassedStatements,
-}
-
-/// A request at the server.
-#[derive(Clone, Debug)]
-pub(crate) struct ModelRequest<'a> {
-    pub(crate) agent: &'a Agent,
-    pub(crate) id: RequestId,
-    pub(crate) request: &'a Request,
-    pub(crate) now: Time,
-    /// The owners of the scripted answers that it may get, the first first.
-    pub(crate) origins: &'a [AnswerOrigin],
-    /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
-    pub(crate) gets_default: bool,
-    /// Whether a repeated request gets the same answer again, also where no fault changed it.
-    pub(crate) lends: bool,
-    /// The API's verdict on its head.
-    pub(crate) of_head: Option<Refusal>,
-    /// The API's verdict on members of its body that only clients send.
-    pub(crate) of_body: Option<Refusal>,
 }
 
 /// The response to a request.

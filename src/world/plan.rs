@@ -1,13 +1,15 @@
 //! One answer with its times, as a connection will play it: where faults do their work (M-4, M-5).
 
-#[cfg(feature = "live")]
-use super::faults::{by_event, with_events};
+mod timed_events;
+
 use super::pacing::AnswerTimesTable;
 use super::setup::PreparedAnswer;
 use crate::engine::contract::AnswerEnd;
 use crate::prelude::*;
 use crate::scenario::tape::ResponseEnd;
 use crate::wire::http::HttpHeader;
+
+pub(in crate::world) use timed_events::TimedEvent;
 
 /// Everything that will come of an answer. Times count from its request.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,8 +54,8 @@ impl ResponsePlan {
         if !self.is_stream {
             return self;
         }
-        let events = by_event(&self);
-        with_events(self, events)
+        let events = self.events();
+        self.with_events(events)
     }
 }
 

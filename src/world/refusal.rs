@@ -25,7 +25,7 @@ pub(super) fn find(setup: &RunSetup, validator: &mut RequestValidator, given: &G
 
 /// The refusal as an answer, after the time that errors take.
 pub(super) fn plan(refusal: &Refusal, asked: &FaultTarget<'_>, timing: &AnswerTiming, choices: &mut ChoiceMaker<'_>) -> ResponsePlan {
-    let body = refusal.body(&choices.request_id(asked));
+    let body = refusal.body(&choices.request_id(asked.agent, asked.id));
     let answer = FaultAnswer {
         status: refusal.status,
         error: None,

@@ -1,8 +1,7 @@
 //! An answer that is given again has ids of its own, as the API's would (M-3), and one that is not asked for as a stream comes whole.
 
-use super::faults::{TimedEvent, by_event, with_events};
 use super::pacing::AnswerTimesTable;
-use super::plan::{ResponseHead, ResponsePlan};
+use super::plan::{ResponseHead, ResponsePlan, TimedEvent};
 use crate::prelude::*;
 use crate::wire::assembler::Assembler;
 use crate::wire::event::StreamEvent;
@@ -19,7 +18,7 @@ pub(crate) struct FreshId {
 
 /// The plan with fresh ids: the `nth` time that it is given, from 2.
 pub(crate) fn with_fresh_ids(plan: &ResponsePlan, nth: u32) -> (ResponsePlan, Vec<FreshId>) {
-    let mut events = by_event(plan);
+    let mut events = plan.events();
     let ids: Vec<FreshId> = events
         .iter()
         .flat_map(|event| ids(event, plan.is_stream))
@@ -30,7 +29,7 @@ pub(crate) fn with_fresh_ids(plan: &ResponsePlan, nth: u32) -> (ResponsePlan, Ve
             event.bytes = replaced(&event.bytes, &format!("\"{}\"", id.original), &format!("\"{}\"", id.fresh));
         }
     }
-    (with_events(plan.clone(), events), ids)
+    (plan.clone().with_events(events), ids)
 }
 
 /// Text with the ids that the scenario knows.

@@ -7,7 +7,6 @@ use alloc::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::faults::{by_event, with_events};
 use super::normalise::FolderMoves;
 use super::plan::ResponsePlan;
 use crate::prelude::*;
@@ -47,7 +46,7 @@ fn message(body: &str, moves: &FolderMoves) -> Option<String> {
 
 /// The first piece of a text that changes has all of it, and the others are empty.
 fn stream(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan {
-    let mut events = by_event(&plan);
+    let mut events = plan.events();
     let mut texts: BTreeMap<u64, Vec<(usize, DeltaText)>> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
         if let Some((block, piece)) = DeltaText::read(&event.bytes) {
@@ -67,7 +66,7 @@ fn stream(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan {
             events[*at].bytes = piece.with_text(&events[*at].bytes, &core::mem::take(&mut moved));
         }
     }
-    if is_changed { with_events(plan, events) } else { plan }
+    if is_changed { plan.with_events(events) } else { plan }
 }
 
 /// A piece of a text, as one event has it.

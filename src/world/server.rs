@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::model::ModelRequest;
+use super::model_request::ModelRequest;
 use super::reissue::{FreshId, with_original_ids};
 use super::setup::{PreparedAnswer, RunSetup};
 use crate::engine::contract::{Agent, RequestId};

@@ -100,6 +100,12 @@ impl PreparedAnswer {
         }
     }
 
+    /// The ids of the tool uses that are complete in it, in order.
+    fn tool_use_ids(&self) -> Vec<Arc<str>> {
+        let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
+        blocks.iter().filter_map(|block| block.as_tool_use().map(|tool_use| tool_use.id.clone())).collect()
+    }
+
     /// The content of the answer, as JSON: of a stream its blocks, each put together.
     pub(crate) fn text(&self) -> String {
         let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
@@ -171,7 +177,7 @@ impl RunSetup {
         if self.scenario.results.is_empty() {
             return Ok(());
         }
-        let asked: Vec<Arc<str>> = self.answers.iter().flat_map(tool_uses::asked_for).collect();
+        let asked: Vec<Arc<str>> = self.answers.iter().flat_map(PreparedAnswer::tool_use_ids).collect();
         match self.scenario.results.keys().find(|id| !asked.contains(id)) {
             None => Ok(()),
             Some(id) => {
@@ -187,7 +193,7 @@ impl RunSetup {
         let mut ids = BTreeSet::new();
         for (index, answer) in self.answers.iter().enumerate() {
             if answer.statement(index, &mut turns).is_some_and(|statement| passed.holds(&statement)) {
-                ids.extend(tool_uses::asked_for(answer));
+                ids.extend(answer.tool_use_ids());
             }
         }
         ids

@@ -2,7 +2,6 @@
 
 use alloc::collections::BTreeMap;
 
-use super::setup::PreparedAnswer;
 use crate::engine::contract::{Agent, RequestId, ToolRun};
 use crate::prelude::*;
 use crate::scenario::types::ScriptedOutcome;
@@ -53,12 +52,6 @@ impl FirstRuns {
             Some(_) => format!("{id} {}", agent.tool_use_id().map_or_else(|| run.to_string(), |agent| format!("{agent}/{run}"))).into(),
         }
     }
-}
-
-/// The ids of the tool uses that are complete in an answer, in order.
-pub(crate) fn asked_for(answer: &PreparedAnswer) -> Vec<Arc<str>> {
-    let blocks = blocks(answer.is_stream, &answer.pieces);
-    blocks.iter().filter_map(|block| block.as_tool_use().map(|tool_use| tool_use.id.clone())).collect()
 }
 
 /// The answer in a body.

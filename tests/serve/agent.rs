@@ -22,7 +22,7 @@ pub(super) const DEFECTS: [(&str, &str); 20] = [
         "O-1: in the stored session, the result of tool call toolu_look of message 1 stands at message 2, behind what is said at message 2",
     ),
     ("never-saved", "K-9: no file is where the profile has the sessions, {home}/agent/*.messages.json; <home>/agent/ holds nothing"),
-    ("saved-at-the-end", "K-9: the resumed run begins anew"),
+    ("saved-at-the-end", "O-24: the user's message “Please look around here.” of request 1 is lost"),
     ("asks-on", "O-11: the client asks on after SIGINT"),
     ("ends-well", "the exit code is 0, and the profile has 130"),
     ("stop-untold", "O-20: tool call toolu_look was stopped by SIGINT, and its result in request"),

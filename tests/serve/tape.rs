@@ -11,7 +11,7 @@ use reenact::files::redact::RedactionRules;
 use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, RecordedResponse, ResponseEnd, Tape, TapeHeader};
-use reenact::scenario::{derive, thread};
+use reenact::scenario::{derive, tape, thread};
 use reenact::world::setup::RunSetup;
 
 /// One request: whose system prompt and tools, and the texts of its messages, the user's first.
@@ -189,7 +189,7 @@ fn comes_back(path: &Path, tape: &Tape) -> usize {
     let asked: Vec<&Exchange> = tape
         .exchanges
         .iter()
-        .filter(|exchange| thread::is_messages(&exchange.path) && !exchange.body.is_empty() && exchange.answer.end == ResponseEnd::Complete)
+        .filter(|exchange| tape::is_messages(&exchange.path) && !exchange.body.is_empty() && exchange.answer.end == ResponseEnd::Complete)
         .collect();
     let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (seen, verdict) = served(&setup, at_once, |address| async move {

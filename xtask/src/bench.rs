@@ -55,5 +55,5 @@ pub(crate) use bars::main;
 /// Starts the same command again, optimised and with what it measures against.
 #[cfg(not(feature = "bench"))]
 pub(crate) fn main(options: &[&str]) -> std::process::ExitCode {
-    crate::feature::start_with("bench", &["--release"], &[&["bench"], options].concat())
+    crate::feature::start_with("bench", &["--profile", "dist"], &[&["bench"], options].concat())
 }

@@ -4,7 +4,9 @@
 //! ours. So the table of what is expected (`cases`) is written from observation of these very versions, and every difference fails.
 
 mod agents;
+mod case_world;
 mod cases;
+mod client_kind;
 mod install;
 mod interrupts;
 mod judge;
@@ -17,7 +19,8 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use cases::{CASES, SdkClient};
+use cases::CASES;
+use client_kind::SdkClient;
 use install::InstallProblem;
 use judge::JudgeRow;
 use libraries::{LIBRARIES, LIBRARY_CASES};

@@ -37,6 +37,7 @@ cargo xtask <command>
            --missing           those alone that nothing holds
            --rule <id>         the text of this rule, and everything that holds it
   names  how many types there are, how many names have one word, and how many are shared
+  circles  files that import each other in a circle, and the names that tie them
   schema writes scenarios/scenario.schema.json and docs/scenario.md anew; `cargo test` fails while one of them is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   preset-table  runs the scenarios of the presets, and writes docs/presets anew
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         ["tidy", options @ ..] => tidy::main(options),
         ["rules", options @ ..] => rules::main(options),
         ["names"] => tidy::print_names(),
+        ["circles"] => tidy::print_circles(),
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["preset-table", options @ ..] => preset_table::main(options),

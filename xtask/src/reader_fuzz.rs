@@ -13,6 +13,8 @@ mod child;
 #[cfg(feature = "fuzz")]
 mod mutation;
 #[cfg(feature = "fuzz")]
+mod options;
+#[cfg(feature = "fuzz")]
 mod parent;
 #[cfg(feature = "fuzz")]
 mod targets;

@@ -5,9 +5,11 @@
 
 mod architecture;
 mod checkout;
+mod circles;
 mod english;
 mod glossary;
 mod headers;
+mod imports;
 pub(crate) mod lexer;
 mod links;
 pub(crate) mod names;
@@ -117,6 +119,13 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
 pub(crate) fn print_names() -> ExitCode {
     let Some(checkout) = read() else { return ExitCode::FAILURE };
     names::print_figures(&checkout);
+    ExitCode::SUCCESS
+}
+
+/// `cargo xtask circles`: files that import each other, and what ties them.
+pub(crate) fn print_circles() -> ExitCode {
+    let Some(checkout) = read() else { return ExitCode::FAILURE };
+    circles::print(&checkout);
     ExitCode::SUCCESS
 }
 

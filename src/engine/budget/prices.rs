@@ -8,9 +8,9 @@ mod read;
 use once_cell::race::OnceBox;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::date::Date;
 use super::money::NanoUsd;
 use crate::engine::data_file::{DataFileError, is_row_for};
+use crate::engine::date::Date;
 use crate::prelude::*;
 
 /// The table that holds when a scenario names no other.

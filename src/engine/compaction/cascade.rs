@@ -4,8 +4,8 @@
 //! old, or the window is not known.
 
 use super::autocompact::{self, SummaryAvailability};
+use super::cache_edit::{self, CacheEdit};
 use super::estimate::{ContextThresholds, context_tokens, window};
-use super::microcompact::CacheEdit;
 use super::summary::ConversationParts;
 use super::{CascadeDecision, CompactionTracking, collapse, microcompact, snip};
 use crate::engine::contract::{Effect, Effects};
@@ -136,7 +136,7 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
         return effects.push(Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, tokens_freed: before.saturating_sub(after) }));
     }
-    if microcompact::is_taken(&env.settings.request_extra) {
+    if cache_edit::is_taken(&env.settings.request_extra) {
         let why = "requests carry an edit of their own";
         return note(CompactionLevel::Microcompact, false, why, (before, before), effects);
     }

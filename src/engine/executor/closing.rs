@@ -4,7 +4,8 @@ use super::admission::ConcurrencyClass;
 use super::entry::ToolEntry;
 use super::pipeline::{PipelineHalt, PipelineScope};
 use super::{DiscardedTool, EntryState, Executor};
-use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, ToolOutcome, ToolRun};
 use crate::engine::emission::Emission;
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -41,7 +42,7 @@ impl Executor {
 
     /// each tool use whose result was not emitted gets this error as its result, in order of arrival. Only before a discard:
     /// what the tools give themselves is lost.
-    pub(crate) fn fill_missing_results(&self, text: &str, effects: &mut Effects) {
+    pub(crate) fn fill_missing_results(&self, text: &str, effects: &mut AgentEffects) {
         let outcome = ToolOutcome::error(text);
         for entry in self.entries.iter().filter(|entry| !matches!(entry.state, EntryState::Yielded { .. })) {
             let block = Block::tool_result(&entry.tool_use.id, &outcome.content, outcome.is_error);

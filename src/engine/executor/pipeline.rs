@@ -15,6 +15,7 @@ mod words;
 
 use super::input::{InputAuthor, InputProblem};
 use super::result;
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::engine::emission::{Emission, Note, PermissionDenial, PipelineStep};
 use crate::engine::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
@@ -36,7 +37,7 @@ pub(crate) struct PipelineScope<'a> {
     pub(crate) now: Time,
     /// The permissions that the session has learnt.
     pub(crate) permissions: &'a mut PermissionContext,
-    pub(crate) effects: &'a mut Effects,
+    pub(crate) effects: &'a mut AgentEffects,
 }
 
 /// A tool use under way.
@@ -174,7 +175,7 @@ impl Pipeline {
     }
 
     /// Ends what is under way: hooks are stopped, a question is withdrawn, a running tool is stopped (T-30).
-    pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> PipelineHalt {
+    pub(super) fn halt(&self, env: &Environment, effects: &mut AgentEffects) -> PipelineHalt {
         let halt = match &self.step {
             PipelineState::Starting | PipelineState::Deciding | PipelineState::Checking => PipelineHalt::AtOnce,
             PipelineState::PreHooks { hooks, .. } => {
@@ -201,7 +202,7 @@ impl Pipeline {
     }
 
     /// Leaves a tool that runs to itself: nobody will pass on an answer to what it asks, so that is declined (T-19).
-    pub(super) fn abandon(&self, effects: &mut Effects) {
+    pub(super) fn abandon(&self, effects: &mut AgentEffects) {
         if let PipelineState::Calling { questions } = &self.step {
             questions.decline(self.run, effects);
         }

@@ -29,7 +29,7 @@ struct ExecutorHarness {
     env: Environment,
     executor: Executor,
     permissions: PermissionContext,
-    effects: Effects,
+    effects: AgentEffects,
     now: Time,
 }
 
@@ -39,7 +39,7 @@ impl ExecutorHarness {
     }
 
     fn with_environment(env: Environment) -> Self {
-        let (executor, permissions, effects) = (Executor::default(), PermissionContext::default(), Effects::default());
+        let (executor, permissions, effects) = (Executor::default(), PermissionContext::default(), AgentEffects::default());
         Self { env, executor, permissions, effects, now: Time::ZERO }
     }
 

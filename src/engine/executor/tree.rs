@@ -5,38 +5,20 @@
 
 use super::admission::{AdmissionSlot, ConcurrencyClass};
 use super::{Executor, PipelineScope, ToolEvent};
-use crate::engine::budget::NanoUsd;
+use crate::engine::agent_effects::TreeLoad;
 use crate::engine::settings::Environment;
 use crate::prelude::*;
 
-/// How many tools run in other agents, and what they cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TreeLoad {
-    /// Beside others.
-    pub(crate) safe: usize,
-    /// Alone.
-    pub(crate) exclusive: usize,
-    /// The spending of those agents that is not yet counted by the one that looks (S-10).
-    pub(crate) spent: NanoUsd,
+/// The running tools of other agents, as slots that are taken here.
+pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, AdmissionSlot)> {
+    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, AdmissionSlot::Executing), load.safe);
+    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, AdmissionSlot::Executing), load.exclusive)).collect()
 }
 
-impl TreeLoad {
-    /// As what is in the way.
-    pub(super) fn slots(self) -> Vec<(ConcurrencyClass, AdmissionSlot)> {
-        let safe = core::iter::repeat_n((ConcurrencyClass::Safe, AdmissionSlot::Executing), self.safe);
-        safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, AdmissionSlot::Executing), self.exclusive)).collect()
-    }
-
-    /// Both together.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self { safe: self.safe + other.safe, exclusive: self.exclusive + other.exclusive, spent: self.spent + other.spent }
-    }
-
-    fn add(&mut self, class: ConcurrencyClass) {
-        match class {
-            ConcurrencyClass::Safe => self.safe += 1,
-            ConcurrencyClass::Exclusive => self.exclusive += 1,
-        }
+fn add(load: &mut TreeLoad, class: ConcurrencyClass) {
+    match class {
+        ConcurrencyClass::Safe => load.safe += 1,
+        ConcurrencyClass::Exclusive => load.exclusive += 1,
     }
 }
 
@@ -46,7 +28,7 @@ impl Executor {
         let is_agent = |name: &str| env.tool(name).is_some_and(|tool| tool.agent.is_some());
         let own = self.entries.iter().filter(|entry| entry.slot() == AdmissionSlot::Executing && !is_agent(&entry.tool_use.name));
         let mut executing = TreeLoad::default();
-        own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| executing.add(class));
+        own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| add(&mut executing, class));
         executing
     }
 

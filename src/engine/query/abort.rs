@@ -7,7 +7,8 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::contract::{Effect, Effects, Terminal};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::Emission;
 use crate::engine::executor::PipelineScope;
 use crate::engine::executor::abort::AbortKind;
@@ -17,14 +18,14 @@ use crate::prelude::*;
 
 impl Query {
     /// The result of this agent is no longer needed (B-8).
-    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
+    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
         let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Unneeded, effects);
         self.after_step(env, now, &before, verdict, effects)
     }
 
     /// Ends everything. A second abort finds nothing more to end.
-    pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut AgentEffects) -> QueryVerdict {
         self.drop_tool_summary(now, effects);
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, QueryState::Finished) {
             QueryState::Calling { mut call, turn } => {

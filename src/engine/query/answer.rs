@@ -4,9 +4,10 @@ use super::answer_decision::{self, AnswerDecision, AnswerFacts};
 use super::outcome::QueryEnding;
 use super::prompt_too_long;
 use super::{Query, QueryState, QueryTurn, QueryVerdict, observable};
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::call::CompletedAnswer;
 use crate::engine::compaction;
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::executor::{Executor, PipelineScope};
@@ -24,7 +25,7 @@ impl Query {
         env: &Environment,
         now: Time,
         messages: &[Arc<AssistantMessage>],
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         for message in messages {
             self.take_block(env, now, message, effects);
@@ -34,7 +35,7 @@ impl Query {
 
     /// Emits a finished block, keeps it, hands its tool use to the executor at once, takes results that are in. A tool for which there is no money
     /// any more is answered and never starts (S-10).
-    fn take_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) {
+    fn take_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut AgentEffects) {
         let is_over_budget = self.is_over_budget(env, effects);
         let QueryState::Calling { turn, .. } = &mut self.state else { return };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
@@ -56,7 +57,7 @@ impl Query {
     }
 
     /// The answer is complete: its blocks decide what follows.
-    pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: CompletedAnswer, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: CompletedAnswer, effects: &mut AgentEffects) -> QueryVerdict {
         for message in &ended.blocks {
             self.take_block(env, now, message, effects); // all of it is here, and paid for
         }
@@ -94,7 +95,7 @@ impl Query {
         (decision, id): (AnswerDecision, RequestId),
         ended: &CompletedAnswer,
         mut turn: QueryTurn,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         match decision {
             AnswerDecision::AskForCorrection(cause) => self.ask_for_correction(env, now, (cause, id), turn, effects),
@@ -138,7 +139,13 @@ impl Query {
 
     /// The call is lost. Too long a prompt and too large media can be recovered from when nothing of an answer came;
     /// otherwise tool uses that were already emitted get their results before the error is shown.
-    pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: AttemptFailure, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn on_call_lost(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        failure: AttemptFailure,
+        effects: &mut AgentEffects,
+    ) -> QueryVerdict {
         let (call, mut turn) = self.state.take_call();
         self.totals.count_lost(env, now, &call);
         self.carried.standing = call.standing();
@@ -152,7 +159,7 @@ impl Query {
     }
 
     /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins, or the prompt ends.
-    pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
         let is_open = match &mut self.state {
             QueryState::AwaitingTools { turn } => {
                 turn.executor.emit_completed(&env.settings, effects);
@@ -193,7 +200,7 @@ impl Query {
         now: Time,
         executor: Executor,
         ending: QueryEnding,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         self.state = QueryState::Ending { turn: QueryTurn { executor, ..QueryTurn::default() }, ending: Box::new(ending) };
         self.settle(env, now, effects)
@@ -232,7 +239,7 @@ impl Query {
 
 impl QueryTurn {
     /// why the model stopped, and its tokens, unless consumers know just that already.
-    pub(super) fn tell_end(&mut self, id: RequestId, stop_reason: Option<Arc<str>>, usage: Usage, effects: &mut Effects) {
+    pub(super) fn tell_end(&mut self, id: RequestId, stop_reason: Option<Arc<str>>, usage: Usage, effects: &mut AgentEffects) {
         let uuid = self.blocks.last().map(|message| message.uuid.clone());
         let end = Box::new(Emission::Answered { id, uuid, stop_reason, usage });
         if self.told.as_ref() != Some(&end) {

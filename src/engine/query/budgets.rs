@@ -5,8 +5,9 @@
 
 use super::outcome::{AttemptCost, QueryEnding};
 use super::{Query, QueryState, QueryTurn, QueryVerdict};
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::budget::NanoUsd;
-use crate::engine::contract::{Effects, Terminal};
+use crate::engine::contract::Terminal;
 use crate::engine::emission::ResultMessage;
 use crate::engine::executor::PipelineScope;
 use crate::engine::executor::abort::AbortKind;
@@ -40,12 +41,12 @@ impl Query {
     }
 
     /// Whether what all agents together have spent is all that may be.
-    pub(super) fn is_over_budget(&self, env: &Environment, effects: &Effects) -> bool {
+    pub(super) fn is_over_budget(&self, env: &Environment, effects: &AgentEffects) -> bool {
         env.settings.session.max_budget.is_some_and(|max| self.spent(env) + effects.elsewhere().spent >= max)
     }
 
     /// Makes the attempt that is due, if there is money for it.
-    pub(super) fn make_what_is_due(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn make_what_is_due(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
         let is_due = match &self.state {
             QueryState::Calling { call, .. } => call.is_due(),
             QueryState::Compacting { compaction, .. } => compaction.is_due(),
@@ -63,7 +64,7 @@ impl Query {
     }
 
     /// A message of some agent came: the session checks the budget (S-10).
-    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
+    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
         let before = self.before(effects);
         let verdict = self.check_budget(env, now, effects);
         self.after_step(env, now, &before, verdict, effects)
@@ -78,7 +79,7 @@ impl Query {
 
     /// After each message: if the budget is used up, what is under way is aborted. A prompt that waits for nothing but its stop hooks finds that out
     /// by itself, should it continue.
-    pub(super) fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
         let is_under_way = match self.state {
             QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::AwaitingTools { .. } => {
                 true
@@ -92,14 +93,20 @@ impl Query {
     }
 
     /// Ends the prompt behind an answer that is complete: it is kept, and its open tool uses get their results.
-    pub(super) fn end_over_budget(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn end_over_budget(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        mut turn: QueryTurn,
+        effects: &mut AgentEffects,
+    ) -> QueryVerdict {
         turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Budget);
         self.state = QueryState::Ending { turn, ending: Box::new(self.over_budget(env, effects)) };
         self.settle(env, now, effects)
     }
 
     /// How a prompt ends whose money is spent.
-    pub(super) fn over_budget(&self, env: &Environment, effects: &Effects) -> QueryEnding {
+    pub(super) fn over_budget(&self, env: &Environment, effects: &AgentEffects) -> QueryEnding {
         let spent = self.spent(env) + effects.elsewhere().spent;
         let max = env.settings.session.max_budget.unwrap_or_default();
         QueryEnding::limit(Terminal::MaxBudget, &format!("the budget is used up: {spent} of {max}"))

@@ -3,7 +3,8 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::abort::AbortKind;
@@ -50,7 +51,7 @@ impl Query {
         now: Time,
         (cause, id): (CorrectionCause, RequestId),
         mut turn: QueryTurn,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         match cause {
             CorrectionCause::NoToolUse => {
@@ -72,7 +73,13 @@ impl Query {
     }
 
     /// A refused answer holds tool uses: those that have no result yet get an error, and the model hears of it.
-    pub(super) fn stop_refused_tools(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn stop_refused_tools(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        mut turn: QueryTurn,
+        effects: &mut AgentEffects,
+    ) -> QueryVerdict {
         self.refusal_retried = true;
         turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Refusal);
         turn.is_refused = true;
@@ -87,7 +94,7 @@ impl Query {
         now: Time,
         id: RequestId,
         turn: QueryTurn,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         let failure = AttemptFailure::new("malformed_tool_use_exhausted", "the model announced a tool use again and again, and made none");
         self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)

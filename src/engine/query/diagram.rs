@@ -4,7 +4,8 @@
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
 use super::{Query, QueryState, QueryVerdict};
-use crate::engine::contract::{Effect, Effects};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::Effect;
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::Note;
 
@@ -141,12 +142,12 @@ impl QueryOrigin {
 }
 
 impl Query {
-    pub(super) fn before(&self, effects: &Effects) -> QueryOrigin {
+    pub(super) fn before(&self, effects: &AgentEffects) -> QueryOrigin {
         QueryOrigin { state: self.state.name(), effects: effects.len() }
     }
 
     /// A step is over: what it did is an edge of the diagram, unless it did nothing that shows.
-    pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, effects: &Effects) {
+    pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, effects: &AgentEffects) {
         let transition = effects.iter().skip(before.effects).find_map(|(_, effect)| match effect {
             Effect::Note(Note::Transition(transition)) => Some(transition.as_str()),
             _ => None,

@@ -9,8 +9,9 @@
 
 use super::outcome::AttemptCost;
 use super::{DIAGRAM, Query, QueryState, QueryTurn, QueryVerdict};
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::call::ApiCall;
-use crate::engine::contract::{Effect, Effects, RequestId};
+use crate::engine::contract::{Effect, RequestId};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::executor::PipelineScope;
 use crate::engine::retry::{AttemptFailure, CallUrgency};
@@ -27,7 +28,7 @@ impl Query {
         now: Time,
         to: &Arc<str>,
         failure: AttemptFailure,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         let QueryState::Calling { call, .. } = &self.state else { return QueryVerdict::Running };
         if call.model() == to {
@@ -58,7 +59,13 @@ impl Query {
     }
 
     /// Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
-    pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: AttemptFailure, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn on_abandoned(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        _failure: AttemptFailure,
+        effects: &mut AgentEffects,
+    ) -> QueryVerdict {
         let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
         self.totals.count_attempt(env, &AttemptCost::from_call(call));
         call.forget_usage();

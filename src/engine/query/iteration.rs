@@ -2,12 +2,13 @@
 
 use super::outcome::{LastMessage, QueryEnding};
 use super::{AfterCompaction, Query, QueryState, QueryTurn, QueryVerdict, RecoveryChain, correction, structured_output};
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::budget::AnswerCharge;
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{
     self, CascadeDecision, Compaction, CompactionCause, CompactionUsage, FailedCompaction, SuccessfulCompaction,
 };
-use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
+use crate::engine::contract::{Effect, Input, RequestId, Terminal};
 use crate::engine::conversation::{ItemKind, answer_name, results_name};
 use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
 use crate::engine::executor::Executor;
@@ -26,7 +27,7 @@ impl Query {
         now: Time,
         id: RequestId,
         executor: Executor,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         if self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, QueryTurn { executor, ..QueryTurn::default() }, effects);
@@ -44,7 +45,7 @@ impl Query {
         now: Time,
         next: CascadeDecision,
         (id, executor): (RequestId, Executor),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         match next {
             CascadeDecision::Call => self.call(env, now, id, executor, effects),
@@ -67,7 +68,7 @@ impl Query {
     }
 
     /// a fresh executor for each answer. The request is made at the end of the step, if there is money for it (S-10).
-    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> QueryVerdict {
+    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut AgentEffects) -> QueryVerdict {
         status::report(env, status::REQUESTING, effects);
         self.heed_host(env, id);
         let request = self.request(env);
@@ -84,7 +85,7 @@ impl Query {
         asked: RequestId,
         executor: Executor,
         transition: Transition,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         effects.push(Effect::Note(Note::Transition(transition)));
         let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
@@ -92,7 +93,7 @@ impl Query {
     }
 
     /// results, then what was queued, then the turn limit, then the next request.
-    pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut AgentEffects) -> QueryVerdict {
         self.totals.turns += 1;
         self.totals.last = LastMessage::Results;
         self.chain = RecoveryChain::default();
@@ -145,7 +146,7 @@ impl Query {
         now: Time,
         cause: CompactionCause,
         (id, executor, then): (RequestId, Executor, AfterCompaction),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         let standing = (core::mem::take(&mut self.carried.standing), core::mem::take(&mut self.summary_refusals));
         match Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects) {
@@ -158,7 +159,7 @@ impl Query {
     }
 
     /// Passes an input on to the compaction.
-    pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         let QueryState::Compacting { compaction, .. } = &mut self.state else { return QueryVerdict::Running };
         let result = match compaction.step(env, now, input, effects) {
             compaction::CompactionVerdict::Running => return QueryVerdict::Running,
@@ -176,7 +177,7 @@ impl Query {
         now: Time,
         result: Result<Box<SuccessfulCompaction>, Box<FailedCompaction>>,
         (executor, then): (Executor, AfterCompaction),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         let (failure, spent) = match result {
             Ok(done) => {

@@ -4,8 +4,9 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryBeginning, QueryState, QueryTurn, QueryVerdict};
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::compaction::CompactionCause;
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::OrphanedToolUse;
 use crate::engine::emission::{AssistantMessage, CompactTrigger, Emission};
 use crate::engine::executor::abort::AbortKind;
@@ -18,7 +19,13 @@ use crate::wire::block::Block;
 impl Query {
     /// Settles what earlier sessions left open, then begins. Each tool use that nothing is known of has a result that says so, and so this
     /// happens once in a session.
-    pub(super) fn settle_orphans(&mut self, env: &Environment, now: Time, begins: QueryBeginning, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn settle_orphans(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        begins: QueryBeginning,
+        effects: &mut AgentEffects,
+    ) -> QueryVerdict {
         // Without money nothing runs that could ask for more (S-10).
         let answered = env.settings.session.orphaned_permission.as_ref().filter(|_| !self.is_over_budget(env, effects));
         let orphans = self.carried.conversation.orphans();
@@ -48,7 +55,7 @@ impl Query {
         now: Time,
         mut executor: Executor,
         begins: QueryBeginning,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         self.totals.denials.extend(executor.take_denials());
         self.keep_orphan(env, &executor);
@@ -66,7 +73,14 @@ impl Query {
     }
 
     /// The first request, or what is done instead of it.
-    fn begin(&mut self, env: &Environment, now: Time, begins: QueryBeginning, executor: Executor, effects: &mut Effects) -> QueryVerdict {
+    fn begin(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        begins: QueryBeginning,
+        executor: Executor,
+        effects: &mut AgentEffects,
+    ) -> QueryVerdict {
         let id = RequestId::first(self.prompt);
         if self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, QueryTurn { executor, ..QueryTurn::default() }, effects); // no hook of a compaction is asked, either

@@ -1,9 +1,10 @@
 //! How a query ends, and what it leaves behind.
 
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::budget::{AnswerCharge, NanoUsd};
 use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
 use crate::engine::compaction::CompactionTracking;
-use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
+use crate::engine::contract::{Effect, Input, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{AssistantMessage, Emission, PermissionDenial};
 use crate::engine::executor::abort::AbortKind;
@@ -67,7 +68,7 @@ impl QueryOutcome {
 
 impl QueryOutcome {
     /// A prompt that was aborted before the model was asked (S-4).
-    pub(crate) fn aborted(env: &Environment, prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
+    pub(crate) fn aborted(env: &Environment, prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut AgentEffects) -> Self {
         let ending = QueryEnding::aborted(Terminal::AbortedStreaming, kind);
         let errors = ending.emit(prompt, &env.settings.texts, effects).into_iter().collect();
         if let Some(text) = ending.kept_text(&env.settings.texts) {
@@ -307,7 +308,7 @@ impl QueryEnding {
     }
 
     /// Emits what the user should see of it; returns what goes into the result's errors.
-    pub(super) fn emit(&self, prompt: u32, texts: &ModelTexts, effects: &mut Effects) -> Option<Arc<str>> {
+    pub(super) fn emit(&self, prompt: u32, texts: &ModelTexts, effects: &mut AgentEffects) -> Option<Arc<str>> {
         match &self.why {
             EndCause::Success => None,
             EndCause::Limit(text) => Some(text.clone()),

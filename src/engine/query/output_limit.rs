@@ -2,7 +2,8 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryTurn, QueryVerdict, RecoveryChain};
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::retry::AttemptFailure;
@@ -42,7 +43,7 @@ impl Query {
         now: Time,
         id: RequestId,
         mut turn: QueryTurn,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         match decide(self.chain, self.frame.max_tokens(), &env.settings) {
             OutputLimitRecovery::Raise(cap) => {
@@ -68,7 +69,7 @@ impl Query {
     }
 
     /// Says something to the model in the user's name.
-    pub(super) fn say_hidden(&mut self, name: &str, why: &str, text: &str, effects: &mut Effects) {
+    pub(super) fn say_hidden(&mut self, name: &str, why: &str, text: &str, effects: &mut AgentEffects) {
         self.carried.conversation.push_hidden(name, text);
         effects.push(Effect::Emit(Emission::Hidden { uuid: name.into(), why: why.into(), text: text.into() }));
     }

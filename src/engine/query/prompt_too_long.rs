@@ -4,8 +4,9 @@
 
 use super::outcome::QueryEnding;
 use super::{AfterCompaction, Query, QueryVerdict};
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::compaction::{self, CompactionCause};
-use crate::engine::contract::{Effects, RequestId};
+use crate::engine::contract::RequestId;
 use crate::engine::emission::{CompactTrigger, Transition};
 use crate::engine::executor::Executor;
 use crate::engine::retry::{AttemptFailure, RetryDecision};
@@ -60,7 +61,7 @@ impl Query {
         kind: ExcessKind,
         (id, executor, ending): (RequestId, Executor, QueryEnding),
         failure: &AttemptFailure,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         let can_react = compaction::can_react(env, &self.carried.conversation, &self.carried.tracking);
         let decide = |drained| decide(kind, drained, can_react, &env.settings.compaction);

@@ -2,7 +2,8 @@
 
 use super::outcome::QueryEnding;
 use super::{HOOK_TIMER, Query, QueryState, QueryVerdict, structured_output, token_budget};
-use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, Input, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::Executor;
@@ -45,7 +46,7 @@ impl Query {
         now: Time,
         id: RequestId,
         mut executor: Executor,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         if structured_output::is_enforced(env) && self.totals.structured_output.is_none() {
             return self.ask_for_structure(env, now, id, executor.successor(), effects);
@@ -62,7 +63,7 @@ impl Query {
     }
 
     /// Passes an input on to the stop hooks.
-    pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+    pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
         let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
         let verdict = match input {
             Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
@@ -80,7 +81,7 @@ impl Query {
         now: Time,
         (answered, executor): (RequestId, Executor),
         verdict: &HookVerdict,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         for (hook, failure) in &verdict.failures {
             let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
@@ -119,7 +120,7 @@ impl Query {
         now: Time,
         (id, executor): (RequestId, Executor),
         contexts: &[Arc<str>],
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         if let Some(budget) = env.settings.session.token_budget {
             let used = self.totals.output_tokens();
@@ -136,7 +137,7 @@ impl Query {
 }
 
 /// Emits the context of the hooks. Returns the texts for the model, if the turn continues.
-fn emit_contexts(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
+fn emit_contexts(env: &Environment, verdict: &HookVerdict, effects: &mut AgentEffects) -> Vec<Arc<str>> {
     let mut told = Vec::new();
     for (hook, text) in &verdict.contexts {
         effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));

@@ -6,7 +6,8 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryTurn, QueryVerdict};
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::Executor;
@@ -45,7 +46,7 @@ impl Query {
         now: Time,
         id: RequestId,
         executor: Executor,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> QueryVerdict {
         let max = env.settings.session.max_structured_output_retries;
         if self.structure_asked >= max {
@@ -59,7 +60,7 @@ impl Query {
     }
 
     /// Keeps what the tool was given, and says so.
-    pub(super) fn keep_structure(&mut self, json: Json, effects: &mut Effects) {
+    pub(super) fn keep_structure(&mut self, json: Json, effects: &mut AgentEffects) {
         effects.push(Effect::Emit(Emission::StructuredOutput { json: json.clone() }));
         self.totals.structured_output = Some(json);
     }

@@ -26,7 +26,7 @@ struct QueryHarness {
     env: Environment,
     query: Query,
     now: Time,
-    effects: Effects,
+    effects: AgentEffects,
     /// Requests that were made, in order.
     requests: Vec<(RequestId, Arc<Request>)>,
     hooks: Vec<(HookRun, Arc<HookInput>)>,
@@ -69,7 +69,7 @@ impl QueryHarness {
 
     /// A prompt that says "hi" behind what is carried.
     fn begin(env: Environment, mut carried: SessionMemory, begins: QueryBeginning) -> Self {
-        let mut effects = Effects::default();
+        let mut effects = AgentEffects::default();
         carried.conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
         let frame = Arc::new(RequestFrame::from_environment(&env));
         let (query, verdict) = Query::start(&env, Time::ZERO, 1, (frame, begins), carried, &mut effects);

@@ -5,7 +5,8 @@
 //! looked at here, once after each step. Calls have timers of their own.
 
 use super::{Query, QueryState};
-use crate::engine::contract::{Effect, Effects, Input, TimerId};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, Input, TimerId};
 use crate::engine::executor::GRACE_TIMER;
 use crate::engine::hook::HOOK_TIMER;
 use crate::engine::time::Time;
@@ -34,13 +35,13 @@ impl QueryTimers {
     }
 
     /// Sets and cancels what differs from what is wanted.
-    fn turn_to(&mut self, wanted: Self, effects: &mut Effects) {
+    fn turn_to(&mut self, wanted: Self, effects: &mut AgentEffects) {
         set(&mut self.grace, GRACE_TIMER, wanted.grace, effects);
         set(&mut self.hooks, HOOK_TIMER, wanted.hooks, effects);
     }
 }
 
-fn set(is: &mut Option<Time>, timer: TimerId, wanted: Option<Time>, effects: &mut Effects) {
+fn set(is: &mut Option<Time>, timer: TimerId, wanted: Option<Time>, effects: &mut AgentEffects) {
     if *is == wanted {
         return;
     }
@@ -55,7 +56,7 @@ fn set(is: &mut Option<Time>, timer: TimerId, wanted: Option<Time>, effects: &mu
 
 impl Query {
     /// Sets the timers as the state needs them.
-    pub(super) fn set_timers(&mut self, effects: &mut Effects) {
+    pub(super) fn set_timers(&mut self, effects: &mut AgentEffects) {
         let executor = self.state.executor();
         let own_hooks = match &self.state {
             QueryState::StopHooks { hooks, .. } => hooks.until(),
@@ -76,7 +77,7 @@ mod tests {
         let at = |seconds| Some(Time(seconds));
         let mut timers = QueryTimers::default();
         let mut turn = |wanted, input: Option<(u64, TimerId)>| {
-            let mut effects = Effects::default();
+            let mut effects = AgentEffects::default();
             if let Some((now, timer)) = input {
                 timers.hear(Time(now), &Input::Timer(timer));
             }

@@ -13,7 +13,8 @@
 
 use super::outcome::AttemptCost;
 use super::{Query, QueryVerdict};
-use crate::engine::contract::{AnswerEnd, Effect, Effects, Input, RequestId};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{AnswerEnd, Effect, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
 use crate::engine::settings::Environment;
 use crate::engine::texts::{ModelTexts, TextName};
@@ -54,7 +55,7 @@ impl Query {
         now: Time,
         asked: RequestId,
         (blocks, results): (&[Arc<AssistantMessage>], &[Block]),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> RequestId {
         self.drop_tool_summary(now, effects);
         let Some(model) = env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(env, effects)) else {
@@ -70,7 +71,13 @@ impl Query {
     }
 
     /// Takes what concerns the line; `None` for what does not.
-    pub(super) fn step_tool_summary(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Option<QueryVerdict> {
+    pub(super) fn step_tool_summary(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        input: &Input,
+        effects: &mut AgentEffects,
+    ) -> Option<QueryVerdict> {
         let summary = self.tool_summary.as_mut()?;
         match input {
             Input::Head { id, status, .. } if *id == summary.id => {
@@ -86,14 +93,14 @@ impl Query {
     }
 
     /// The line is no longer wanted.
-    pub(super) fn drop_tool_summary(&mut self, now: Time, effects: &mut Effects) {
+    pub(super) fn drop_tool_summary(&mut self, now: Time, effects: &mut AgentEffects) {
         if let Some(summary) = self.tool_summary.take() {
             summary.report(now, "dropped", Usage::default(), effects);
             effects.push(Effect::CloseRequest { id: summary.id });
         }
     }
 
-    fn end_tool_summary(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> QueryVerdict {
+    fn end_tool_summary(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut AgentEffects) -> QueryVerdict {
         let Some(summary) = self.tool_summary.take() else { return QueryVerdict::Running };
         let whole = match (summary.status, how) {
             (Some(200), AnswerEnd::Complete) => whole_message(&summary.body).ok(),
@@ -115,7 +122,7 @@ impl Query {
 
 impl ToolSummary {
     ///
-    fn report(&self, now: Time, outcome: &str, usage: Usage, effects: &mut Effects) {
+    fn report(&self, now: Time, outcome: &str, usage: Usage, effects: &mut AgentEffects) {
         let Self { id, model, asked, first_byte, .. } = self;
         let (id, model, started, first_byte) = (*id, model.clone(), *asked, *first_byte);
         let report = AttemptReport { id, model, client: 1, started, first_byte, ended: now, outcome: outcome.into(), usage };

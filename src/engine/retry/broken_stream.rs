@@ -9,7 +9,7 @@
 //!   silence, disorder, an empty body ──> asked for whole at once
 //! ```
 
-use super::{FailedAttempt, RetryDecision, by_word_or_table, delay};
+use super::{FailedAttempt, RetryDecision, backoff, by_word_or_table};
 use crate::engine::settings::BrokenStreamPolicy;
 
 /// How a stream broke.
@@ -51,7 +51,7 @@ pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
         StreamBreak::Cut => return None,
         StreamBreak::ErrorEvent if !has_delta && settings.silent_retries == 0 => return None,
         StreamBreak::ErrorEvent if !has_delta && history.silent < settings.silent_retries => {
-            RetryDecision::Silent(delay::computed(case, history.silent, settings.max_delay))
+            RetryDecision::Silent(backoff::computed(case, history.silent, settings.max_delay))
         }
         _ if !settings.nonstreaming_fallback => RetryDecision::GiveUp(None),
         // What is asked for in place of a broken stream is no retry of it.

@@ -1,6 +1,6 @@
 //! Unattended mode: no user waits for the answer, so rate limits and overloads of any length are waited out.
 
-use super::{FailedAttempt, delay, overload};
+use super::{FailedAttempt, backoff, overload};
 use crate::engine::settings::RetrySettings;
 use crate::engine::time::{Micros, Time};
 
@@ -44,7 +44,7 @@ pub(super) fn delay(case: &FailedAttempt<'_>) -> Micros {
         Some(reset) if case.failure.status == Some(429) => reset.min(settings.unattended_reset),
         _ => {
             let doublings = case.history.polls.doublings(case.now, settings);
-            delay::computed(case, doublings, settings.unattended_max_delay).min(settings.unattended_max_delay)
+            backoff::computed(case, doublings, settings.unattended_max_delay).min(settings.unattended_max_delay)
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Lookups before a prompt's first request (S-4): skills and plugins, both at once.
 
 use super::command::PromptDemand;
-use crate::engine::contract::{Catalogue, Effect, Effects, Input};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Catalogue, Effect, Input};
 use crate::engine::emission::SessionSurroundings;
 use crate::engine::query::SessionMemory;
 use crate::engine::settings::{Environment, SessionSettings};
@@ -29,7 +30,7 @@ pub(super) struct LookupResults {
 
 impl LookupResults {
     /// Has everything looked up that the settings ask for; the rest is empty.
-    pub(super) fn look_up(settings: &SessionSettings, prompt: u32, effects: &mut Effects) -> Self {
+    pub(super) fn look_up(settings: &SessionSettings, prompt: u32, effects: &mut AgentEffects) -> Self {
         let mut look_up = |is_wanted: bool, what| {
             if is_wanted {
                 effects.push(Effect::LookUp { what, prompt });
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn s_4_only_what_was_looked_up_for_this_prompt_counts_and_once() {
         let settings = SessionSettings { look_up_skills: true, look_up_plugins: true, ..SessionSettings::default() };
-        let mut effects = Effects::default();
+        let mut effects = AgentEffects::default();
         let mut found = LookupResults::look_up(&settings, 2, &mut effects);
         assert_eq!(effects.len(), 2, "both at once");
         let looked_up = |what, prompt| Input::LookedUp { what, prompt, names: ["a".into()].into() };

@@ -1,7 +1,8 @@
 //! Emissions of a `verbose` session (S-11): each hook as it starts and ends, and the effect of each level of
 //! compaction did or why it did nothing. All of it follows from what goes in and out of the session, so nothing in there knows of it.
 
-use crate::engine::contract::{Effect, Effects, HookRun, Input};
+use crate::engine::agent_effects::AgentEffects;
+use crate::engine::contract::{Effect, HookRun, Input};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::settings::Environment;
 use crate::prelude::*;
@@ -14,7 +15,7 @@ pub(super) struct VerboseHooks {
 
 impl VerboseHooks {
     /// Before a step: a hook that runs may have answered.
-    pub(super) fn hear(&mut self, env: &Environment, input: &Input, effects: &mut Effects) {
+    pub(super) fn hear(&mut self, env: &Environment, input: &Input, effects: &mut AgentEffects) {
         if let Input::HookEnded { hook, .. } = input {
             let ended = self.ended(env, *hook, true);
             ended.into_iter().for_each(|emission| effects.push(Effect::Emit(emission)));
@@ -22,7 +23,7 @@ impl VerboseHooks {
     }
 
     /// After a step: what follows from each effect since `before` stands right behind it.
-    pub(super) fn emit_reports(&mut self, env: &Environment, before: usize, effects: &mut Effects) {
+    pub(super) fn emit_reports(&mut self, env: &Environment, before: usize, effects: &mut AgentEffects) {
         if !env.settings.session.verbose {
             return;
         }

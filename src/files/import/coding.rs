@@ -5,8 +5,8 @@
 
 use std::io::Read;
 
+use super::base64_text::from_base64;
 use super::eventstream;
-use super::parts::from_base64;
 use crate::files::compression::{self, ZstdFrames};
 use crate::wire::http::HttpHeader;
 use crate::wire::raw_json::string;

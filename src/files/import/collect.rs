@@ -7,14 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::coding::decode;
 use super::folding::{FoldedBody, Folder};
-use super::packing::{PackedBytes, PackedExchange};
+use super::packed_bytes::PackedBytes;
+use super::packing::PackedExchange;
 use super::service::{ExchangeService, service};
 use super::{ImportOptions, cloud, eventstream};
 use crate::engine::time::Micros;
 use crate::files::redact::{self, AnswerRedactor, Redactor};
 use crate::prelude::plural;
+use crate::scenario::tape::asks_for_message;
 use crate::scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
-use crate::scenario::thread::{self, Threads, asks_for_message};
+use crate::scenario::thread::{self, Threads};
 use crate::wire::http::{self, HttpHeader};
 
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.

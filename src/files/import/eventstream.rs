@@ -7,7 +7,7 @@
 //! CRC of everything before it
 //! ```
 
-use super::parts::from_base64;
+use super::base64_text::from_base64;
 use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
 

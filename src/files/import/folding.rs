@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::packing::PackedBytes;
+use super::packed_bytes::PackedBytes;
 
 /// So many bodies are looked at for what a new one has in common with them: conversations may take turns.
 const RECENT: usize = 6;

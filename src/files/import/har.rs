@@ -2,9 +2,10 @@
 //!
 //! The order of entries is the writer's, so they are sorted by when they began.
 
+use super::base64_text::from_base64;
 use super::collect::FoundExchange;
 use super::node::DataNode;
-use super::parts::{epoch_micros, from_base64, headers, method};
+use super::parts::{epoch_micros, headers, method};
 use crate::engine::time::Micros;
 
 /// Why an entry without its answer's body is of no use, and what to do.

@@ -1,50 +1,12 @@
 //! Exchanges as an import holds them: their bodies are compressed (K-5).
 
 use std::borrow::Cow;
-use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
-
 use super::folding::FoldedBody;
+use super::packed_bytes::PackedBytes;
 use crate::engine::time::Micros;
 use crate::scenario::tape::{BodyChunk, Exchange};
-
-/// Compressed bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct PackedBytes {
-    bytes: Box<[u8]>,
-    /// The length of the unpacked bytes.
-    length: usize,
-}
-
-impl PackedBytes {
-    pub(super) fn new(bytes: &[u8]) -> Self {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-        // A vector takes all that it is given.
-        let packed = encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default();
-        Self { bytes: packed.as_slice().into(), length: bytes.len() }
-    }
-
-    pub(super) fn unpacked(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.length);
-        self.unpack_to(&mut bytes);
-        bytes
-    }
-
-    /// Appends what was packed.
-    pub(super) fn unpack_to(&self, out: &mut Vec<u8>) {
-        let read = DeflateDecoder::new(&*self.bytes).read_to_end(out);
-        debug_assert!(read.is_ok_and(|length| length == self.length), "what was packed is there");
-    }
-
-    /// The length of the unpacked bytes.
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-}
 
 /// An exchange of a tape that will be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +41,7 @@ impl PackedExchange {
 
     /// How long its answer is.
     pub(super) fn answer_bytes(&self) -> usize {
-        self.chunks.iter().map(|(_, chunk)| chunk.length).sum()
+        self.chunks.iter().map(|(_, chunk)| chunk.length()).sum()
     }
 
     pub(super) fn place(&mut self, thread: Arc<str>, parent: Option<u32>) {
@@ -110,6 +72,6 @@ mod tests {
         for bytes in [&b""[..], b"a", &[0xff; 70_000], loop_of_an_agent.as_bytes()] {
             assert_eq!(PackedBytes::new(bytes).unpacked(), bytes);
         }
-        assert!(PackedBytes::new(loop_of_an_agent.as_bytes()).bytes.len() < loop_of_an_agent.len() / 20);
+        assert!(PackedBytes::new(loop_of_an_agent.as_bytes()).packed_length() < loop_of_an_agent.len() / 20);
     }
 }

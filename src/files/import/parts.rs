@@ -1,9 +1,6 @@
 //! Common parts of the readers of exchanges: methods, statuses, headers and bodies in the forms of the recorders.
 
-use base64::Engine as _;
-use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
-
+use super::base64_text::from_base64;
 use super::collect::TapeCollector;
 use super::node::DataNode;
 
@@ -118,13 +115,6 @@ pub(super) fn plain(body: Option<&DataNode>, lost: &str, collector: &mut TapeCol
             out.into_bytes()
         }
     }
-}
-
-/// Bytes of base64 that may be broken into lines, in either alphabet, with or without its padding.
-pub(super) fn from_base64(text: &str) -> Result<Vec<u8>, String> {
-    let packed: String = text.chars().filter(|c| !c.is_whitespace() && *c != '=').collect();
-    let alphabet = if packed.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
-    GeneralPurpose::new(alphabet, NO_PAD).decode(packed).map_err(|error| error.to_string())
 }
 
 /// Microseconds since 1970 of `2026-01-30T21:46:14.251Z` or with an offset such as `+01:00`.

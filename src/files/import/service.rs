@@ -1,7 +1,7 @@
 //! The owner of an exchange: the Messages API, at any service, or another API (K-5).
 
 use super::node::DataNode;
-use crate::scenario::thread::is_messages;
+use crate::scenario::tape::is_messages;
 use crate::wire::raw_json::RawObject;
 
 /// Where an exchange took place.

@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
+use super::base64_text::from_base64;
 use super::entries::{EntrySink, FileEntry, LISTS, place};
 use super::node::{DEPTH_MAX, DataNode, SyntaxError};
-use super::parts::from_base64;
 use super::source::RecordingSource;
 
 /// The limit of everything that anchors keep and aliases repeat: this much, and so many bytes for each byte of the file. No honest file

@@ -1,4 +1,4 @@
-//! Bodies on their way through: each frame is noted and passed on.
+//! An answer's body on its way through: each frame is noted and passed on.
 
 use std::io;
 use std::pin::Pin;
@@ -9,17 +9,15 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use super::chunk_writer::{ChunkWriter, ClientConnection};
-use super::upstream::UpstreamLane;
-use super::{END_WAIT_MAX, ROOM_BYTES, TapeWriterEvent, TapeWriterLink, micros_since};
+use super::room::{Room, take_room};
+use super::upstream::{UpstreamLane, is_reset};
+use super::{END_WAIT_MAX, TapeWriterEvent, TapeWriterLink, micros_since};
 use crate::engine::time::Micros;
 use crate::live::head_watch::ExchangeUnderWay;
 use crate::scenario::tape::ResponseEnd;
-
-/// The memory of a chunk beside its bytes.
-const CHUNK_COST_BYTES: usize = 128;
 
 /// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer
 /// would be needed for every small packet.
@@ -77,99 +75,6 @@ impl Drop for ProxiedExchange {
 
 /// Resolves when the lines of an exchange are written.
 pub(super) type LinesWritten = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// A request's body.
-pub(super) struct ProxiedRequestBody {
-    inner: Incoming,
-    link: TapeWriterLink,
-    id: u32,
-    is_open: bool,
-    /// The tape writer is behind: bytes that came wait for room.
-    waiting: Option<(Bytes, Room)>,
-}
-
-impl ProxiedRequestBody {
-    pub(super) fn new(inner: Incoming, link: TapeWriterLink, id: u32) -> Self {
-        let mut asking = Self { inner, link, id, is_open: true, waiting: None };
-        asking.note_end();
-        asking
-    }
-
-    fn note_end(&mut self) {
-        if self.is_open && self.inner.is_end_stream() {
-            self.end();
-        }
-    }
-
-    fn end(&mut self) {
-        self.is_open = false;
-        self.link.send(TapeWriterEvent::RequestEnd { id: self.id });
-    }
-
-    /// Notes bytes and passes them on.
-    fn pass(&mut self, bytes: Bytes) -> Frame<Bytes> {
-        self.link.send(TapeWriterEvent::RequestBody { id: self.id, bytes: bytes.clone() });
-        self.note_end();
-        Frame::data(bytes)
-    }
-}
-
-impl Body for ProxiedRequestBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if self.waiting.is_none() {
-            match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(bytes) => match take_room(&self.link.shared.room, bytes.len()) {
-                        None => return Poll::Ready(Some(Ok(self.pass(bytes)))),
-                        Some(room) => self.waiting = Some((bytes, room)),
-                    },
-                    Err(trailers) => {
-                        self.note_end();
-                        return Poll::Ready(Some(Ok(trailers)));
-                    }
-                },
-                None => {
-                    if self.is_open {
-                        self.end();
-                    }
-                    return Poll::Ready(None);
-                }
-                error => return Poll::Ready(error),
-            }
-        }
-        if let Some((_, room)) = &mut self.waiting {
-            ready!(room.as_mut().poll(context));
-        }
-        let bytes = self.waiting.take().map(|(bytes, _)| bytes).unwrap_or_default();
-        Poll::Ready(Some(Ok(self.pass(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.waiting.is_none() && self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let (inner, waiting) = (self.inner.size_hint(), self.waiting.as_ref().map_or(0, |(bytes, _)| bytes.len() as u64));
-        let mut hint = SizeHint::new();
-        hint.set_lower(inner.lower() + waiting);
-        if let Some(upper) = inner.upper() {
-            hint.set_upper(upper + waiting);
-        }
-        hint
-    }
-}
-
-impl Drop for ProxiedRequestBody {
-    fn drop(&mut self) {
-        // What waits for room has arrived all the same; it is little.
-        if let Some((bytes, _)) = self.waiting.take() {
-            self.link.send(TapeWriterEvent::RequestBody { id: self.id, bytes });
-        }
-    }
-}
 
 /// Where the connection upstream waits for the client's next request.
 pub(super) type UpstreamSlot = Arc<tokio::sync::Mutex<Option<UpstreamLane>>>;
@@ -307,45 +212,6 @@ impl ProxiedResponseBody {
         self.stage = ResponseStage::Holding(last, self.exchange.end(ResponseEnd::Complete));
         self.keep_lane();
     }
-}
-
-/// Room for bytes on their way to the tape writer, when there is some.
-type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Takes room for a piece of a body, or gives what to wait for. The tape writer gives it back.
-fn take_room(room: &Arc<Semaphore>, length: usize) -> Option<Room> {
-    let cost = room_for(length);
-    match room.try_acquire_many(cost) {
-        Ok(permit) => {
-            permit.forget();
-            None
-        }
-        Err(_) => {
-            let room = Arc::clone(room);
-            Some(Box::pin(async move {
-                if let Ok(permit) = room.acquire_many(cost).await {
-                    permit.forget();
-                }
-            }))
-        }
-    }
-}
-
-/// How much room a piece of this length takes.
-pub(super) fn room_for(length: usize) -> u32 {
-    u32::try_from((length + CHUNK_COST_BYTES).min(ROOM_BYTES)).unwrap_or(u32::MAX)
-}
-
-/// Whether the connection broke, which is not the same as an end too early.
-pub(super) fn is_reset(error: &hyper::Error) -> bool {
-    let mut next = std::error::Error::source(error);
-    while let Some(cause) = next {
-        if let Some(cause) = cause.downcast_ref::<io::Error>() {
-            return cause.kind() == io::ErrorKind::ConnectionReset;
-        }
-        next = cause.source();
-    }
-    false
 }
 
 impl Body for ProxiedResponseBody {

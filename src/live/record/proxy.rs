@@ -16,8 +16,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::body::{ProxiedExchange, ProxiedRequestBody, ProxiedResponseBody, UpstreamSlot};
+use super::body::{ProxiedExchange, ProxiedResponseBody, UpstreamSlot};
 use super::chunk_writer::ClientConnection;
+use super::request_body::ProxiedRequestBody;
 use super::upstream::{RecorderUpstream, UpstreamFailure};
 use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
 use crate::children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};

@@ -15,15 +15,16 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use super::super::client_folders;
-use super::body::room_for;
 use super::disk::LineBatch;
 use super::inflate::BodyInflater;
+use super::room::room_for;
 use super::{BEHIND_BYTES_MAX, RecordOptions, RecorderState, TapeSummary, TapeWriterEvent};
 use crate::engine::time::Micros;
 use crate::files::redact::{AnswerRedactor, HeldChunk, Redactor};
+use crate::scenario::tape::asks_for_message;
 use crate::scenario::tape::line::{NewRequest, TapeEncoder};
 use crate::scenario::tape::{ClientFolder, Provenance, ResponseEnd, TapeHeader};
-use crate::scenario::thread::{self, MAIN, OTHER, ThreadLineage, asks_for_message};
+use crate::scenario::thread::{self, MAIN, OTHER, ThreadLineage};
 use crate::wire::answer::AnswerReader;
 use crate::wire::http::{HttpHeader, is_event_stream};
 use crate::wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};

@@ -20,7 +20,7 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
-use super::body::{ProxiedRequestBody, is_reset};
+use super::request_body::ProxiedRequestBody;
 use crate::live::base_url::BaseUrl;
 use crate::live::network::{MachineNetwork, Network as _};
 use crate::live::tls::connector;
@@ -235,4 +235,16 @@ impl UpstreamLane {
             (error.into_error(), unsent)
         })
     }
+}
+
+/// Whether the connection broke, which is not the same as an end too early.
+pub(super) fn is_reset(error: &hyper::Error) -> bool {
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        if let Some(cause) = cause.downcast_ref::<std::io::Error>() {
+            return cause.kind() == std::io::ErrorKind::ConnectionReset;
+        }
+        next = cause.source();
+    }
+    false
 }

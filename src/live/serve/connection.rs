@@ -15,12 +15,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::gate::{AnswerGates, GatedAnswer};
-use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
-use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
+use super::gate::AnswerGates;
+use super::message::{ConnectionCut, OwnerMessage, ReceivedRequest, ResponsePlayback, ServerResponse};
+use super::play::{AnswerPlayer, PlayedBody};
 use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
-use super::schedule::{AnswerSchedule, ScheduledHead};
+use super::schedule::ScheduledHead;
 use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
 use crate::live::head_watch::{HeadWatch, WatchedBody, WatchedStream};
@@ -44,25 +44,6 @@ pub(super) struct ConnectionContext {
     pub(super) head: Arc<HeadWatch>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,
-}
-
-/// The response to a request.
-#[derive(Debug)]
-pub(super) enum ServerResponse {
-    /// It is played.
-    Play(ResponsePlayback),
-    /// It is given at once, with a head of its own.
-    Whole { head: Option<ScheduledHead>, body: Bytes },
-    /// It is JSON, and given at once.
-    Give { status: u16, headers: Vec<(&'static str, String)>, body: String },
-}
-
-/// An answer that is played.
-#[derive(Debug)]
-pub(super) struct ResponsePlayback {
-    pub(super) serial: AnswerSerial,
-    pub(super) answer: GatedAnswer,
-    pub(super) schedule: Arc<AnswerSchedule>,
 }
 
 type AnyBody = UnsyncBoxBody<Bytes, ConnectionCut>;

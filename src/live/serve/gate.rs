@@ -13,7 +13,8 @@ use core::fmt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::owner::{AnswerSerial, OwnerMessage};
+use super::message::{AnswerSerial, GatedAnswer, OwnerMessage};
+use super::schedule::ComingPart;
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 
@@ -57,28 +58,6 @@ pub struct HeldAnswer {
     /// Opens the gate; when it is dropped, the answer continues.
     pub go: oneshot::Sender<HoldRelease>,
     pub(in crate::live) server: ServerHandle,
-}
-
-/// The next part of an answer, as far as a driver asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ComingPart {
-    /// The name of the event.
-    pub(super) event: Option<Arc<str>>,
-    /// The tools that it asks for.
-    pub(super) tools: Vec<Arc<str>>,
-}
-
-/// An answer, for its driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct GatedAnswer {
-    /// Its number among the answers with messages.
-    pub(super) number: u32,
-    pub(super) agent: Agent,
-    pub(super) id: RequestId,
-    /// Whether the scenario owes no further one.
-    pub(super) is_last: bool,
-    /// Held by its player alone.
-    pub(super) in_flight: Arc<()>,
 }
 
 /// The way back to the server.

@@ -2,20 +2,18 @@
 
 use std::time::Duration;
 
-use hyper::body::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::connection::{self, ConnectionContext, ServerResponse};
-use super::play::ConnectionCut;
+use super::connection::{self, ConnectionContext};
+use super::message::{OwnerMessage, ReceivedRequest, ServerResponse};
 use super::request_body::OpenBodiesRoom;
 use super::scenario_choice::{self, ChoosableScenario};
 use super::session::ClientSession;
 use super::verdict::ServeVerdict;
 use super::verdict_json::{self, VERDICTS_PATH, asked_verdict};
 use super::{ScenarioOfServer, ServeLimit, ServeOptions, SessionIdentity};
-use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
 use crate::explore::panic_text;
 use crate::live::access::{AccessGuard, RefusedRequests};
@@ -24,53 +22,7 @@ use crate::live::head_watch::HeadWatch;
 use crate::live::network::{LOOPBACK, Network};
 use crate::prelude::*;
 use crate::sim::statements::{self, PlayedRun, RunView};
-use crate::wire::validate::endpoint::RequestHead;
-use crate::world::delivery::DeliveryPart;
 use crate::world::setup::RunSetup;
-
-/// The messages of connections.
-#[derive(Debug)]
-pub(super) enum OwnerMessage {
-    /// A request is in.
-    Arrived { arrived: ReceivedRequest, reply: oneshot::Sender<ServerResponse> },
-    /// A part of an answer was handed to the network.
-    Sent { serial: AnswerSerial, part: DeliveryPart, at: Instant },
-    /// The client closed the connection before its answer was over.
-    Left { serial: AnswerSerial, at: Instant },
-    /// The driver of the client had the answer cut.
-    CutAtGate { serial: AnswerSerial, at: Instant, cut: ConnectionCut },
-    /// The client was acted on.
-    Disturbed { serial: AnswerSerial, at: Instant },
-    /// A request was turned away: it is nobody's who may ask.
-    Refused { reason: String },
-    /// The bytes of a client were no HTTP.
-    Unreadable { connection: u64, problem: String },
-}
-
-/// Which answer of which session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AnswerSerial {
-    pub(super) session: usize,
-    pub(super) number: u64,
-}
-
-/// A request as it came.
-#[derive(Debug)]
-pub(super) struct ReceivedRequest {
-    pub(super) at: Instant,
-    pub(super) connection: u64,
-    pub(super) method: String,
-    pub(super) path: String,
-    /// The URL of this server as the client knows it, without a path.
-    pub(super) base: String,
-    /// The parts of its head that the API looks at.
-    pub(super) head: RequestHead,
-    /// The scenario that its header names.
-    pub(super) scenario: Option<Arc<str>>,
-    pub(super) named: Option<(Agent, RequestId)>,
-    pub(super) retry_count: Option<Arc<str>>,
-    pub(super) body: Bytes,
-}
 
 /// How long nothing is accepted when the system has no connection to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

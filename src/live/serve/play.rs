@@ -11,21 +11,12 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::gate::{AnswerGates, AnswerPart, ComingPart, GatedAnswer, HoldRelease, ServerHandle};
-use super::owner::{AnswerSerial, OwnerMessage};
-use super::schedule::{AnswerSchedule, ConnectionEnding};
+use super::gate::{AnswerGates, AnswerPart, HoldRelease, ServerHandle};
+use super::message::{AnswerSerial, ConnectionCut, GatedAnswer, OwnerMessage};
+use super::schedule::{AnswerSchedule, ComingPart, ConnectionEnding};
 use super::{APART, PacketGrouping};
 use crate::prelude::*;
 use crate::world::delivery::DeliveryPart;
-
-/// How a connection has to be closed, when it does not end as HTTP has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ConnectionCut {
-    #[error("the answer is cut here: the connection is closed")]
-    Close,
-    #[error("the answer is cut here: the connection breaks")]
-    Reset,
-}
 
 /// An answer under way. When it is dropped before its end, the client has left.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::owner::ReceivedRequest;
+use super::message::ReceivedRequest;
 use crate::prelude::*;
 use crate::wire::block::BlockKind;
 use crate::world::setup::RunSetup;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use serde_json::Value;
 
-use super::gate::ComingPart;
 use super::{AnswerPace, ServeOptions};
 use crate::engine::contract::{AnswerEnd, RequestId};
 use crate::engine::time::Micros;
@@ -37,6 +36,15 @@ pub(super) struct AnswerSchedule {
 pub(super) struct ScheduledHead {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
+}
+
+/// The next part of an answer, as far as a driver asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ComingPart {
+    /// The name of the event.
+    pub(super) event: Option<Arc<str>>,
+    /// The tools that it asks for.
+    pub(super) tools: Vec<Arc<str>>,
 }
 
 /// The bytes of one write.

@@ -2,11 +2,8 @@
 
 use tokio::time::Instant;
 
-use super::connection::{ResponsePlayback, ServerResponse};
-use super::gate::GatedAnswer;
 use super::in_flight::InFlightAnswer;
-use super::owner::{AnswerSerial, ReceivedRequest};
-use super::play::ConnectionCut;
+use super::message::{AnswerSerial, ConnectionCut, GatedAnswer, ReceivedRequest, ResponsePlayback, ServerResponse};
 use super::questions::VerdictQuestions;
 use super::schedule::{self, AnswerSchedule, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};

@@ -1,6 +1,5 @@
 //! The facts about a table that need no file: for the JSON Schema and the reference.
 
-use super::keys::{KeyFacts, KeyForm, KeyTable};
 use crate::prelude::*;
 
 /// A table: what it is about, and its keys.
@@ -12,15 +11,11 @@ pub(crate) struct TableDescription {
     pub(crate) about: &'static str,
     /// The name of the table, where its path in the file reads badly.
     pub(crate) title: Option<&'static str>,
-    keys: fn(&mut Vec<KeyDescription>),
+    /// Describes its keys.
+    pub(super) keys: fn(&mut Vec<KeyDescription>),
 }
 
 impl TableDescription {
-    /// That of a type.
-    pub(crate) fn new<T: KeyTable>() -> Self {
-        Self { name: T::name(), about: T::ABOUT, title: T::TITLE, keys: T::describe }
-    }
-
     /// Its keys, in the order in which they are written.
     pub(crate) fn keys(&self) -> Vec<KeyDescription> {
         let mut keys = Vec::new();
@@ -49,25 +44,6 @@ pub(crate) struct KeyDescription {
     /// The objections of the reader to the example.
     #[cfg(test)]
     pub(crate) problems: Vec<String>,
-}
-
-impl KeyDescription {
-    /// The description of a key, from its facts, its form and its default.
-    pub(crate) fn new<F: KeyForm>(facts: &KeyFacts, default: Option<String>) -> Self {
-        let shape = if facts.least.is_some() { F::shape().above_zero() } else { F::shape() };
-        let example = facts.example.map_or_else(|| shape.example(default.as_deref()), Into::into);
-        Self {
-            name: facts.name,
-            doc: one_line(facts.doc),
-            shape,
-            default,
-            is_required: facts.required.is_some(),
-            unit: facts.unit,
-            #[cfg(test)]
-            problems: super::tests::reference::problems::<F>(facts, &example),
-            example,
-        }
-    }
 }
 
 /// The shape of a key's value.
@@ -114,7 +90,7 @@ pub(crate) struct WrittenForm {
 
 impl ValueShape {
     /// With 0 left out.
-    fn above_zero(self) -> Self {
+    pub(super) fn above_zero(self) -> Self {
         match self {
             Self::Integer(_) => Self::Integer(1),
             Self::Either(shapes) => Self::Either(shapes.into_iter().map(Self::above_zero).collect()),
@@ -123,7 +99,7 @@ impl ValueShape {
     }
 
     /// A value of this shape, as TOML: one that differs from the default where there is a choice.
-    fn example(&self, default: Option<&str>) -> String {
+    pub(super) fn example(&self, default: Option<&str>) -> String {
         match self {
             Self::Anything | Self::Text => default.map_or_else(|| String::from("\"text\""), Into::into),
             Self::Words(words) => {
@@ -148,7 +124,7 @@ impl ValueShape {
 
 impl TableDescription {
     /// A table with the keys that it needs.
-    fn example(&self) -> String {
+    pub(super) fn example(&self) -> String {
         let needed: Vec<String> =
             self.keys().iter().filter(|key| key.is_required).map(|key| format!("{} = {}", key.name, key.example)).collect();
         if needed.is_empty() { String::from("{}") } else { format!("{{ {} }}", needed.join(", ")) }

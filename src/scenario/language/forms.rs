@@ -349,3 +349,26 @@ fn wrong<T>(value: &TreeValue, report: &mut DiagnosticReport, wanted: &str) -> O
 fn understood<T>(value: &TreeValue, report: &mut DiagnosticReport, result: Result<T, String>, help: &str) -> Option<T> {
     result.map_err(|message| report.value(value.place, message, Some(help.into()))).ok()
 }
+
+/// A number of bytes, not 0.
+pub(crate) struct ChunkSize;
+
+impl KeyForm for ChunkSize {
+    type Value = u32;
+
+    fn shape() -> ValueShape {
+        ValueShape::Integer(1)
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<u32> {
+        let size = u32::read(value, at, report)?;
+        if size == 0 {
+            report.value(value.place, "each part has at least 1 byte".into(), None);
+        }
+        Some(size)
+    }
+
+    fn write(value: &u32) -> TomlValue {
+        TomlValue::Inline(value.to_string())
+    }
+}

@@ -12,7 +12,7 @@
 //! `field: Type as Form = default, fact, fact("…");`. The form says how the value is written in a file; without one the type is its own
 //! form. The facts are the methods of [`KeyFacts`].
 
-use super::description::{KeyDescription, ValueShape};
+use super::description::{KeyDescription, TableDescription, ValueShape, one_line};
 use super::toml::{TomlTable, TomlValue};
 use crate::prelude::*;
 use crate::scenario::parse::reader::TableReader;
@@ -251,6 +251,32 @@ impl KeyFacts {
             TreeValueKind::Text(text) if text.trim().is_empty() && self.not_blank.is_some() => self.not_blank.map(Into::into),
             TreeValueKind::Text(text) => self.checked.and_then(|check| check(text)),
             _ => None,
+        }
+    }
+}
+
+impl TableDescription {
+    /// That of a type.
+    pub(crate) fn new<T: KeyTable>() -> Self {
+        Self { name: T::name(), about: T::ABOUT, title: T::TITLE, keys: T::describe }
+    }
+}
+
+impl KeyDescription {
+    /// The description of a key, from its facts, its form and its default.
+    pub(crate) fn new<F: KeyForm>(facts: &KeyFacts, default: Option<String>) -> Self {
+        let shape = if facts.least.is_some() { F::shape().above_zero() } else { F::shape() };
+        let example = facts.example.map_or_else(|| shape.example(default.as_deref()), Into::into);
+        Self {
+            name: facts.name,
+            doc: one_line(facts.doc),
+            shape,
+            default,
+            is_required: facts.required.is_some(),
+            unit: facts.unit,
+            #[cfg(test)]
+            problems: super::tests::reference::problems::<F>(facts, &example),
+            example,
         }
     }
 }

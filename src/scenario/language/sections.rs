@@ -1,7 +1,6 @@
 //! The tables of a scenario file whose keys are not the fields of one type: the keys as they stand there, and how they become the type.
 
 pub(crate) mod drive;
-pub(crate) mod expect;
 pub(crate) mod fault;
 pub(crate) mod file;
 pub(crate) mod hook;

@@ -23,7 +23,7 @@ use crate::prelude::*;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::presets::PresetNames;
+use crate::scenario::presets::files::PresetNames;
 
 engine_keys!(describe_keys);
 session_keys!(describe_keys);

@@ -4,9 +4,10 @@ use core::marker::PhantomData;
 
 use super::description::{KeyDescription, TableDescription, ValueShape};
 use super::keys::{FieldForm, KeyFacts, KeyForm, KeyPosition, KeyTable};
+use super::read_table::read_table_value;
 use super::toml::{TomlTable, TomlValue};
 use crate::prelude::*;
-use crate::scenario::parse::reader::{TableReader, read_table_value};
+use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 

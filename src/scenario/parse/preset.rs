@@ -6,7 +6,7 @@ use super::extends::{SourceText, lay_over, read_one};
 use super::report::DiagnosticReport;
 use super::tree::{TreeTable, TreeValueKind};
 use crate::prelude::*;
-use crate::scenario::presets;
+use crate::scenario::presets::files;
 
 /// The tables of a preset's file that are laid under a scenario.
 const SETTINGS: [&str; 2] = ["engine", "texts"];
@@ -28,7 +28,7 @@ impl PresetTrees {
         if let Some((_, tree)) = self.0.iter().find(|(known, _)| known == name) {
             return Some(tree.clone());
         }
-        let text = presets::text(name)?;
+        let text = files::text(name)?;
         let mut tree = read_one(&SourceText { name: format!("preset {name}"), text: text.into() }, report);
         tree.members.retain(|member| SETTINGS.contains(&member.key.as_str()));
         self.0.push((name.into(), tree.clone()));

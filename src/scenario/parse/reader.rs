@@ -4,7 +4,6 @@ use super::nearest::nearest;
 use super::report::DiagnosticReport;
 use super::tree::{TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
 use crate::prelude::*;
-use crate::scenario::language::keys::KeyTable;
 
 /// One table being read.
 pub(crate) struct TableReader<'a, 'r> {
@@ -17,27 +16,18 @@ pub(crate) struct TableReader<'a, 'r> {
     known: Vec<&'static str>,
 }
 
-/// Reads a table, and reports the keys that it does not have. `title` is empty for the file itself.
-pub(crate) fn read_table<T: KeyTable>(report: &mut DiagnosticReport, table: &TreeTable, place: TextPlace, title: &str) -> Option<T> {
-    let mut reader = TableReader { report, place, table, title: title.into(), known: T::names() };
-    let result = T::read(&mut reader);
-    reader.report_unknown_keys();
-    result
-}
-
-/// Reads a value that must be a table.
-pub(crate) fn read_table_value<T: KeyTable>(value: &TreeValue, title: &str, report: &mut DiagnosticReport) -> Option<T> {
-    match &value.kind {
-        TreeValueKind::Table(table) => read_table(report, table, value.place, title),
-        TreeValueKind::StandIn => None,
-        _ => {
-            report.mismatch(value, "a table");
-            None
-        }
+impl<'a, 'r> TableReader<'a, 'r> {
+    /// A table of which these keys are known.
+    pub(crate) fn new(
+        report: &'r mut DiagnosticReport,
+        table: &'a TreeTable,
+        place: TextPlace,
+        title: &str,
+        known: Vec<&'static str>,
+    ) -> Self {
+        Self { report, place, table, title: title.into(), known }
     }
-}
 
-impl<'a> TableReader<'a, '_> {
     /// The name of the table in messages.
     pub(crate) fn title(&self) -> &str {
         &self.title
@@ -128,7 +118,7 @@ impl<'a> TableReader<'a, '_> {
         }
     }
 
-    fn report_unknown_keys(&mut self) {
+    pub(crate) fn report_unknown_keys(&mut self) {
         let within = if self.title.is_empty() { String::new() } else { format!(" in {}", self.title) };
         for member in self.table.members.iter().filter(|member| !self.known.contains(&&*member.key)) {
             self.report.unknown(member.place, "key", &member.key, &within, &self.known);

@@ -32,7 +32,7 @@ pub(in crate::world) fn instead(
             let says_nothing = matches!(timing.head, Latency::Recorded { .. });
             let latency = if says_nothing { &USUAL_HEAD } else { &timing.head };
             let at = choices.latency(WaitKind::Error, &asked.agent.key(asked.id), latency, 0);
-            let request_id = choices.request_id(asked);
+            let request_id = choices.request_id(asked.agent, asked.id);
             let head = ResponseHead { status: answer.status, headers: headers(answer, &request_id).into() };
             let body = body(answer, &request_id);
             let pieces: Vec<Arc<[u8]>> = if body.is_empty() { Vec::new() } else { vec![body.into_bytes().into()] };

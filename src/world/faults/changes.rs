@@ -1,8 +1,7 @@
 //! How an answer is changed: from the plan that it has to the plan that it gets (M-4).
 
 use super::super::pacing::AnswerTimesTable;
-use super::super::plan::{ResponseHead, ResponsePlan};
-use super::body::{TimedEvent, by_event, with_events};
+use super::super::plan::{ResponseHead, ResponsePlan, TimedEvent};
 use crate::engine::contract::AnswerEnd;
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -21,12 +20,12 @@ pub(in crate::world) fn change(change: &AnswerChange, plan: &ResponsePlan) -> Op
         AnswerChange::Duplicate { name, after_events } => {
             let (mut events, at) = events_and_position(plan, name, *after_events)?;
             events.insert(at, events[at].clone());
-            Some(with_events(plan.clone(), events))
+            Some(plan.clone().with_events(events))
         }
         AnswerChange::Missing { name, after_events } => {
             let (mut events, at) = events_and_position(plan, name, *after_events)?;
             events.remove(at);
-            Some(with_events(plan.clone(), events))
+            Some(plan.clone().with_events(events))
         }
         AnswerChange::EmptyBody => {
             let times = AnswerTimesTable { pieces: Vec::new(), ..plan.times.clone() };
@@ -46,7 +45,7 @@ fn is_in_reach(change: &AnswerChange, plan: &ResponsePlan) -> bool {
         }
         AnswerChange::Cut { after: CutAfter::Events(number), .. }
         | AnswerChange::Stall { after_events: number, .. }
-        | AnswerChange::Insert { after_events: number, .. } => !plan.is_stream || by_event(plan).len() >= count(*number),
+        | AnswerChange::Insert { after_events: number, .. } => !plan.is_stream || plan.events().len() >= count(*number),
         AnswerChange::Duplicate { .. }
         | AnswerChange::Missing { .. }
         | AnswerChange::EmptyBody
@@ -83,13 +82,13 @@ fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> ResponsePlan {
         CutManner::Close => AnswerEnd::Complete,
         CutManner::Truncate => AnswerEnd::Truncated,
     };
-    ending_with_body(ResponsePlan { end: Some(end), ..with_events(plan.clone(), events) })
+    ending_with_body(ResponsePlan { end: Some(end), ..plan.clone().with_events(events) })
 }
 
 /// The parts of an answer that is cut or stalls: events. A body that comes whole has none: it is cut or stalls in its middle, or before it where no event is
 /// to come.
 fn parts(plan: &ResponsePlan, after_events: u32) -> Vec<TimedEvent> {
-    let mut events = by_event(plan);
+    let mut events = plan.events();
     if plan.is_stream || after_events == 0 || events.is_empty() {
         return events;
     }
@@ -115,10 +114,10 @@ fn stall(plan: &ResponsePlan, after_events: u32, time: Option<Micros>) -> Respon
     let after = kept_parts(plan, after_events).min(events.len());
     let Some(time) = time else {
         events.truncate(after);
-        return ResponsePlan { end: None, ..with_events(plan.clone(), events) };
+        return ResponsePlan { end: None, ..plan.clone().with_events(events) };
     };
     events.iter_mut().skip(after).for_each(|event| event.at = event.at + time);
-    let mut stalled = with_events(plan.clone(), events);
+    let mut stalled = plan.clone().with_events(events);
     stalled.times.end = stalled.times.end + time;
     stalled
 }
@@ -128,15 +127,15 @@ fn insert(plan: &ResponsePlan, after_events: u32, name: &str, data: &str) -> Opt
     if !plan.is_stream {
         return None;
     }
-    let mut events = by_event(plan);
+    let mut events = plan.events();
     let position = count(after_events).min(events.len());
     let at = position.checked_sub(1).map_or(plan.times.head, |before| events[before].at);
     events.insert(position, TimedEvent { at, bytes: format!("event: {name}\ndata: {data}\n\n").into_bytes() });
     if name != "error" {
-        return Some(with_events(plan.clone(), events));
+        return Some(plan.clone().with_events(events));
     }
     events.truncate(position + 1);
-    Some(ending_with_body(ResponsePlan { end: Some(AnswerEnd::Complete), ..with_events(plan.clone(), events) }))
+    Some(ending_with_body(ResponsePlan { end: Some(AnswerEnd::Complete), ..plan.clone().with_events(events) }))
 }
 
 /// The events of a stream, and where the first one of this name is after so many of them.
@@ -144,7 +143,7 @@ fn events_and_position(plan: &ResponsePlan, name: &str, after_events: u32) -> Op
     if !plan.is_stream {
         return None;
     }
-    let events = by_event(plan);
+    let events = plan.events();
     let at = (count(after_events)..events.len()).find(|at| read(&events[*at]).is_some_and(|(found, _)| found == name))?;
     Some((events, at))
 }
@@ -172,7 +171,7 @@ fn truncate_tool_input(plan: &ResponsePlan) -> Option<ResponsePlan> {
     if !plan.is_stream {
         return None;
     }
-    let mut events = by_event(plan);
+    let mut events = plan.events();
     let mut last: Option<(usize, u64, String)> = None;
     for (at, event) in events.iter().enumerate() {
         let Some((_, data)) = read(event) else { continue };
@@ -190,7 +189,7 @@ fn truncate_tool_input(plan: &ResponsePlan) -> Option<ResponsePlan> {
         Json::from_value(&half)
     );
     events[at].bytes = format!("event: content_block_delta\ndata: {data}\n\n").into_bytes();
-    Some(with_events(plan.clone(), events))
+    Some(plan.clone().with_events(events))
 }
 
 /// In packets of about a tenth of a second, never sooner than the head.
@@ -203,5 +202,5 @@ fn drip(plan: &ResponsePlan, bytes_per_second: u64) -> ResponsePlan {
         TimedEvent { at: plan.times.head + Micros::from_secs(1).scaled(sent, bytes_per_second), bytes: bytes.to_vec() }
     });
     let packets = packets.collect();
-    ending_with_body(with_events(plan.clone(), packets))
+    ending_with_body(plan.clone().with_events(packets))
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use eventsource_stream::Eventsource as _;
-use reenact::wire::decode::payload;
+use reenact::wire::event::decode::payload;
 use reenact::wire::event::{EventPayload, StreamEvent};
 use reenact::wire::sse::{SseFrame, SseFramer};
 

@@ -1,4 +1,4 @@
-//! `start`: the release program beside an empty one.
+//! `start`: the shipped program beside an empty one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,7 +44,7 @@ pub(crate) fn build_ours() -> PathBuf {
     if let Some(named) = NAMED.get() {
         return named.clone();
     }
-    run(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "reenact", "--bin", "reenact"]));
+    run(Command::new("cargo").args(["build", "--quiet", "--profile", "dist", "--package", "reenact", "--bin", "reenact"]));
     let this = std::env::current_exe().expect("this program has a path");
     this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX))
 }

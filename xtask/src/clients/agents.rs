@@ -5,10 +5,10 @@
 
 use std::process::Output;
 
-use super::cases::{AT_ONCE, CaseWorld, ENDED, ERROR_EVENT, OVERLOADED_TWICE, RATE_LIMITED, RESET, RESET_BEFORE, RequestGap};
+use super::case_world::{CaseWorld, RequestGap};
+use super::cases::{AT_ONCE, ENDED, ERROR_EVENT, OVERLOADED_TWICE, RATE_LIMITED, RESET, RESET_BEFORE};
 use super::install::{self, InstallProblem};
-use super::judge::{JudgeRow, row_of_a_problem, row_of_requests};
-use super::page::cell;
+use super::judge::{JudgeRow, cell, row_of_a_problem, row_of_requests};
 use super::run::{CaseStage, ClientObservation};
 
 /// An agent, and how it is treated.

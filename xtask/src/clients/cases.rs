@@ -3,6 +3,8 @@
 //! Written from what these versions were seen to do, with their defaults (two retries; 0.5 s, then 1 s, less up to a quarter). Where a version
 //! is raised, this table is what shows whether its users must know.
 
+use super::case_world::{CaseWorld, RequestGap};
+use super::client_kind::{Language, SdkClient};
 use super::run::CaseRun;
 
 /// One thing that happens to a client, and what it then does.
@@ -37,38 +39,6 @@ pub(super) enum RequestWay {
     Impatient,
     /// With the helper, until no tool is used any more.
     Tools,
-}
-
-#[derive(Debug)]
-pub(super) enum CaseWorld {
-    /// A prompt and an answer, to which this is done: keys of a `[[fault]]`.
-    Faults(&'static str),
-    /// A scenario of this checkout.
-    Shipped(&'static str),
-    /// A scenario of its own.
-    Text(&'static str),
-}
-
-/// The time between two requests.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RequestGap {
-    pub(super) at_least_ms: u64,
-    pub(super) at_most_ms: u64,
-}
-
-/// The language that a client is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    Python,
-    TypeScript,
-}
-
-/// An SDK that is installed.
-#[derive(Debug)]
-pub(super) struct SdkClient {
-    pub(super) language: Language,
-    /// To be followed by the way.
-    pub(super) command: Vec<String>,
 }
 
 /// For clients that do not wait.
@@ -294,12 +264,6 @@ pub(super) const CASES: &[ClientCase] = &[
     },
 ];
 
-impl RequestGap {
-    pub(super) const fn between(at_least_ms: u64, at_most_ms: u64) -> Self {
-        Self { at_least_ms, at_most_ms }
-    }
-}
-
 impl ClientCase {
     pub(super) fn run(&'static self, client: &SdkClient) -> CaseRun {
         CaseRun {
@@ -321,14 +285,6 @@ impl ClientCase {
     }
 }
 
-impl CaseWorld {
-    /// The scenario or its faults, for people.
-    pub(super) fn shown(&self) -> String {
-        let (Self::Shipped(text) | Self::Faults(text) | Self::Text(text)) = self;
-        text.replace('\n', ", ")
-    }
-}
-
 impl RequestWay {
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -337,15 +293,6 @@ impl RequestWay {
             Self::Impatient => "impatient",
             Self::Iterator => "iterator",
             Self::Tools => "tools",
-        }
-    }
-}
-
-impl Language {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Python => "Python",
-            Self::TypeScript => "TypeScript",
         }
     }
 }

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cases::{Language, SdkClient};
-use super::libraries::Library;
+use super::client_kind::{Language, Library, SdkClient};
 
 /// The installed packages, for people.
 pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::cases::RequestGap;
+use super::case_world::RequestGap;
 use super::install::InstallProblem;
 use super::run::{CaseRun, ClientObservation};
 
@@ -83,7 +83,14 @@ pub(super) fn row_of_a_problem(case: &'static str, client: &'static str, problem
     }
 }
 
-pub(super) fn line(requests: usize, gaps: Vec<String>, outcome: &str) -> String {
+/// `3 requests, 0.375s..0.500s and 0.750s..1.000s apart; OverloadedError`.
+pub(super) fn cell(gaps: &[RequestGap], outcome: &str) -> String {
+    let waits = gaps.iter().any(|gap| gap.at_most_ms > 0);
+    let shown = gaps.iter().filter(|_| waits).map(RequestGap::to_string).collect();
+    line(gaps.len() + 1, shown, &outcome.replace('|', "\\|"))
+}
+
+fn line(requests: usize, gaps: Vec<String>, outcome: &str) -> String {
     let plural = if requests == 1 { "" } else { "s" };
     let apart = if gaps.is_empty() { String::new() } else { format!(", {} apart", gaps.join(" and ")) };
     format!("{requests} request{plural}{apart}; {outcome}")

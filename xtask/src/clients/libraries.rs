@@ -3,21 +3,12 @@
 //! Most of them send their requests with one of the SDKs, and yet they differ in what reaches an agent: some take half an answer for a whole one,
 //! some give up where others try again. The table is written from what these versions were seen to do, with their defaults.
 
+use super::case_world::{CaseWorld, RequestGap};
 use super::cases::{
-    AT_ONCE, BAD_GATEWAY, CaseWorld, ENDED, ERROR_EVENT, FIRST, Language, OVERLOADED_TWICE, RATE_LIMITED, RESET, RESET_BEFORE, RequestGap,
-    SECOND, TRUNCATED,
+    AT_ONCE, BAD_GATEWAY, ENDED, ERROR_EVENT, FIRST, OVERLOADED_TWICE, RATE_LIMITED, RESET, RESET_BEFORE, SECOND, TRUNCATED,
 };
+use super::client_kind::{Language, Library};
 use super::run::CaseRun;
-
-/// A library in a pinned version, in a folder of its own: their dependencies do not fit together.
-#[derive(Debug)]
-pub(super) struct Library {
-    pub(super) name: &'static str,
-    pub(super) language: Language,
-    pub(super) pins: &'static [&'static str],
-    /// Its name in the scripts.
-    pub(super) argument: &'static str,
-}
 
 /// One thing that happens to the libraries.
 #[derive(Debug)]

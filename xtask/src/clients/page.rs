@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use super::agents;
-use super::cases::{CASES, Language, RequestGap};
+use super::cases::CASES;
+use super::client_kind::Language;
 use super::install::PINS;
+use super::judge::cell;
 use super::libraries::{LIBRARIES, LIBRARY_CASES, LibraryCase};
 
 const PATH: &str = "docs/client-tables.md";
@@ -66,13 +68,6 @@ fn of_libraries(case: &LibraryCase) -> String {
     }
     let rows: String = rows.iter().map(|(cell, names)| format!("| {} | {cell} |\n", names.join(", "))).collect();
     format!("**{}**\n\n| library | requests and outcome |\n| --- | --- |\n{rows}\n", case.name)
-}
-
-/// `3 requests, 0.375s..0.500s and 0.750s..1.000s apart; OverloadedError`.
-pub(super) fn cell(gaps: &[RequestGap], outcome: &str) -> String {
-    let waits = gaps.iter().any(|gap| gap.at_most_ms > 0);
-    let shown = gaps.iter().filter(|_| waits).map(RequestGap::to_string).collect();
-    super::judge::line(gaps.len() + 1, shown, &outcome.replace('|', "\\|"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 
 use std::process::Output;
 
-use super::cases::{AT_ONCE, SdkClient};
+use super::cases::AT_ONCE;
+use super::client_kind::SdkClient;
 use super::install::InstallProblem;
 use super::judge::{JudgeRow, row_of_requests};
 use super::run::{CaseStage, ClientObservation};

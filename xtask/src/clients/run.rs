@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::cases::{CaseWorld, RequestGap};
+use super::case_world::{CaseWorld, RequestGap};
 use super::install::{InstallProblem, folder, wrong};
 
 /// Where cases are played: the program, and a folder for what is written meanwhile.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::mutation;
-use super::parent::ReaderFuzzOptions;
+use super::options::ReaderFuzzOptions;
 use super::targets::{ReaderTarget, samples};
 
 /// No case of 256 KiB should take longer, in a build with debug assertions.

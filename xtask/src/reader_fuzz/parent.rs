@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use super::child;
 use super::mutation;
+use super::options::ReaderFuzzOptions;
 use super::targets::{ReaderTarget, TARGETS, samples};
 
 const USAGE: &str = "cargo xtask fuzz [--seconds N] [--seed N] [--target NAME] [--corpus FOLDER] [--out FOLDER]";
@@ -18,24 +19,9 @@ const MEMORY_KIB_MAX: u64 = 2_000_000;
 /// A target whose child ends this often is left alone.
 const DEATHS_MAX: u32 = 5;
 
-/// The options of the command line.
-pub(crate) struct ReaderFuzzOptions {
-    /// How long one target runs.
-    pub(crate) time: Duration,
-    /// The seed of all cases.
-    pub(crate) seed: u64,
-    /// A folder with more samples.
-    pub(crate) corpus: Option<PathBuf>,
-    /// Where the bytes of findings go.
-    out: PathBuf,
-    only: Option<String>,
-    /// Whether this process is a child: the number of its first case, and the file that it notes each case in.
-    child: Option<(u64, PathBuf)>,
-}
-
 /// Runs all targets, or the child's one.
 pub(crate) fn main(options: &[&str]) -> ExitCode {
-    let options = match parse(options) {
+    let options = match ReaderFuzzOptions::parse(options) {
         Ok(options) => options,
         Err(problem) => {
             eprintln!("xtask fuzz: {problem}\n{USAGE}");
@@ -62,34 +48,6 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         }
     }
     if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn parse(words: &[&str]) -> Result<ReaderFuzzOptions, String> {
-    let mut options = ReaderFuzzOptions {
-        time: Duration::from_secs(10),
-        seed: 1,
-        corpus: None,
-        out: crate::root().join("target/fuzz"),
-        only: None,
-        child: None,
-    };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let value = *words.next().ok_or(format!("`{word}` needs a value"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("`{word}` needs a number, found `{value}`"));
-        match *word {
-            "--seconds" => options.time = Duration::from_secs(number()?),
-            "--seed" => options.seed = number()?,
-            "--target" => options.only = Some(value.into()),
-            "--corpus" => options.corpus = Some(value.into()),
-            "--out" => options.out = value.into(),
-            // Of the command's own children.
-            "--child" => options.child = Some((number()?, PathBuf::new())),
-            "--state" => options.child = options.child.map(|(first, _)| (first, value.into())),
-            _ => return Err(format!("unknown option `{word}`")),
-        }
-    }
-    Ok(options)
 }
 
 /// Runs one target in as many children as it takes; how many kinds of findings there were.

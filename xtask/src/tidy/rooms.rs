@@ -4,6 +4,7 @@
 //! included: a test that needs two rooms that may not know each other belongs in `tests/`.
 
 use super::checkout::SourceFile;
+use super::imports::{continues_a_path, module_path, paths_from};
 use super::lexer::{self, Token};
 use super::{Checkout, TidyProblem};
 
@@ -72,7 +73,7 @@ fn check_file(file: &SourceFile, room: &str, rooms: &[&str]) -> Vec<TidyProblem>
         return vec![file.problem(1, format!("room `{room}` is not in the table of xtask/src/tidy/rooms.rs: list its imports there"))];
     };
     let mut problems = Vec::new();
-    for (target, line) in root_names(&lexer::tokens(&file.layers().code), &module_path(&file.path)) {
+    for (target, line) in root_names(&lexer::tokens(&file.layers().code), &module_path(file).unwrap_or_default()) {
         let known = rooms.contains(&target.as_str()) || TABLE.iter().any(|(name, _)| *name == target);
         if known && target != room && !may.import(&target) {
             problems.push(file.problem(line, format!("room `{room}` must not import `{target}`: move the shared type upstream")));
@@ -89,11 +90,6 @@ impl RoomImports {
             RoomImports::All => true,
         }
     }
-}
-
-/// `src/engine/retry.rs` -> `[engine, retry]`.
-fn module_path(path: &str) -> Vec<String> {
-    path.trim_start_matches("src/").trim_end_matches(".rs").split('/').map(str::to_string).collect()
 }
 
 /// The first names behind the crate's root of every path in the file, with their lines.
@@ -118,42 +114,13 @@ fn root_names(tokens: &[Token], file_module: &[String]) -> Vec<(String, usize)> 
             }
             "crate" | "super" if !continues_a_path(tokens, at) => {
                 for path in paths_from(tokens, at).0 {
-                    found.extend(name_at_root(&path, file_module.len() + inner_modules.len()));
+                    found.extend(name_at_root(&path.names, file_module.len() + inner_modules.len()));
                 }
             }
             _ => (),
         }
     }
     found
-}
-
-/// Whether the token at `at` stands behind `::`, and so was seen with the path's beginning. `self::super::x` begins at `super`.
-fn continues_a_path(tokens: &[Token], at: usize) -> bool {
-    at >= 2 && tokens[at - 1].text == "::" && tokens[at - 2].text != "self"
-}
-
-/// All paths that begin at `at`, groups unfolded: `crate::{a::b, c}` gives `crate::a::b` and `crate::c`. Also where they end.
-fn paths_from(tokens: &[Token], at: usize) -> (Vec<Vec<Token>>, usize) {
-    let Some(first) = tokens.get(at) else { return (vec![Vec::new()], at) };
-    if first.text == "{" {
-        let mut paths = Vec::new();
-        let mut next = at + 1;
-        while tokens.get(next).is_some_and(|token| token.text != "}") {
-            let (inner, end) = paths_from(tokens, next);
-            paths.extend(inner);
-            // Over the comma, and over `as name`.
-            next =
-                (end.max(next + 1)..tokens.len()).find(|&index| matches!(tokens[index].text.as_str(), "," | "}")).unwrap_or(tokens.len());
-            next += usize::from(tokens.get(next).is_some_and(|token| token.text == ","));
-        }
-        return (paths, next + 1);
-    }
-    if tokens.get(at + 1).is_none_or(|token| token.text != "::") {
-        return (vec![vec![first.clone()]], at + 1);
-    }
-    let (mut paths, end) = paths_from(tokens, at + 2);
-    paths.iter_mut().for_each(|path| path.insert(0, first.clone()));
-    (paths, end)
 }
 
 /// The name that a path reaches right below the crate's root, if it goes through the root; `depth` is how many modules deep it is written.

@@ -1,8 +1,8 @@
 //! Reads a price table from TOML.
 
 use super::{NanoUsd, PriceRow, PriceTable, TokenPrices};
-use crate::engine::budget::date::Date;
 use crate::engine::data_file::{self, DataSection, PlacedValue, Result};
+use crate::engine::date::Date;
 use crate::prelude::*;
 
 const OF_TABLE: [&str; 4] = ["compiled", "web_search", "unknown_model", "price"];

@@ -59,15 +59,6 @@ impl ConvertedTable for FaultRule {
     }
 }
 
-/// Times between which no request can be made.
-pub(crate) fn check_place(place: &FaultPlace, reader: &mut TableReader<'_, '_>) {
-    if let (Some(after), Some(before)) = (place.after, place.before)
-        && after >= before
-    {
-        reader.value_problem("before", "no request is made after `after` and before `before`: make `before` the later one".into());
-    }
-}
-
 keys! {
     /// The failure: one of these keys, with its details. `status` and `error` may stand together.
     pub(crate) struct FaultKindKeys {

@@ -17,7 +17,7 @@ use crate::scenario::language::sections::drive::DriveKeys;
 use crate::scenario::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
 use crate::scenario::language::sections::outcome::ResultKeys;
 use crate::scenario::language::sections::tool::{DeclaredTool, KnownToolsForm, KnownToolsKeys, plain_tool};
-use crate::scenario::language::sections::{expect, host, plan, prompt, session};
+use crate::scenario::language::sections::{host, plan, prompt, session};
 use crate::scenario::language::settings::EngineKeys;
 use crate::scenario::language::tables::{Section, Sections};
 use crate::scenario::language::toml::TomlValue;
@@ -307,7 +307,7 @@ fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     check_results(reader, scenario);
     check_safe_uses(reader, scenario);
     check_agents(reader, scenario);
-    expect::check_bound(reader, scenario);
+    check_bound(reader, scenario);
     plan::check_faults(reader, &scenario.plan, &scenario.faults);
 }
 
@@ -418,4 +418,13 @@ earlier_forms! {
     EarlierText, ValueShape::Text;
     /// A table with any keys.
     EarlierTable, ValueShape::Map(Box::new(ValueShape::Anything));
+}
+
+/// A run is stopped at its limit, so that no later bound can be broken.
+fn check_bound(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
+    let limit = scenario.limits.time;
+    if let Some(bound) = scenario.expect.ends_before.filter(|bound| *bound >= limit) {
+        let message = format!("`ends_before` is {bound}, and a run is stopped at {limit} (`time` in [limits]), so this key checks nothing");
+        reader.key_problem("expect", message);
+    }
 }

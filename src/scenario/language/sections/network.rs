@@ -1,61 +1,18 @@
 //! `[network]`: what lies between engine and model server on a simulated network (M-11).
 
-use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::language::description::{ValueShape, WrittenForm};
 use crate::scenario::language::forms::word_forms;
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::text;
 use crate::scenario::language::toml::TomlValue;
 use crate::scenario::latency::Latency;
-use crate::scenario::network::{NetworkEvent, NetworkFault, NetworkScript};
+use crate::scenario::network::{NetworkEvent, NetworkFault};
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::report::DiagnosticReport;
 use crate::scenario::parse::span::RANGE_HELP;
 use crate::scenario::parse::tree::TreeValue;
 
 word_forms!(NetworkFault);
-
-/// The longest step: with longer ones nothing would come in time.
-const TICK_MAX: Micros = Micros::from_secs(1);
-
-/// Holds the keys of `[network]` against each other.
-pub(crate) fn check_network(network: &NetworkScript, reader: &mut TableReader<'_, '_>) {
-    for key in ["latency", "loss", "tick", "event", "expect"] {
-        reader.one_of(&["skip", key]);
-    }
-    if reader.member("tick").is_some() && !(Micros::from_millis(1)..=TICK_MAX).contains(&network.tick) {
-        reader.value_problem("tick", "a tick takes from 1ms to 1s".into());
-    }
-}
-
-/// One figure, or a range.
-pub(crate) struct PacketLatency;
-
-impl KeyForm for PacketLatency {
-    type Value = (Micros, Micros);
-
-    fn shape() -> ValueShape {
-        let form = WrittenForm { noun: "a duration or a range of them", help: RANGE_HELP, example: "\"5ms..80ms\"" };
-        ValueShape::Written(form, Box::new(ValueShape::Text))
-    }
-
-    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<(Micros, Micros)> {
-        match Latency::read(value, at, report)? {
-            Latency::Fixed(span) => Some((span, span)),
-            Latency::Uniform(low, high) => Some((low, high)),
-            _ => {
-                let help = Some("write latency = \"20ms\", or a range: latency = \"5ms..80ms\"".into());
-                report.value(value.place, "packets take one time, or anything in a range".into(), help);
-                None
-            }
-        }
-    }
-
-    fn write(value: &(Micros, Micros)) -> TomlValue {
-        TomlValue::Inline(text::range(*value))
-    }
-}
 
 keys! {
     /// `[[network.event]]`: an event of the network.

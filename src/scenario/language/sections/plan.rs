@@ -8,7 +8,7 @@ use crate::prelude::*;
 use crate::scenario::fault::FaultRule;
 use crate::scenario::interrupt::{InterruptKind, TriggerSide};
 use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::SeedNumber;
+use crate::scenario::language::forms::{ChunkSize, SeedNumber};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::scenario::language::sections::interrupt::{AbortWord, refuse_content};
 use crate::scenario::language::sections::prompt::{Content, ContentKeys};
@@ -141,29 +141,6 @@ impl ConvertedTable for PlannedInterrupt {
             _ => (AbortWord::Cancel, ContentKeys::default()),
         };
         PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content }
-    }
-}
-
-/// A number of bytes, not 0.
-pub(crate) struct ChunkSize;
-
-impl KeyForm for ChunkSize {
-    type Value = u32;
-
-    fn shape() -> ValueShape {
-        ValueShape::Integer(1)
-    }
-
-    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<u32> {
-        let size = u32::read(value, at, report)?;
-        if size == 0 {
-            report.value(value.place, "each part has at least 1 byte".into(), None);
-        }
-        Some(size)
-    }
-
-    fn write(value: &u32) -> TomlValue {
-        TomlValue::Inline(value.to_string())
     }
 }
 

@@ -7,10 +7,54 @@ use crate::engine::contract::Terminal;
 use crate::engine::emission::Transition;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::language::forms::WordList;
+use crate::scenario::language::forms::{FigureRange, TextListOf, WordList, WordOf};
+use crate::scenario::language::keys::keys;
 use crate::scenario::parse::reader::TableReader;
 use crate::scenario::parse::tree::{TextPlace, TreeValueKind};
-use crate::scenario::types::{Expectations, Scenario};
+
+keys! {
+    /// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
+    #[derive(Eq)]
+    pub struct Expectations check check_expectations {
+        /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
+        terminal: Option<String> as Option<WordOf<TerminalWords>> = None;
+        /// The terminals of all prompts that had one, in the order in which they ended.
+        terminals: Option<Vec<String>> as Option<Vec<WordOf<TerminalWords>>> = None;
+        /// All transitions, in order.
+        transitions: Option<Vec<String>> as Option<Vec<WordOf<TransitionWords>>> = None;
+        /// How many requests, attempts counted.
+        requests: Option<u64> = None, unit("requests");
+        /// The wait before each further attempt at a request, from the end of the attempt before: at least and at
+        /// most, in the order of the run.
+        delays: Option<Vec<(Micros, Micros)>> as Option<Vec<FigureRange>> = None;
+        /// How many requests the API refuses because they are not valid (M-2). By default none may be.
+        refusals: Option<u64> = None, unit("requests");
+        /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
+        breaks: Vec<String> as Vec<WordOf<BreakableRules>> = Vec::new();
+        /// The models asked, in order of first use.
+        models: Option<Vec<String>> = None, example("[\"claude-sonnet-4-5\", \"claude-haiku-4-5\"]");
+        /// The tools that start, by name, in the order in which they start.
+        tools: Option<Vec<String>> = None, example("[\"Read\", \"Bash\"]");
+        /// The last result's subtype.
+        result: Option<String> as Option<WordOf<ResultSubtypes>> = None;
+        /// Text that some emitted message holds.
+        text_present: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that no emitted message holds.
+        text_absent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that some request holds, in its new messages or in its system prompt, tools and further members.
+        sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that no request holds.
+        not_sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Lines of the transcript, each by a part of its text, in this order.
+        order: Vec<String> = Vec::new();
+        /// The run ends at or after this.
+        ends_after: Option<Micros> = None;
+        /// The run ends at or before this.
+        ends_before: Option<Micros> = None;
+        /// Whether a text of `text_absent` or `not_sent` may be one that no run could bring.
+        may: bool = false;
+    }
+}
 
 /// The run's own ends (M-3, M-9), which may stand where a terminal does.
 const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
@@ -64,7 +108,7 @@ impl WordList for ResultSubtypes {
 }
 
 /// Expectations that nothing could break, and texts that are in everything.
-pub(crate) fn check(expect: &Expectations, reader: &mut TableReader<'_, '_>) {
+fn check_expectations(expect: &Expectations, reader: &mut TableReader<'_, '_>) {
     if let (Some(after), Some(before)) = (expect.ends_after, expect.ends_before)
         && after > before
     {
@@ -85,13 +129,4 @@ fn blank_texts(reader: &mut TableReader<'_, '_>, key: &'static str) -> Vec<TextP
     let items = if let TreeValueKind::List(items) = &value.kind { &items[..] } else { core::slice::from_ref(value) };
     let is_blank = |kind: &TreeValueKind| matches!(kind, TreeValueKind::Text(text) if text.trim().is_empty());
     items.iter().filter(|item| is_blank(&item.kind)).map(|item| item.place).collect()
-}
-
-/// A run is stopped at its limit, so that no later bound can be broken.
-pub(crate) fn check_bound(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
-    let limit = scenario.limits.time;
-    if let Some(bound) = scenario.expect.ends_before.filter(|bound| *bound >= limit) {
-        let message = format!("`ends_before` is {bound}, and a run is stopped at {limit} (`time` in [limits]), so this key checks nothing");
-        reader.key_problem("expect", message);
-    }
 }

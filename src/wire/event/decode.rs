@@ -7,15 +7,13 @@
 //! drop a `ping` and fail at an `error` by the name alone, and what stands under a name that is not the API's is nothing of the answer
 //! (`event: data`, `data: [DONE]`). Both pass over an event without data.
 //!
-//! A lone surrogate escape in a string reads as U+FFFD here; [`StreamEvent::data`](super::event::StreamEvent::data) keeps the exact text.
+//! A lone surrogate escape in a string reads as U+FFFD here; [`StreamEvent::data`](super::StreamEvent::data) keeps the exact text.
 
 use memchr::memchr2;
 
-use super::{
-    event::{BlockDelta, EventPayload, MessageDelta, MessageStart, NAMELESS},
-    raw_json::{self, RawObject},
-    usage::Usage,
-};
+use super::super::raw_json::{self, RawObject};
+use super::super::usage::Usage;
+use super::{BlockDelta, EventPayload, MessageDelta, MessageStart, NAMELESS};
 use crate::prelude::*;
 
 /// The events that the API has.
@@ -28,7 +26,7 @@ pub fn payload<'a>(name: &str, data: &'a str) -> EventPayload<'a> {
 }
 
 /// Token counts of a `usage` object. Absent, null and unreadable ones are `None`.
-pub(super) fn usage(usage: &RawObject<'_>) -> Usage {
+pub(crate) fn usage(usage: &RawObject<'_>) -> Usage {
     Usage {
         input_tokens: usage.count("input_tokens"),
         output_tokens: usage.count("output_tokens"),

@@ -2,12 +2,11 @@
 //! client behind a real connection, of which nothing else is seen (F-10, K-6).
 
 use super::delays::{self, DelayTolerance};
-use super::report::list;
-use super::rules;
 use crate::prelude::*;
 use crate::scenario::types::Expectations;
 #[cfg(feature = "live")]
 use crate::scenario::types::Scenario;
+use crate::sim::rules;
 use crate::transcript::event::{Event, EventKind, Transcript};
 use crate::wire::validate::is_defect;
 
@@ -18,12 +17,12 @@ pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: 
     if scenario.matching.strict {
         failures.extend(differences(transcript));
     }
-    check_asked(transcript, &scenario.expect, tolerance, &mut failures);
+    failures.extend(asked_failures(transcript, &scenario.expect, tolerance));
     failures
 }
 
 /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
-pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expectations) -> Vec<String> {
+pub(in crate::sim) fn refusal_failures(transcript: &Transcript, expect: &Expectations) -> Vec<String> {
     let refusal = |event: &Event| match &event.what {
         EventKind::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
             Some(format!("the API refuses request {}: {text}", event.agent.key(*id)))
@@ -42,7 +41,7 @@ pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expectations) -
 }
 
 /// M-3: where requests differ from the recorded ones, which is a failure under `strict`.
-pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
+pub(in crate::sim) fn differences(transcript: &Transcript) -> Vec<String> {
     let mut told: Vec<(String, String, usize)> = Vec::new();
     for event in transcript.events.iter() {
         let EventKind::Difference { id, difference } = &event.what else { continue };
@@ -63,7 +62,8 @@ pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
 }
 
 /// How many requests there were, how long after each other, for which models, and what they held.
-pub(super) fn check_asked(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {
+pub(super) fn asked_failures(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance) -> Vec<String> {
+    let mut failures = Vec::new();
     let mut equal = |what: &str, wanted: Option<String>, got: String| {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
             failures.push(format!("expected {what} {wanted}, got {got}"));
@@ -81,7 +81,8 @@ pub(super) fn check_asked(transcript: &Transcript, expect: &Expectations, tolera
     if let Some(wanted) = &expect.delays {
         failures.extend(delays::failures(transcript, wanted, tolerance));
     }
-    check_sent(transcript, expect, failures);
+    check_sent(transcript, expect, &mut failures);
+    failures
 }
 
 /// Checks the content of the requests, as JSON text.
@@ -117,4 +118,9 @@ fn sent_text(what: &EventKind) -> Option<String> {
     let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
     let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
     Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Names as `[expect]` shows them.
+pub(super) fn list(names: &[String]) -> String {
+    format!("[{}]", names.join(", "))
 }

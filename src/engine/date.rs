@@ -1,4 +1,4 @@
-//! The days by which prices hold (S-10).
+//! Days: by which prices and observations hold (S-10).
 
 use core::fmt;
 

@@ -1,0 +1,14 @@
+//! The finding of a sweep: a run, and what did not hold in it.
+
+use super::interrupt::{BoundaryPlace, SweepKind};
+use crate::oracle::Violation;
+use crate::prelude::*;
+
+/// A run in which something did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepFinding {
+    /// Where and how it was interrupted; `None` for the run as it is.
+    pub interrupt: Option<(BoundaryPlace, SweepKind)>,
+    /// The failures.
+    pub violations: Vec<Violation>,
+}

@@ -1,0 +1,154 @@
+//! `[expect]` held against what happened, for runs of all drivers (F-10).
+//!
+//! ```text
+//!   requests, delays, texts that were sent      of every run: simulated, on a network, of a client
+//!   terminals, transitions, tools, messages     of an engine's run, whose effects are seen
+//! ```
+
+pub(crate) mod delays;
+pub(crate) mod requests;
+
+use delays::DelayTolerance;
+
+use crate::engine::contract::{Effect, Input, Terminal};
+use crate::engine::emission::{Emission, Note};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::types::Expectations;
+use crate::transcript::event::{EventKind, RunEnd, Transcript};
+use crate::transcript::text::{self, DetailLevel};
+
+/// A run of an engine, as expectations see it.
+pub(super) struct EngineRun<'a> {
+    pub(super) transcript: &'a Transcript,
+    /// The word for its end.
+    pub(super) terminal: &'a str,
+    /// The terminal of each prompt that ended, in order.
+    pub(super) terminals: &'a [Terminal],
+}
+
+impl EngineRun<'_> {
+    /// Everything that is not as expected, a sentence each.
+    pub(super) fn failures(&self, expect: &Expectations, tolerance: DelayTolerance) -> Vec<String> {
+        let mut failures = Vec::new();
+        let mut equal = |what: &str, wanted: Option<String>, got: String| {
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
+                failures.push(format!("expected {what} {wanted}, got {got}"));
+            }
+        };
+        equal("terminal", expect.terminal.clone(), self.terminal.to_string());
+        let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
+        equal("terminals", expect.terminals.as_ref().map(|names| requests::list(names)), requests::list(&terminals));
+        equal("transitions", expect.transitions.as_ref().map(|names| requests::list(names)), requests::list(&self.transitions()));
+        equal("tools", expect.tools.as_ref().map(|names| requests::list(names)), requests::list(&self.started_tools()));
+        equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
+        let wants_text = !expect.text_present.is_empty() || !expect.text_absent.is_empty();
+        let emitted = if wants_text { self.emitted_text() } else { Vec::new() };
+        for text in expect.text_present.iter().filter(|text| !emitted.iter().any(|emitted| emitted.contains(*text))) {
+            failures.push(format!("expected some message to hold {text:?}, none does"));
+        }
+        for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
+            failures.push(format!("expected no message to hold {text:?}, one does"));
+        }
+        failures.extend(requests::asked_failures(self.transcript, expect, tolerance));
+        failures.extend(order_failure(self.transcript, expect, tolerance));
+        self.check_times(expect, tolerance, &mut failures);
+        failures
+    }
+
+    fn check_times(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {
+        // What the user does when all is over belongs to no run.
+        let is_late = |what: &EventKind| match what {
+            EventKind::Input(Input::Cancel | Input::MarkedDead { .. } | Input::CollapseStaged(_)) | EventKind::Unused { .. } => true,
+            EventKind::Ended { end } => *end == RunEnd::Idle,
+            _ => false,
+        };
+        let end = self.transcript.events.iter().rfind(|event| !is_late(&event.what)).map(|event| event.at.0).unwrap_or_default();
+        let passes = |bound: Micros| tolerance.around((bound, bound));
+        if let Some(bound) = expect.ends_after.filter(|bound| end < passes(*bound).0.0) {
+            failures.push(format!("expected the run to end at or after {bound}, it ended at {}", Micros(end)));
+        }
+        if let Some(bound) = expect.ends_before.filter(|bound| end > passes(*bound).1.0) {
+            failures.push(format!("expected the run to end at or before {bound}, it ended at {}", Micros(end)));
+        }
+    }
+
+    fn whats(&self) -> impl Iterator<Item = &EventKind> {
+        self.transcript.events.iter().map(|event| &event.what)
+    }
+
+    fn transitions(&self) -> Vec<String> {
+        let name = |what: &EventKind| match what {
+            EventKind::Effect(Effect::Note(Note::Transition(transition))) => Some(transition.as_str().to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(name).collect()
+    }
+
+    /// The tools that start, by name, in the order in which they start.
+    fn started_tools(&self) -> Vec<String> {
+        let name = |what: &EventKind| match what {
+            EventKind::Effect(Effect::StartTool { tool_use, .. }) => Some(tool_use.name.to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(name).collect()
+    }
+
+    fn result_subtype(&self) -> Option<String> {
+        let subtype = |what: &EventKind| match what {
+            EventKind::Effect(Effect::Emit(Emission::Result(result))) => Some(result.subtype.as_str().to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(subtype).last()
+    }
+
+    fn emitted_text(&self) -> Vec<String> {
+        let text = |what: &EventKind| match what {
+            EventKind::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
+            EventKind::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
+            EventKind::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(text).collect()
+    }
+}
+
+/// The first line that is wanted and is not there. Where times are not exact they are left out of what is wanted, and of the lines (M-11).
+pub(crate) fn order_failure(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance) -> Option<String> {
+    if expect.order.is_empty() {
+        return None; // rendering costs more than the run
+    }
+    let is_exact = tolerance == DelayTolerance::NONE;
+    let render = if is_exact { text::render } else { text::render_untimed };
+    let as_shown = |wanted: &str| if is_exact { wanted.to_string() } else { text::untimed(wanted) };
+    let rendered = render(transcript, DetailLevel::Debug);
+    let mut lines = rendered.lines();
+    let mut is_there = |wanted: &&String| lines.any(|line| squeezed(line).contains(&squeezed(&as_shown(wanted))));
+    let missing = expect.order.iter().find(|wanted| !is_there(wanted))?;
+    Some(format!("`order` expects a transcript line with {missing:?} here; no line after those before it has this text"))
+}
+
+/// The strings of a block, unescaped, one after another: what a person would search in.
+fn plain(json: &str) -> String {
+    fn collect(value: &serde_json::Value, out: &mut String) {
+        match value {
+            serde_json::Value::String(text) => {
+                out.push_str(text);
+                out.push('\n');
+            }
+            serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, out)),
+            serde_json::Value::Object(members) => {
+                members.iter().filter(|(name, _)| *name != "type").for_each(|(_, member)| collect(member, out));
+            }
+            _ => (),
+        }
+    }
+    let mut out = String::new();
+    collect(&serde_json::from_str(json).unwrap_or_default(), &mut out);
+    out
+}
+
+/// Runs of spaces as one, so that an expectation need not know the columns.
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}

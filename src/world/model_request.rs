@@ -1,0 +1,26 @@
+//! A request as the simulated model sees it.
+
+use crate::engine::contract::{Agent, RequestId};
+use crate::engine::time::Time;
+use crate::scenario::script::AnswerOrigin;
+use crate::wire::request::Request;
+use crate::wire::validate::Refusal;
+
+/// A request at the server.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelRequest<'a> {
+    pub(crate) agent: &'a Agent,
+    pub(crate) id: RequestId,
+    pub(crate) request: &'a Request,
+    pub(crate) now: Time,
+    /// The owners of the scripted answers that it may get, the first first.
+    pub(crate) origins: &'a [AnswerOrigin],
+    /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
+    pub(crate) gets_default: bool,
+    /// Whether a repeated request gets the same answer again, also where no fault changed it.
+    pub(crate) lends: bool,
+    /// The API's verdict on its head.
+    pub(crate) of_head: Option<Refusal>,
+    /// The API's verdict on members of its body that only clients send.
+    pub(crate) of_body: Option<Refusal>,
+}
