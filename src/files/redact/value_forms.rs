@@ -62,13 +62,14 @@ fn below(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usiz
         let value = without_quotes(text, below.start + item..below.end);
         // A block is text as it stands; without its mark what is below may be other names.
         let (is_block, has_blanks) = (mark > start, text[value.clone()].contains(&b' '));
-        let is_only = values.is_empty() && line_below(text, below.end + 1, line.len()).is_none();
+        let next = below.end + 1 + usize::from(text.get(below.end) == Some(&b'\r'));
+        let is_only = values.is_empty() && line_below(text, next, line.len()).is_none();
         let is_one = if has_blanks { is_only && is_block } else { item > 0 || is_block || is_only };
         if !is_one || !is_value(text, tells, &value) || text[value.clone()].ends_with(b":") {
             break;
         }
         values.push(value);
-        at = below.end + 1;
+        at = next;
     }
     values
 }

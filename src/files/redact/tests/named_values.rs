@@ -45,6 +45,7 @@ fn k_2_a_quoted_value_ends_at_its_quote_and_one_of_a_line_at_its_end() {
         "| passwd | `«2mpAWuIb|bI4nV8|4VwM»` |\n",
         "| AUTH_SALT | `«6uZ64rV.,%icFdBt>5XB .ji?yMl5ZstS@u)49gC nDaD7XlTwQ9c»` |\n",
         "user,api_key,role\nbob,\"«U_dSF(lgRKF>Usoq{qCW,zejl ?HfW0HD7mdP|BSV<+Kcd»\",admin\n",
+        "DB_PASSWORD: |\r\n  «xvfpHkXGkNdWIByn»\r\nx: 1\r\n",
         "passphrase: «apple river stone cloud tiger»\nx",
         "DB_PASSWORD=«apple river stone cloud»\nX=1",
     ]);
