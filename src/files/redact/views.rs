@@ -30,7 +30,7 @@ pub(super) fn escapes(text: &[u8]) -> Option<MappedText> {
     Some(view)
 }
 
-/// What stands between the quotes of a line that is one string of words, as Python prints it: `b'first\nsecond'`.
+/// The text between the quotes of a line that is one string of words, as Python prints it: `b'first\nsecond'`.
 fn string_of_code(line: &[u8]) -> Option<Range<usize>> {
     let start = usize::from(line.first() == Some(&b'b'));
     let sign = *line.get(start).filter(|byte| b"'\"".contains(byte))?;

@@ -341,7 +341,7 @@ impl PlantedKind {
     }
 }
 
-/// What only a name tells to be a secret: a number, letters with some digits, with one, and with none.
+/// A value that only a name tells of: a number, letters with some digits, with one, and with none.
 fn opaque(draw: &mut Draw) -> String {
     match draw.below(4) {
         0 => draw.letters(HEX, 32),
