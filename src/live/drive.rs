@@ -18,6 +18,7 @@ mod path_pattern;
 mod plain_text;
 mod preparation;
 mod process;
+mod process_facts;
 pub mod profile;
 mod profile_places;
 mod run_history;
@@ -49,7 +50,7 @@ use crate::world::setup::RunSetup;
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 use environment::RunFolders;
 use judge::UserTexts;
-pub use judge::{RunJudgement, RunQuestion};
+pub use judge::{CallResult, RunJudgement, RunQuestion};
 use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
 pub use process::{ClientExit, ClientLeaving, ClientOutput};
@@ -259,29 +260,32 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let watch = MomentWatch::new(act, interrupts, act_on_process).with_prompts(typed_prompts(setup, drive)).run(held, signs);
     let (verdict, ended, watched) = tokio::join!(server, client, watch);
     let (output, again, traces) = ended?;
-    let WatchedMoments { boundaries, marked, action, interrupts, first_answers, acted_at } = watched;
+    let WatchedMoments { boundaries, marked, action, interrupts, first_answers, acted_at, abort } = watched;
+    let is_late = act.zip(output.age_at_signal).is_some_and(|(act, age)| act.at.is_long_over(age));
+    let action = if is_late { ActionOutcome::TooLate } else { action };
     let failures = scripted_interrupt::failures(&setup.scenario, drive.terminal, &interrupts);
     let (text, judgement) = (String::new(), RunJudgement::default());
     let traces = ClientTraces { acted_at, ..traces };
     let run = ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement };
-    Ok(judged(setup, drive, act, run, &folders.named()))
+    Ok(judged(setup, drive, (act, abort.as_ref()), run, &folders.named()))
 }
 
-/// The run with its failures, its transcript, and what its verdict rests on. Interrupts that were not done are among its failures already.
+/// The run with its failures, its transcript, and what its verdict rests on. `abort` is the scenario's own interrupt. Interrupts that were not done are
+/// among its failures already.
 fn judged(
     setup: &RunSetup,
     drive: &ClientHarness,
-    act: Option<&BoundaryAction>,
+    (act, abort): (Option<&BoundaryAction>, Option<&BoundaryAction>),
     mut run: ClientRun,
     folders: &[(String, &'static str)],
 ) -> ClientRun {
     run.verdict.failures.append(&mut run.failures);
     let exchanges = run_history::exchanges(&run.verdict);
     run.failures = failures(setup, &run, act);
-    run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, act));
+    run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, (act, abort)));
     let (first, second) = (prompts(setup, drive), prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into()));
     let texts = UserTexts { first: &first, second: &second };
-    run.judgement = judge::judge(setup, &run, &exchanges, drive.profile.as_deref(), texts, act);
+    run.judgement = judge::judge(setup, &run, &exchanges, drive.profile.as_deref(), texts, (act, abort));
     run.failures.extend(run.judgement.problems.iter().cloned());
     if act.is_none() {
         run.failures.extend(profile_places::problems(drive, &run, &exchanges));
@@ -296,7 +300,7 @@ fn judged(
     let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
     run.verdict.remarks.extend(unused);
     run.verdict.remarks.extend(acted_rules(&normaliser));
-    add_questions(setup, drive, &exchanges, &mut run);
+    add_questions(setup, drive, &exchanges, act.or(abort), &mut run);
     run
 }
 
@@ -317,9 +321,9 @@ fn acted_rules(normaliser: &Normaliser) -> Option<String> {
 }
 
 /// Adds the questions to a driven client beside those about its requests.
-fn add_questions(setup: &RunSetup, drive: &ClientHarness, exchanges: &[RunExchange], run: &mut ClientRun) {
+fn add_questions(setup: &RunSetup, drive: &ClientHarness, exchanges: &[RunExchange], act: Option<&BoundaryAction>, run: &mut ClientRun) {
     let mut further = vec![(true, "processes left behind"), (true, "an end in time")];
-    further.extend(verdict::questions(drive, &setup.scenario, run, exchanges));
+    further.extend(verdict::questions(drive, &setup.scenario, run, exchanges, act));
     further.extend(RunQuestion::ALL.map(|question| (run.judgement.asked.contains(&question), question.as_str())));
     if !setup.scenario.interrupts.is_empty() {
         further.push((true, "the interrupts of the scenario"));
@@ -327,9 +331,7 @@ fn add_questions(setup: &RunSetup, drive: &ClientHarness, exchanges: &[RunExchan
     if drive.terminal == ClientTerminal::Own {
         further.push((false, verdict::NEVER_ASKED_AT_TERMINALS));
     }
-    if exchanges.iter().any(|exchange| !exchange.is_complete && exchange.said().next().is_some()) {
-        further.push((false, verdict::NEVER_ASKED_OF_OUTPUTS));
-    }
+    further.extend(verdict::judges_parts(drive, run, exchanges).map(|is_asked| (is_asked, verdict::PARTS_OF_OUTPUT)));
     for (is_asked, words) in further {
         let questions = &mut run.verdict.questions;
         if is_asked { &mut questions.asked } else { &mut questions.unasked }.push(words.into());

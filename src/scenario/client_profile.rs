@@ -86,6 +86,8 @@ keys! {
     pub struct OutputPlaces {
         /// A JSON line with these members, and these values, is the result of a run.
         result: Vec<(String, String)> as TextTable = Vec::new(), example("{ type = \"result\" }");
+        /// The signals after which it prints no result.
+        no_result_after: Vec<ClientSignal> = Vec::new(), example("[\"SIGTERM\"]");
         /// Where the texts of the model are.
         text: Option<OutputTextPlace> as Option<Section<OutputTextPlace>> = None;
     }
@@ -101,8 +103,38 @@ keys! {
         at: Option<Arc<str>> = None, example("\"message.content[].text\"");
         /// Which answers' texts are printed.
         of: PrintedAnswers = PrintedAnswers::All;
+        /// Whether the text is printed that came in an attempt which failed, when another attempt is made. Without this it is not judged.
+        failed_attempts: Option<FailedAttempts> = None, example("\"hidden\"");
     }
 }
+
+words! {
+    /// A signal after which a client may end in a way of its own.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ClientSignal {
+        /// Ctrl-C.
+        Interrupt = "SIGINT",
+        /// A request to end.
+        Terminate = "SIGTERM",
+        /// Its terminal went away.
+        HangUp = "SIGHUP",
+    }
+}
+
+word_forms!(ClientSignal);
+
+words! {
+    /// The output of a client for an attempt that failed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FailedAttempts {
+        /// Nothing: it prints an answer when it has come whole.
+        Hidden = "hidden",
+        /// The text as it comes, once for each attempt.
+        Shown = "shown",
+    }
+}
+
+word_forms!(FailedAttempts);
 
 words! {
     /// The answers whose texts a client prints.
@@ -205,6 +237,8 @@ mod tests {
             ("name = \"a\"\n[[file]]\npath = \"{home}/../x\"\n", "not in the client's folders"),
             ("name = \"a\"\n[session]\nmember = \"a\"\nfiles = \"b\"\n", "files"),
             ("name = \"a\"\n[output.text]\nof = \"lst\"\n", "did you mean `last`"),
+            ("name = \"a\"\n[output]\nno_result_after = [\"SIGTEM\"]\n", "did you mean `SIGTERM`"),
+            ("name = \"a\"\n[output.text]\nfailed_attempts = \"hiden\"\n", "did you mean `hidden`"),
             ("name = \"a\"\n[output.text]\nat = \"t\"\nlines = { type = 1 }\n", "expected text"),
             ("name = \"a\"\n[output.text]\nlines = { type = \"a\" }\n", "needs `at`"),
         ] {

@@ -7,7 +7,7 @@ mod validity;
 
 use core::fmt;
 
-pub use claims::{StartedCall, claims};
+pub use claims::{StartedCall, claims, tells_of_stop};
 pub use losses::{ReceivedContent, ReceivedKind, losses};
 pub use results::{HistoryEnd, results};
 pub use validity::validity;

@@ -10,7 +10,7 @@ use std::process::Command;
 use super::drive::has_python;
 
 /// The switch, the scenario, the moment of a sweep where one is needed, and words of the problem.
-const DEFECTS: [(&str, &str, Option<&str>, &str); 19] = [
+const DEFECTS: [(&str, &str, Option<&str>, &str); 23] = [
     ("cancelled.ok", "look.toml", Some("1:marker"), "O-20: "),
     ("cancelled.denied", "look.toml", Some("1:marker"), "O-20: "),
     ("cancelled.open", "look.toml", Some("1:marker"), "O-1: "),
@@ -28,6 +28,10 @@ const DEFECTS: [(&str, &str, Option<&str>, &str); 19] = [
     ("exit.midstream", "fails.toml", None, "the exit code is 0, and the profile has 1"),
     ("exit.signal", "look.toml", Some("1:marker"), "the exit code is 0, and the profile has 130"),
     ("parallel.swapped", "parallel.toml", None, "O-20: "),
+    ("parallel.one", "parallel.toml", Some("1:tools+1000ms"), "has neither its text nor a word of SIGINT: “(lost)”"),
+    ("parallel.empty", "parallel.toml", None, "O-24: the text “right is a door” that tool call "),
+    ("parallel.kept", "parallel.toml", None, "and its result in the stored session is “”"),
+    ("output.doubled", "retried.toml", None, "the output has a part of an attempt that failed, beside the whole text"),
     ("output.tail", "look.toml", None, "the output lacks a text of the model"),
     ("output.silent", "look.toml", Some("1:marker"), "0 result lines, usually 1"),
 ];
@@ -224,6 +228,163 @@ fn k_9_a_client_that_named_no_session_is_not_resumed() {
         let profile = changed_profile(folder.path(), of_words, resume);
         let (_, said) = driven_by(&profile, "talk.toml", &["--sweep", "SIGKILL:process", "--only", "start+0ms"], &[]);
         let row = said.lines().find(|line| line.starts_with("start+0ms")).unwrap_or_else(|| panic!("{said}"));
-        assert_eq!(row.split_whitespace().nth_back(1), Some("-"), "{said}");
+        let cells: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[cells.len() - 2].trim(), "-", "{said}");
+    }
+}
+
+#[test]
+fn o_28_parts_of_attempts_that_failed_are_judged_as_the_profile_says() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hidden = "failed_attempts = \"hidden\"";
+    let question = "parts of answers that broke off, in the output";
+    let more = "the output has a part of a text 2 times beside the whole text, and it came 1 time: ";
+    for (says, defect, words) in [
+        ("", "", None),
+        ("", "output.doubled", None),
+        ("", "output.again", Some(more)),
+        ("failed_attempts = \"shown\"", "output.doubled", None),
+        ("failed_attempts = \"shown\"", "output.again", Some(more)),
+        (hidden, "", None),
+    ] {
+        let profile = changed_profile(folder.path(), hidden, says);
+        let (code, said) = driven(&profile, "retried.toml", defect, &[]);
+        assert_eq!(code, Some(i32::from(words.is_some())), "{says}, {defect}: {said}");
+        assert!(words.is_none_or(|words| said.contains(words)), "{says}, {defect}: {said}");
+        let line = if says.is_empty() { "not asked: " } else { "asked: " };
+        assert!(said.lines().any(|other| other.starts_with(line) && other.contains(question)), "{says}, {defect}: {said}");
+    }
+}
+
+#[test]
+fn k_9_there_are_moments_after_an_answer_that_the_client_left() {
+    if !has_python() {
+        return;
+    }
+    let sweep_of = |profile: &Path, scenario: &str, code: &str, moments: &[&str]| {
+        let only = moments.iter().flat_map(|moment| ["--only", moment]);
+        let options: Vec<&str> = ["--env", code, "--sweep", "SIGINT:process"].into_iter().chain(only).collect();
+        driven_by(profile, scenario, &options, &["--", "python3", "-S", "-E", "{work}/lingers.py", "{work}/agent.py", "Look around."])
+    };
+    let sweep = |code: &str, moments: &[&str]| sweep_of(profile(), "fails.toml", code, moments);
+    // It leaves each answer at its error event: the second one to ask again, and the last one for good.
+    let (code, said) = sweep("LINGER=", &["2:tools+50ms", "done+50ms", "done+500ms"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("3 rows, 0 failed") && !said.contains("too late"), "{said}");
+    let (code, said) = sweep("LINGER_CODE=4", &["done+50ms"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the exit code is 4, and the profile has 1 (the API failed for good)"), "{said}");
+    // The scenario's own code counts there as well.
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/fails.toml")).unwrap();
+    let scenario = folder.path().join("fails.toml");
+    std::fs::write(&scenario, text + "\n[drive]\nexit = 1\n").unwrap();
+    let other = changed_profile(folder.path(), "failed = [1]", "failed = [3]");
+    let (code, said) = sweep_of(&other, &scenario.display().to_string(), "LINGER=", &["done+50ms"]);
+    assert_eq!(code, Some(0), "{said}");
+    // Who is gone by then was not asked.
+    let (code, said) = driven(profile(), "fails.toml", "", &["1:5", "done+500ms"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("moments after the last answer (no action reached the client in time)"), "{said}");
+}
+
+/// A script in the folder, to be run as a program.
+fn script(folder: &Path, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join("shim");
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn k_9_a_script_before_the_client_gets_a_signal_in_its_place() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let child = "#!/bin/sh\n\"$@\"\nexit $?\n";
+    let exec = "#!/bin/sh\nexec \"$@\"\n";
+    let trap = "#!/bin/sh\ntrap 'kill -TERM $child' TERM\n\"$@\" &\nchild=$!\nwait $child\nwait $child\nexit $?\n";
+    for (text, code, verdict) in [(child, 1, "not asked"), (exec, 0, "ok"), (trap, 0, "ok")] {
+        let path = script(folder.path(), text);
+        let client = ["--", &path, "python3", "-S", "-E", "{work}/agent.py", "Look around."];
+        let (got, said) = driven_by(profile(), "look.toml", &["--sweep", "SIGTERM:process", "--only", "1:marker"], &client);
+        let row = said.lines().find(|line| line.starts_with("1:marker")).unwrap_or_else(|| panic!("{said}"));
+        assert!(row.ends_with(verdict), "{text}: {said}");
+        assert_eq!(got, Some(code), "{text}: {said}");
+    }
+}
+
+#[test]
+fn k_9_and_m_8_an_interrupt_of_the_scenario_is_judged_as_one_of_a_sweep() {
+    if !has_python() {
+        return;
+    }
+    let (code, said) = driven(profile(), "interrupted.toml", "", &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let asked = said.lines().find(|line| line.starts_with("asked: ")).unwrap_or_else(|| panic!("{said}"));
+    for question in
+        ["the exit code", "commands that run on", "requests after the client was interrupted (O-11)", "commands that were stopped (O-20)"]
+    {
+        assert!(asked.contains(question), "{question}: {said}");
+    }
+    for (defect, words) in [
+        ("exit.signal", "the exit code is 0, and the profile has 130 (after SIGINT)"),
+        ("child.waited", "ran on after SIGINT to the group"),
+        ("cancelled.ok", "O-20: tool call toolu_p1t1n1 was stopped by SIGINT"),
+    ] {
+        let (code, said) = driven(profile(), "interrupted.toml", defect, &[]);
+        assert_eq!(code, Some(1), "{defect}: {said}");
+        assert!(said.contains(words), "{defect}: {said}");
+    }
+}
+
+#[test]
+fn k_9_a_profile_says_after_which_signals_no_result_is_owed() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let result = "result = { type = \"result\" }\n";
+    let silent = changed_profile(folder.path(), result, &format!("{result}no_result_after = [\"SIGINT\"]\n"));
+    let (code, said) = driven(&silent, "look.toml", "output.silent", &["1:marker"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("not asked: ") && line.contains("result lines after SIGINT")), "{said}");
+    let other = changed_profile(folder.path(), result, &format!("{result}no_result_after = [\"SIGTERM\"]\n"));
+    let (code, said) = driven(&other, "look.toml", "output.silent", &["1:marker"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("0 result lines, usually 1"), "{said}");
+}
+
+#[test]
+fn o_24_a_prompt_that_a_key_stops_may_be_put_back_into_the_input_line() {
+    if !has_python() {
+        return;
+    }
+    let options = ["--env", "PLANTED=file.late", "--timeout", "20", "--sweep", "key:ESC", "--only", "1:head"];
+    let (code, said) = driven_by(Path::new("profile-terminal.toml"), "talk.toml", &options, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("not asked: ") && line.contains("put back into the input line (O-24)")), "{said}");
+}
+
+#[test]
+fn o_24_a_result_that_the_output_shows_is_not_lost_for_the_model() {
+    if !has_python() {
+        return;
+    }
+    for (defect, words) in [
+        ("PLANTED=", None),
+        ("PLANTED=parallel.empty", Some("of tool call toolu_p1t1n2 is lost: the output has it, and its result in request 2 is “”")),
+    ] {
+        let (code, said) = driven_by(profile(), "shown.toml", &["--env", "GULL_SHOWS=1", "--env", defect], &[]);
+        assert_eq!(code, Some(i32::from(words.is_some())), "{said}");
+        assert!(words.is_none_or(|words| said.contains(words)), "{said}");
+        let question = "texts of results that are lost (O-24)";
+        assert!(said.lines().any(|line| line.starts_with("asked: ") && line.contains(question)), "{said}");
     }
 }

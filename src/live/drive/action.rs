@@ -4,7 +4,7 @@ use core::fmt;
 use std::time::Duration;
 
 use super::moment::ClientMoment;
-use super::{ChildSignal, SignalTarget};
+use super::{CallResult, ChildSignal, SignalTarget};
 use crate::prelude::*;
 
 /// The action on a client at a moment of its run.
@@ -20,6 +20,8 @@ pub struct BoundaryAction {
     pub lead: Duration,
     /// How long the answer stands still after.
     pub wait: Duration,
+    /// The results of tools in the run in which nothing is done.
+    pub usual_results: Arc<[CallResult]>,
 }
 
 impl BoundaryAction {

@@ -9,6 +9,7 @@ mod answers;
 mod results;
 mod resumption;
 mod retries;
+mod tools;
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use super::profile::ClientProfile;
 use super::run_history::RunExchange;
 use super::traces::{FileTrace, StoredSessions};
 use super::verdict::printed;
-use super::{ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientRun};
+use super::{ActionOutcome, BoundaryAction, ClientAction, ClientRun};
 use crate::prelude::*;
 use crate::stores::StoreFormat;
 use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredMessage};
@@ -27,6 +28,7 @@ use crate::stores::rules::{
 };
 use crate::wire::block::Role;
 use crate::world::setup::RunSetup;
+pub use results::CallResult;
 use resumption::ResumedRun;
 
 /// How long a command may take to end when its client is interrupted, and a request that was on its way to come in.
@@ -55,6 +57,8 @@ words! {
         Pairs = "results of parallel tool uses that change places (O-20)",
         /// Whether the result of a command that was stopped says so.
         Stops = "what results say of commands that were stopped (O-20)",
+        /// Whether results keep their texts.
+        Texts = "texts of results that are lost (O-24)",
         /// Whether history is what the model said.
         Answers = "answers that go back otherwise than they came (O-28)",
         /// Whether results deny what ran.
@@ -85,6 +89,8 @@ pub struct RunJudgement {
     pub remarks: Vec<String>,
     /// The questions that were asked.
     pub asked: Vec<RunQuestion>,
+    /// The results of tools in the last request of the first command.
+    pub results: Vec<CallResult>,
     /// The stored sessions and the requests of the second run, for people.
     pub shown: String,
 }
@@ -98,14 +104,14 @@ pub(super) struct UserTexts<'a> {
     pub(super) second: &'a str,
 }
 
-/// Judges a run.
+/// Judges a run. `abort` is the scenario's own interrupt.
 pub(super) fn judge(
     setup: &RunSetup,
     run: &ClientRun,
     exchanges: &[RunExchange],
     profile: Option<&ClientProfile>,
     texts: UserTexts<'_>,
-    act: Option<&BoundaryAction>,
+    (act, abort): (Option<&BoundaryAction>, Option<&BoundaryAction>),
 ) -> RunJudgement {
     let is_first = |exchange: &&RunExchange| exchange.number as usize <= run.first_answers;
     let judge = RunJudge {
@@ -113,11 +119,12 @@ pub(super) fn judge(
         run,
         profile,
         texts,
-        act,
+        act: act.or(abort),
         first: exchanges.iter().filter(is_first).filter(|exchange| exchange.is_of_root()).collect(),
         second: exchanges.iter().filter(|exchange| !is_first(exchange)).collect(),
     };
-    let mut judgement = RunJudgement { shown: judge.shown(), ..RunJudgement::default() };
+    let results = judge.first.last().map(|last| results::given(&last.messages)).unwrap_or_default();
+    let mut judgement = RunJudgement { shown: judge.shown(), results, ..RunJudgement::default() };
     if act.is_some() && run.action != ActionOutcome::Done {
         return judgement;
     }
@@ -125,6 +132,7 @@ pub(super) fn judge(
     judge.aborts(&mut judgement);
     judge.retries(&mut judgement);
     judge.results(&mut judgement);
+    judge.result_texts(&mut judgement);
     judge.answers(&mut judgement);
     judge.claims(&mut judgement);
     judge.stores(&mut judgement);
@@ -236,49 +244,6 @@ impl RunJudge<'_> {
         }
     }
 
-    /// Results of tools in all that the client sends and keeps.
-    fn results(&self, judgement: &mut RunJudgement) {
-        let (stopped, histories) = (self.stopped(), self.histories());
-        if histories.is_empty() {
-            return;
-        }
-        for answer in &self.first {
-            let scripted = results::scripted(self.setup, answer);
-            let stop = stopped.filter(|(number, _)| *number == answer.number && !scripted.is_empty());
-            if scripted.len() > 1 {
-                judgement.ask(RunQuestion::Pairs);
-            }
-            if stop.is_some() {
-                judgement.ask(RunQuestion::Stops);
-            }
-            for (name, history) in &histories {
-                let mut found = if scripted.len() > 1 { results::mixed(name, history, &scripted) } else { Vec::new() };
-                if let Some((_, what)) = stop {
-                    found.extend(results::unmarked_stops(name, history, &scripted, what));
-                }
-                // The others say the same of it.
-                if !found.is_empty() {
-                    judgement.add(found);
-                    break;
-                }
-            }
-        }
-    }
-
-    /// The answer whose tools ran when the client was told to stop, and how it was told.
-    fn stopped(&self) -> Option<(u32, &'static str)> {
-        let act = self.act?;
-        let what = match &act.what {
-            ClientAction::Signal(signal @ (ChildSignal::Interrupt | ChildSignal::Terminate), _) => signal.name(),
-            ClientAction::Keys(_) => "a key",
-            _ => return None,
-        };
-        match act.at {
-            ClientMoment::Marker { answer } => Some((answer, what)),
-            _ => None,
-        }
-    }
-
     fn answers(&self, judgement: &mut RunJudgement) {
         let all: Vec<&RunExchange> = self.first.iter().chain(&self.second).copied().filter(|exchange| exchange.is_of_root()).collect();
         for (name, history) in self.histories() {
@@ -292,13 +257,21 @@ impl RunJudge<'_> {
 
     /// The histories that a client sends last and keeps: its last requests and its stored sessions.
     fn histories(&self) -> Vec<(String, &[StoredMessage])> {
+        self.sent_last().into_iter().chain(self.kept()).collect()
+    }
+
+    /// The last requests of both commands, the newest first.
+    fn sent_last(&self) -> Vec<(String, &[StoredMessage])> {
         let last = |exchanges: &[&'_ RunExchange]| exchanges.iter().rposition(|exchange| exchange.is_of_root());
         let of_first = last(&self.first).map(|at| self.first[at]);
         let of_second = last(&self.second).map(|at| self.second[at]);
-        let sent = [of_second, of_first].into_iter().flatten().map(|exchange| (exchange.name(), &*exchange.messages));
+        [of_second, of_first].into_iter().flatten().map(|exchange| (exchange.name(), &*exchange.messages)).collect()
+    }
+
+    /// The stored sessions.
+    fn kept(&self) -> Vec<(String, &[StoredMessage])> {
         let kept = self.stored().into_iter().flat_map(|stored| &stored.conversations).filter(|one| one.branch == StoredBranch::Main);
-        let kept = kept.map(|one| (String::from("the stored session"), &*one.messages));
-        sent.chain(kept).collect()
+        kept.map(|one| (String::from("the stored session"), &*one.messages)).collect()
     }
 
     fn claims(&self, judgement: &mut RunJudgement) {
@@ -408,8 +381,12 @@ impl RunJudge<'_> {
         let of_user: Vec<StoredMessage> = last.messages.iter().filter(|message| message.role == Role::User).cloned().collect();
         let prompt = |text: &str| of(ReceivedKind::Prompt(text.into()), of_last());
         let is_there = |content: &ReceivedContent| losses(core::slice::from_ref(content), &[&of_user]).is_empty();
-        let mut received: Vec<ReceivedContent> = prompts.iter().map(|text| prompt(text)).filter(is_there).collect();
-        if received.is_empty() {
+        // At a terminal, the prompt of a turn that is stopped may be put back into the input line, which is not seen.
+        let has_answer = last.messages.iter().any(|message| message.role == Role::Assistant) || self.had_come_whole(last);
+        let is_given_back = !has_answer && self.act.is_some_and(|act| matches!(act.what, ClientAction::Keys(_)));
+        let mut received: Vec<ReceivedContent> =
+            prompts.iter().filter(|_| !is_given_back).map(|text| prompt(text)).filter(is_there).collect();
+        if received.is_empty() && !is_given_back {
             // Clients put their own texts first: the last one is the user's.
             received.extend(of_user.first().and_then(|message| message.texts().last()).map(prompt));
         }

@@ -16,6 +16,9 @@ const TOOL_DELAYS: [Duration; 3] = [Duration::from_millis(50), Duration::from_mi
 /// How long after the last answer a sweep acts: while a client stores what it has, and when it waits or goes.
 const DONE_DELAYS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
+/// How late a signal to a client that starts may be: as far as the next moment of a sweep.
+const LATENESS_MAX: Duration = Duration::from_millis(100);
+
 const START: &str = "start+";
 const TOOLS: &str = "tools+";
 const MARKER: &str = "marker";
@@ -28,7 +31,7 @@ pub enum ClientMoment {
     Start(Duration),
     /// Where an answer is held.
     Answer(AnswerBoundary),
-    /// So long after the end of an answer that another one follows: the client runs tools, or waits to ask again.
+    /// So long after an answer that another one follows came to its end, or was left: the client runs tools, or waits to ask again.
     Tools {
         /// The how many-th answer.
         answer: u32,
@@ -40,7 +43,7 @@ pub enum ClientMoment {
         /// The newest answer by then.
         answer: u32,
     },
-    /// So long after the end of the last answer.
+    /// So long after the last answer came to its end, or was left.
     Done(Duration),
 }
 
@@ -79,11 +82,15 @@ impl ClientMoment {
         let start = START_DELAYS.map(Self::Start).into_iter();
         let of_boundary = |boundary: &AnswerBoundary| {
             let answer = boundary.answer;
-            let is_between = boundary.before == AnswerPart::End && Some(answer) != last;
-            let delays = if is_between { TOOL_DELAYS.as_slice() } else { &[] };
-            let marker = (boundary.before == AnswerPart::End && marked.contains(&answer)).then_some(Self::Marker { answer });
+            let is_left = boundary.before == AnswerPart::Left;
+            // Who leaves an answer that hangs at its end has come to it before.
+            let is_known = is_left && boundaries.contains(&AnswerBoundary { answer, before: AnswerPart::End });
+            let is_over = (is_left && !is_known) || boundary.before == AnswerPart::End;
+            let delays = if is_over && Some(answer) != last { TOOL_DELAYS.as_slice() } else { &[] };
+            let marker = (is_over && marked.contains(&answer)).then_some(Self::Marker { answer });
             let after = delays.iter().map(move |after| Self::Tools { answer, after: *after });
-            core::iter::once(Self::Answer(boundary.clone())).chain(marker).chain(after)
+            let held = (!is_left).then(|| Self::Answer(boundary.clone()));
+            held.into_iter().chain(marker).chain(after)
         };
         let done = DONE_DELAYS.iter().filter(|_| last.is_some()).map(|after| Self::Done(*after));
         start.chain(boundaries.iter().flat_map(of_boundary)).chain(done).collect()
@@ -104,13 +111,18 @@ impl ClientMoment {
         }
     }
 
+    /// Whether it is one of the start, and long over for a client of this age: on a busy machine a signal comes late.
+    pub(super) fn is_long_over(&self, age: Duration) -> bool {
+        matches!(self, Self::Start(after) if age > *after + LATENESS_MAX)
+    }
+
     /// Whether an answer is held at it. Elsewhere there is no connection that could be closed.
     pub fn is_in_answer(&self) -> bool {
         matches!(self, Self::Answer(_))
     }
 }
 
-/// The number of the last answer that came to its end.
+/// The number of the last answer.
 pub(super) fn last_answer(boundaries: &[AnswerBoundary]) -> Option<u32> {
     boundaries.iter().map(|boundary| boundary.answer).max()
 }
@@ -178,6 +190,13 @@ mod tests {
     }
 
     #[test]
+    fn k_9_a_moment_of_the_start_can_be_over() {
+        let is_over = |text: &str, age| text.parse::<ClientMoment>().unwrap().is_long_over(Duration::from_millis(age));
+        assert_eq!([is_over("start+0ms", 90), is_over("start+0ms", 110), is_over("start+500ms", 510)], [false, true, false]);
+        assert!(!is_over("1:head", 60_000) && !is_over("done+50ms", 60_000));
+    }
+
+    #[test]
     fn k_9_a_word_without_a_delay_stands_for_all_of_its_kind() {
         let count = |text| ClientMoment::parse_all(text).map(|moments| moments.len()).ok();
         assert_eq!(["2:tools", "start", "done", "2:5", "2:marker", "2:tools+7ms"].map(count), [3, 3, 2, 1, 1, 1].map(Some));
@@ -192,6 +211,11 @@ mod tests {
         let between = ["1:head", "1:end", "1:marker", "1:tools+50ms", "1:tools+300ms", "1:tools+1000ms"];
         let wanted = [["start+0ms", "start+100ms", "start+500ms"].as_slice(), &between, &["2:head", "2:end"], &["done+50ms", "done+500ms"]];
         assert_eq!(shown, wanted.concat());
+        let left = [(1, AnswerPart::Head), (1, AnswerPart::Left), (2, AnswerPart::Head), (2, AnswerPart::End), (2, AnswerPart::Left)];
+        let boundaries = left.map(|(answer, before)| AnswerBoundary { answer, before });
+        let shown: Vec<String> = ClientMoment::of_run(&boundaries, &[]).iter().skip(3).map(ToString::to_string).collect();
+        let between = ["1:head", "1:tools+50ms", "1:tools+300ms", "1:tools+1000ms"];
+        assert_eq!(shown, [between.as_slice(), &["2:head", "2:end", "done+50ms", "done+500ms"]].concat(), "what is left is over");
         assert_eq!(ClientMoment::of_run(&[], &[]).len(), START_DELAYS.len(), "a run without an answer is never done");
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct WatchedMoments {
     pub(super) first_answers: usize,
     /// When the action was done.
     pub(super) acted_at: Option<SystemTime>,
+    /// The first interrupt of the scenario that told the client to stop, as a sweep would have done it. `None` where a message was typed as well.
+    pub(super) abort: Option<BoundaryAction>,
 }
 
 /// The watch over one run.
@@ -66,6 +68,10 @@ pub(super) struct MomentWatch<'a> {
     has_ended: bool,
     /// Whether an interrupt of the scenario told the client to stop.
     has_interrupted: bool,
+    /// Whether one typed a message.
+    has_typed: bool,
+    /// When an answer was held last.
+    held_at: Instant,
     /// The newest answer, as long as it is in flight.
     in_flight: Weak<()>,
     /// Whether the scenario owes no further answer to this prompt.
@@ -87,6 +93,7 @@ impl<'a> MomentWatch<'a> {
             interrupts: Vec::new(),
             first_answers: usize::MAX,
             acted_at: None,
+            abort: None,
         };
         Self {
             act,
@@ -99,6 +106,8 @@ impl<'a> MomentWatch<'a> {
             is_untold: false,
             has_ended: false,
             has_interrupted: false,
+            has_typed: false,
+            held_at: Instant::now(),
             in_flight: Weak::new(),
             is_last: false,
             prompts: Vec::new(),
@@ -132,6 +141,9 @@ impl<'a> MomentWatch<'a> {
         }
         if self.due.is_some() {
             self.seen.action = ActionOutcome::TooLate;
+        }
+        if self.has_typed {
+            self.seen.abort = None;
         }
         self.seen
     }
@@ -202,26 +214,32 @@ impl<'a> MomentWatch<'a> {
         if core::mem::take(&mut self.is_untold) {
             one.disturb();
         }
-        if self.due.take().is_some() {
+        let is_over = matches!(one.boundary.before, AnswerPart::End | AnswerPart::Left);
+        // What follows an answer begins with the next one.
+        if !is_over && self.due.take().is_some() {
             self.seen.action = ActionOutcome::TooLate;
         }
         self.progress.on_held(&one);
         self.seen.boundaries.push((one.boundary.clone(), one.event.clone()));
+        self.held_at = Instant::now();
         if self.has_ended {
             let _ = one.go.send(HoldRelease::On);
             return;
         }
         let now = Instant::now();
         self.interrupts.iter_mut().for_each(|act| act.on_held(&one, &self.progress, now));
-        let is_end = one.boundary.before == AnswerPart::End;
-        (self.in_flight, self.is_last) = (if is_end { Weak::new() } else { one.in_flight.clone() }, one.is_last);
+        if !is_over {
+            (self.in_flight, self.is_last) = (one.in_flight.clone(), one.is_last);
+        } else if self.in_flight.ptr_eq(&one.in_flight) {
+            self.in_flight = Weak::new();
+        }
         match (self.waited_for(), self.act) {
             (Some(ClientMoment::Answer(boundary)), Some(act)) if *boundary == one.boundary => {
                 self.hold(one, act).await;
                 return;
             }
-            (Some(ClientMoment::Tools { answer, after }), _) if is_end && *answer == one.boundary.answer => self.due = Some(now + *after),
-            (Some(ClientMoment::Done(after)), Some(act)) if is_end && act.last_answer == one.boundary.answer => {
+            (Some(ClientMoment::Tools { answer, after }), _) if is_over && *answer == one.boundary.answer => self.due = Some(now + *after),
+            (Some(ClientMoment::Done(after)), Some(act)) if is_over && act.last_answer == one.boundary.answer => {
                 self.due = Some(now + *after);
             }
             _ => (),
@@ -279,15 +297,33 @@ impl<'a> MomentWatch<'a> {
     }
 
     fn do_interrupts(&mut self, mut is_due: impl FnMut(&mut InterruptAct<'a>) -> bool) {
-        let due: Vec<(usize, ClientAction)> =
-            self.interrupts.iter_mut().filter_map(|act| is_due(act).then(|| (act.index, act.what.clone()))).collect();
-        for (index, what) in due {
+        let due: Vec<(usize, ClientAction, bool)> =
+            self.interrupts.iter_mut().filter_map(|act| is_due(act).then(|| (act.index, act.what.clone(), act.is_at_marker()))).collect();
+        for (index, what, is_at_marker) in due {
             self.tell_server();
             if self.tell_process(&what) {
                 self.seen.interrupts.push(index);
                 self.has_interrupted |= what.is_abort();
+                self.has_typed |= !what.is_abort();
+                if what.is_abort() && self.seen.abort.is_none() {
+                    self.seen.abort = Some(self.abort(what, is_at_marker));
+                }
             }
         }
+    }
+
+    /// An interrupt of the scenario that is done now, as an action of a sweep.
+    fn abort(&self, what: ClientAction, is_at_marker: bool) -> BoundaryAction {
+        let (after, last_answer) = (self.held_at.elapsed(), self.progress.answer);
+        let at = match self.seen.boundaries.last() {
+            None => ClientMoment::Start(after),
+            Some(_) if is_at_marker => ClientMoment::Marker { answer: last_answer },
+            Some((AnswerBoundary { answer, before: AnswerPart::End | AnswerPart::Left }, _)) => {
+                ClientMoment::Tools { answer: *answer, after }
+            }
+            Some((boundary, _)) => ClientMoment::Answer(boundary.clone()),
+        };
+        BoundaryAction { at, last_answer, what, lead: Duration::ZERO, wait: Duration::ZERO, usual_results: Arc::default() }
     }
 
     /// Later requests of the client may exist because it was acted on.

@@ -13,6 +13,7 @@ use super::action::TerminalKey;
 use super::environment::{RunFolders, inherited};
 use super::marker;
 use super::moment_watch::ClientSign;
+use super::process_facts::RunningProcess;
 use super::profile::{self, ClientProfile, ProfileNames};
 use super::streams::{self, ClientKeyboard, ClientPrinter, LineMarker, PrintedBytes};
 use super::verdict::is_result;
@@ -44,6 +45,8 @@ pub struct ClientOutput {
     pub left_behind: Vec<String>,
     /// The shell that alone got a signal which was meant for the client.
     pub signalled_shell: Option<&'static str>,
+    /// How old its process was when it got a signal, where the system tells that.
+    pub age_at_signal: Option<Duration>,
     results: usize,
     session: Option<String>,
 }
@@ -138,7 +141,7 @@ pub(super) async fn run(
     // Who does not listen any more wants to know nothing.
     let _ = run.signs.send(ClientSign::Started);
     let (mut printed, mut leaving) = (PrintedBytes::default(), ClientLeaving::OnItsOwn);
-    let mut signalled_shell = None;
+    let (mut signalled_shell, mut age_at_signal) = (None, None);
     let (ended, mut left) = {
         let (type_more, typed) = mpsc::unbounded_channel();
         let (is_open, open) = oneshot::channel();
@@ -159,7 +162,7 @@ pub(super) async fn run(
                 }
                 Some(action) = actions.recv() => match action {
                     ProcessAction::Signal(signal, target) => {
-                        signalled_shell = signalled_alone(words, &child, target);
+                        (signalled_shell, age_at_signal) = before_signal(words, &child, signal, target);
                         child.signal(signal, target);
                     }
                     // The writer is there as long as this.
@@ -194,13 +197,20 @@ pub(super) async fn run(
     };
     left.ended.sort();
     let (lines, errors) = printed.into_texts(run.terminal == ClientTerminal::Own);
-    let output = ClientOutput { lines, errors, ended, leaving, left_behind: left.ended, signalled_shell, results: 0, session: None };
+    let (left_behind, results, session) = (left.ended, 0, None);
+    let output = ClientOutput { lines, errors, ended, leaving, left_behind, signalled_shell, age_at_signal, results, session };
     Ok(output.read(drive.profile.as_deref(), run.names))
 }
 
-/// The shell that stands before a client, where a signal reaches it alone.
-fn signalled_alone(words: &[String], child: &WatchedChild, target: SignalTarget) -> Option<&'static str> {
-    shell::of_words(words).filter(|_| target == SignalTarget::Process && shell::is_shell_still(child.id()))
+/// The shell that a signal reaches in place of the client, and the age of the process.
+fn before_signal(
+    words: &[String],
+    child: &WatchedChild,
+    signal: ChildSignal,
+    target: SignalTarget,
+) -> (Option<&'static str>, Option<Duration>) {
+    let shell = shell::before_client(words, child.id(), signal).filter(|_| target == SignalTarget::Process);
+    (shell, RunningProcess(child.id()).age())
 }
 
 /// Starts a command with its streams.

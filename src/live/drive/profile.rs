@@ -3,7 +3,8 @@
 //! A new shipped profile is a file in `profiles`, a word in `scenario::drive::KnownClient`, and a line in `text`.
 
 pub use crate::scenario::client_profile::{
-    ClientProfile, ExitCodes, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace, StorePlace,
+    ClientProfile, ClientSignal, ExitCodes, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace,
+    StorePlace,
 };
 
 use serde_json::Value;

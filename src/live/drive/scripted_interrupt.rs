@@ -47,7 +47,8 @@ pub(super) struct TriggerProgress {
 impl TriggerProgress {
     /// An answer is held before a part that is counted as come.
     pub(super) fn on_held(&mut self, one: &HeldAnswer) {
-        self.answer = one.boundary.answer;
+        // One that is left late does not become the newest again.
+        self.answer = self.answer.max(one.boundary.answer);
         self.events.extend(one.event.clone());
         self.tool_uses.extend(one.tools.iter().map(|name| (one.boundary.answer, name.clone())));
     }
@@ -138,6 +139,11 @@ impl<'a> InterruptAct<'a> {
             self.has_triggered = true;
             self.due = Some(now + time(*offset));
         }
+    }
+
+    /// Whether it is done when a tool shows that it runs, and no later.
+    pub(super) fn is_at_marker(&self) -> bool {
+        matches!(self.moment, InterruptMoment::When { anchor: InterruptTrigger::Tool { .. }, offset: Micros::ZERO, .. })
     }
 
     fn trigger_at_boundary(&mut self, now: Instant) {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::moment::{ClientMoment, last_answer};
-use super::profile::ClientProfile;
+use super::profile::{ClientProfile, ClientSignal};
 use super::{
-    ActionOutcome, BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving, ClientRun, drive, verdict,
+    ActionOutcome, BoundaryAction, CallResult, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving,
+    ClientRun, drive, verdict,
 };
-use crate::live::serve::gate::AnswerBoundary;
+use crate::live::serve::gate::{AnswerBoundary, AnswerPart};
 use crate::prelude::*;
 use crate::world::setup::RunSetup;
 
@@ -136,6 +137,7 @@ pub async fn sweep_after(
     let boundaries: Vec<AnswerBoundary> = usual.boundaries.iter().map(|(boundary, _)| boundary).filter(of_first).cloned().collect();
     let last_answer = last_answer(&boundaries).unwrap_or_default();
     let mut rows = if usual.failures.is_empty() { planned_rows(&usual, &boundaries, sweep) } else { Vec::new() };
+    let usual_results: Arc<[CallResult]> = usual.judgement.results.clone().into();
     let mut running = JoinSet::new();
     // All rows once before any again: what is stopped has seen most.
     let mut left = (0..sweep.repeat.max(1)).flat_map(|_| 0..rows.len()).collect::<Vec<_>>().into_iter();
@@ -146,7 +148,8 @@ pub async fn sweep_after(
         {
             let (setup, client) = (setup.clone(), client.clone());
             let (at, what) = (rows[place].moment.clone(), rows[place].action.clone());
-            let act = BoundaryAction { at, last_answer, what, lead: sweep.lead, wait: sweep.wait };
+            let (lead, wait, usual_results) = (sweep.lead, sweep.wait, usual_results.clone());
+            let act = BoundaryAction { at, last_answer, what, lead, wait, usual_results };
             running.spawn(async move { (place, drive(&setup, &client, Some(&act)).await) });
         }
         let ended = tokio::select! {
@@ -157,7 +160,7 @@ pub async fn sweep_after(
         match ended {
             Some(Ok((place, run))) => {
                 let run = run.map_err(|error| error.to_string());
-                let problems = problems(&usual, &rows[place].moment, &run);
+                let problems = problems(client.profile.as_deref(), &usual, &rows[place], &run);
                 rows[place].runs.push(ClientSweepRun { run, problems });
             }
             // A panic of ours must not pass for a run that went well.
@@ -190,7 +193,8 @@ fn planned_rows(usual: &ClientRun, boundaries: &[AnswerBoundary], sweep: &Client
     moments.into_iter().flat_map(with_action).collect()
 }
 
-fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, String>) -> Vec<String> {
+fn problems(profile: Option<&ClientProfile>, usual: &ClientRun, row: &ClientSweepRow, run: &Result<ClientRun, String>) -> Vec<String> {
+    let moment = &row.moment;
     let driven = match run {
         Ok(driven) => driven,
         Err(error) => return vec![error.clone()],
@@ -209,7 +213,8 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
     let owes_nothing = driven.output.ended == ClientExit::Signal(9) || has_not_begun;
     let (wanted, got) = (usual.output.results(), driven.output.results());
     // Of a client that prints none the number says nothing.
-    if wanted > 0 && wanted != got && !owes_nothing {
+    let is_silent = owes_nothing || prints_no_result(profile, &row.action);
+    if wanted > 0 && (got > wanted || (got < wanted && !is_silent)) {
         problems.push(format!("{got} result lines, usually {wanted}"));
     }
     // Nor is there anything to resume of it.
@@ -220,6 +225,17 @@ fn problems(usual: &ClientRun, moment: &ClientMoment, run: &Result<ClientRun, St
         problems.push(format!("the second command ended with {}, and {} result lines", again.ended, again.results()));
     }
     problems.into_iter().map(with_rule).collect()
+}
+
+/// Whether the profile says that the client prints no result after this signal.
+pub(super) fn prints_no_result(profile: Option<&ClientProfile>, action: &ClientAction) -> bool {
+    let signal = match action {
+        ClientAction::Signal(ChildSignal::Interrupt, _) => ClientSignal::Interrupt,
+        ClientAction::Signal(ChildSignal::Terminate, _) => ClientSignal::Terminate,
+        ClientAction::Signal(ChildSignal::HangUp, _) => ClientSignal::HangUp,
+        _ => return false,
+    };
+    profile.is_some_and(|profile| profile.output.no_result_after.contains(&signal))
 }
 
 /// Why a moment never came: the usual run does not have it, or this run differs from it.
@@ -242,7 +258,8 @@ fn never_came(usual: &ClientRun, moment: &ClientMoment) -> String {
             )
         }
         _ => {
-            let parts = usual.boundaries.iter().filter(|(boundary, _)| boundary.answer == answers).count();
+            let is_held = |boundary: &AnswerBoundary| boundary.answer == answers && boundary.before != AnswerPart::Left;
+            let parts = usual.boundaries.iter().filter(|(boundary, _)| is_held(boundary)).count();
             format!("there is no such moment: answer {answers} has {parts} boundaries when nothing is done")
         }
     }
@@ -295,6 +312,12 @@ impl ClientSweepRow {
             Some(_) if failed > 0 => RowVerdict::Failed,
             Some(_) => RowVerdict::Fine,
         }
+    }
+
+    /// Whether the client was acted on in one of its runs.
+    pub(super) fn is_done(&self) -> bool {
+        let is_done = |run: &&ClientSweepRun| run.run.as_ref().is_ok_and(|run| run.action == ActionOutcome::Done);
+        self.runs.iter().filter(is_done).any(|run| run.signalled_shell().is_none())
     }
 
     /// How its runs end, each way once with their number: `2 times exit 0 and 1 result line`.

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::moment::ClientMoment;
-use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
+use super::moment::{ClientMoment, MomentKind};
+use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict, prints_no_result};
 use super::{ChildSignal, ClientAction, ClientRun, RunQuestion, verdict};
 use crate::live::serve::gate::AnswerPart;
 use crate::prelude::*;
@@ -15,6 +15,22 @@ const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "r
 const SIGNAL_QUESTIONS: [(ChildSignal, &str); 2] =
     [(ChildSignal::Interrupt, "the exit code after SIGINT"), (ChildSignal::Terminate, "the exit code after SIGTERM")];
 
+/// The questions about results that a profile leaves out.
+const SILENT_SIGNALS: [(ChildSignal, &str); 3] = [
+    (ChildSignal::Interrupt, "result lines after SIGINT (the profile has none)"),
+    (ChildSignal::Terminate, "result lines after SIGTERM (the profile has none)"),
+    (ChildSignal::HangUp, "result lines after SIGHUP (the profile has none)"),
+];
+
+/// The kinds of moments, where none of a kind was in time.
+const MOMENTS: [(MomentKind, &str); 5] = [
+    (MomentKind::Start, "the start (no action reached the client in time)"),
+    (MomentKind::Answer, "moments inside of answers (no action reached the client in time)"),
+    (MomentKind::Tools, "moments between answers (no action reached the client in time)"),
+    (MomentKind::Marker, "tools that show that they run (no action reached the client in time)"),
+    (MomentKind::Done, "moments after the last answer (no action reached the client in time)"),
+];
+
 impl ClientSweepReport {
     /// The questions that were asked of each row, and those that were not.
     pub(super) fn questions(&self) -> [(&'static str, Vec<&'static str>); 2] {
@@ -24,17 +40,32 @@ impl ClientSweepReport {
             if is_asked { &mut asked } else { &mut unasked }.push(what);
         }
         for (signal, what) in SIGNAL_QUESTIONS {
-            if self.rows.iter().any(|row| matches!(row.action, ClientAction::Signal(sent, _) if sent == signal)) {
+            let of_signal = || self.rows.iter().filter(|row| matches!(row.action, ClientAction::Signal(sent, _) if sent == signal));
+            if of_signal().next().is_some() {
                 let codes = self.profile.as_deref().and_then(|profile| verdict::codes_after(profile, signal)).unwrap_or_default();
-                if codes.is_empty() { &mut unasked } else { &mut asked }.push(what);
+                let is_asked = !codes.is_empty() && of_signal().any(ClientSweepRow::is_done);
+                if is_asked { &mut asked } else { &mut unasked }.push(what);
             }
         }
         if self.usual.output.results() > 0 { &mut asked } else { &mut unasked }.push("result lines");
+        for (signal, what) in SILENT_SIGNALS {
+            let is_silent = |row: &ClientSweepRow| matches!(row.action, ClientAction::Signal(sent, _) if sent == signal && prints_no_result(self.profile.as_deref(), &row.action));
+            unasked.extend(self.rows.iter().any(is_silent).then_some(what));
+        }
+        for (kind, what) in MOMENTS {
+            let of_kind = || self.rows.iter().filter(|row| row.moment.kind() == kind);
+            unasked.extend((of_kind().next().is_some() && !of_kind().any(ClientSweepRow::is_done)).then_some(what));
+        }
         for question in RunQuestion::ALL {
             if self.is_judged(question) { &mut asked } else { &mut unasked }.push(question.as_str());
         }
-        let never = [verdict::NEVER_ASKED_AT_TERMINALS, verdict::NEVER_ASKED_OF_OUTPUTS];
-        unasked.extend(never.into_iter().filter(|what| self.usual.verdict.questions.unasked.iter().any(|other| **other == **what)));
+        // These depend on what the run shows in which nothing is done.
+        let usual = &self.usual.verdict.questions;
+        for what in [verdict::NEVER_ASKED_AT_TERMINALS, verdict::PARTS_OF_OUTPUT] {
+            for (of_usual, found) in [(&usual.asked, &mut asked), (&usual.unasked, &mut unasked)] {
+                found.extend(of_usual.iter().any(|other| **other == *what).then_some(what));
+            }
+        }
         if self.usual.marked.is_empty() {
             unasked.push("a tool that shows that it runs (no marker was seen)");
         }
@@ -137,7 +168,7 @@ fn row_cells(row: &ClientSweepRow) -> [String; 9] {
             (Some(event), _) => event.to_string(),
             (None, AnswerPart::Head) => String::from("head"),
             (None, AnswerPart::Event(_)) => String::from("body"),
-            (None, AnswerPart::End) => String::from("end"),
+            (None, AnswerPart::End | AnswerPart::Left) => String::from("end"),
         },
         _ => String::new(),
     };

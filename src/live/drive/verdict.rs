@@ -5,7 +5,7 @@
 
 use super::member_path::{has_members, values_at};
 use super::moment::ClientMoment;
-use super::profile::{ClientProfile, OutputPlaces, OutputTextPlace, PrintedAnswers};
+use super::profile::{ClientProfile, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers};
 use super::run_history::RunExchange;
 use super::{
     ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
@@ -13,9 +13,11 @@ use super::{
 };
 use crate::live::serve::verdict::ServedEnd;
 use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
 use crate::scenario::types::Scenario;
 use crate::stores::rules::joined_words;
+
+/// A shorter part of a text may be that of anything.
+const PART_CHARACTERS_MIN: usize = 8;
 
 /// The outcome of a run's main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,26 +30,30 @@ pub(super) enum PromptOutcome {
     Unclear,
 }
 
-/// The failures of a run's first command. `act` is what was done to it.
+/// The failures of a run's first command. `act` is what was done to it, `abort` the scenario's own interrupt.
 pub(super) fn problems(
     harness: &ClientHarness,
     scenario: &Scenario,
     run: &ClientRun,
     exchanges: &[RunExchange],
-    act: Option<&BoundaryAction>,
+    (act, abort): (Option<&BoundaryAction>, Option<&BoundaryAction>),
 ) -> Vec<String> {
     let is_late = act.is_some() && run.action != ActionOutcome::Done;
     let Some(profile) = harness.profile.as_deref().filter(|_| run.output.signalled_shell.is_none() && !is_late) else { return Vec::new() };
     let answers = answers(run, exchanges);
-    let signal = signal(scenario, act);
+    let has_own_code = scenario.drive.exit.is_some() && act.is_none();
+    let act = act.or(abort);
+    let signal = signal(act);
     let outcome = outcome(scenario, run, &answers);
     let mut problems = Vec::new();
-    if owes_exit(scenario, run, act) {
-        let was_done = answers.last().is_some_and(|last| act.is_none_or(|act| last.was_sent_before(act)));
+    if !has_own_code && owes_exit(run, act) {
+        // Who runs the tools of its last answer is not done.
+        let was_sent = |last: &&&RunExchange| act.is_none_or(|act| last.was_sent_before(act));
+        let was_done = answers.last().filter(was_sent).is_some_and(|last| last.stop_reason.as_deref() != Some("tool_use"));
         // Ctrl-C at a prompt ends a client as a signal would.
         let has_pressed = matches!(act.map(|act| &act.what), Some(ClientAction::Keys(keys)) if keys.contains(&TerminalKey::Control('C')));
         let signals = [signal, has_pressed.then_some(ChildSignal::Interrupt)];
-        let of_signal = |signal| exit_problem(profile, run, (outcome, was_done), signal);
+        let of_signal = |signal| exit_problem(profile, run, (outcome, was_done), (signal, scenario.drive.exit));
         let found: Option<Vec<String>> = signals[..1 + usize::from(has_pressed)].iter().map(|signal| of_signal(*signal)).collect();
         problems.extend(found.into_iter().flatten().take(1));
     }
@@ -63,8 +69,8 @@ pub(super) const QUESTIONS: [&str; 2] = ["the exit code", "the text of the outpu
 /// The question that is never asked of a client at a terminal.
 pub(super) const NEVER_ASKED_AT_TERMINALS: &str = "texts that are put back into the input line (O-24)";
 
-/// The question that is never asked of an output.
-pub(super) const NEVER_ASKED_OF_OUTPUTS: &str = "parts of answers that broke off, in the output";
+/// The question about texts of an output that did not come whole.
+pub(super) const PARTS_OF_OUTPUT: &str = "parts of answers that broke off, in the output";
 
 /// The questions that a profile asks of a run, each with whether it is asked.
 pub(super) fn questions(
@@ -72,14 +78,19 @@ pub(super) fn questions(
     scenario: &Scenario,
     run: &ClientRun,
     exchanges: &[RunExchange],
+    act: Option<&BoundaryAction>,
 ) -> [(bool, &'static str); 2] {
     let outcome = outcome(scenario, run, &answers(run, exchanges));
-    let has_codes = |profile: &ClientProfile| match outcome {
-        PromptOutcome::Answered => !profile.exit.ok.is_empty(),
-        PromptOutcome::Failed => !profile.exit.failed.is_empty(),
-        PromptOutcome::Unclear => false,
+    let has_codes = |profile: &ClientProfile| match (signal(act), outcome) {
+        (Some(signal), _) => codes_after(profile, signal).is_some_and(|codes| !codes.is_empty()),
+        (None, PromptOutcome::Answered) => !profile.exit.ok.is_empty(),
+        (None, PromptOutcome::Failed) => !profile.exit.failed.is_empty(),
+        (None, PromptOutcome::Unclear) => false,
     };
-    let is_exit_asked = scenario.drive.exit.is_some() || harness.profile.as_deref().is_some_and(has_codes);
+    let is_judged = owes_exit(run, act) && harness.profile.as_deref().is_some_and(has_codes);
+    // Of who was sent away the code says nothing.
+    let has_own_code = scenario.drive.exit.is_some() && run.output.leaving == ClientLeaving::OnItsOwn;
+    let is_exit_asked = has_own_code || is_judged;
     [(is_exit_asked, QUESTIONS[0]), (text_place(harness).is_some(), QUESTIONS[1])]
 }
 
@@ -134,23 +145,17 @@ fn outcome(scenario: &Scenario, run: &ClientRun, answers: &[&RunExchange]) -> Pr
     }
 }
 
-/// Whether a profile's exit codes count: not beside the code that the scenario wants, and not for a client that was sent away or that had no time to
-/// listen for signals.
-fn owes_exit(scenario: &Scenario, run: &ClientRun, act: Option<&BoundaryAction>) -> bool {
+/// Whether a profile's exit codes count: not for a client that was sent away or that had no time to listen for signals.
+fn owes_exit(run: &ClientRun, act: Option<&BoundaryAction>) -> bool {
     let is_starting = act.is_some_and(|act| matches!(act.at, ClientMoment::Start(_)));
-    let has_own = scenario.drive.exit.is_some() && act.is_none();
-    !is_starting && !has_own && run.output.leaving == ClientLeaving::OnItsOwn
+    !is_starting && run.output.leaving == ClientLeaving::OnItsOwn
 }
 
-/// The signal that a client got: that of an action, or that of the scenario's interrupts.
-fn signal(scenario: &Scenario, act: Option<&BoundaryAction>) -> Option<ChildSignal> {
-    match act.map(|act| &act.what) {
-        Some(ClientAction::Signal(signal, _)) => Some(*signal),
-        Some(_) => None,
-        None => {
-            let is_signal = |interrupt: &ScriptedInterrupt| interrupt.kind == InterruptKind::Cancel;
-            scenario.interrupts.iter().any(is_signal).then_some(ChildSignal::Interrupt)
-        }
+/// The signal that a client got.
+fn signal(act: Option<&BoundaryAction>) -> Option<ChildSignal> {
+    match act?.what {
+        ClientAction::Signal(signal, _) => Some(signal),
+        _ => None,
     }
 }
 
@@ -158,7 +163,7 @@ fn exit_problem(
     profile: &ClientProfile,
     run: &ClientRun,
     (outcome, was_done): (PromptOutcome, bool),
-    signal: Option<ChildSignal>,
+    (signal, wanted_by_scenario): (Option<ChildSignal>, Option<u32>),
 ) -> Option<String> {
     let code = match run.output.ended {
         ClientExit::Code(code) => u32::try_from(code).ok()?,
@@ -175,6 +180,7 @@ fn exit_problem(
     let is_done_before = was_done
         && signal.is_some()
         && match outcome {
+            _ if wanted_by_scenario == Some(code) => true,
             PromptOutcome::Answered => profile.exit.ok.contains(&code),
             PromptOutcome::Failed => profile.exit.failed.contains(&code),
             PromptOutcome::Unclear => false,
@@ -213,7 +219,8 @@ fn text_problems(
     for text in &all {
         let got = count(&printed, text);
         // An attempt that failed may have been shown before the answer that took its place. What an interruption broke off came as well.
-        let broken = answers.iter().filter(|answer| !answer.is_complete && !answer.is_to_be_retried());
+        let is_shown = |answer: &RunExchange| !answer.is_to_be_retried() || place.failed_attempts == Some(FailedAttempts::Shown);
+        let broken = answers.iter().filter(|answer| !answer.is_complete && is_shown(answer));
         let came =
             times(&whole, text) + broken.flat_map(|answer| answer.said()).map(|said| count(&joined_words(said), text)).sum::<usize>();
         let most = came.max(1);
@@ -223,7 +230,75 @@ fn text_problems(
             problems.push(format!("the output has a text of the model {got} times, and it came {most} times: {}", shown(text)));
         }
     }
+    problems.extend(part_problems(place, &printed, answers));
     problems
+}
+
+/// A text that came in part in an attempt that failed, and whole in a later answer.
+struct RetriedText {
+    part: String,
+    whole: String,
+}
+
+/// The texts of attempts that failed, where a later answer has taken their place. `None` for a text without one.
+fn retried_texts(answers: &[&RunExchange]) -> Vec<Option<RetriedText>> {
+    let failed = answers.iter().enumerate().filter(|(_, answer)| !answer.is_complete && answer.is_to_be_retried());
+    let of_attempt = |(at, attempt): (usize, &&RunExchange)| {
+        let later: Vec<String> = answers[at + 1..].iter().filter(|answer| answer.is_complete).flat_map(|answer| texts(answer)).collect();
+        let retried = |part: String| {
+            let whole = later.iter().find(|whole| whole.starts_with(&part))?.clone();
+            Some(RetriedText { part, whole })
+        };
+        attempt.said().map(joined_words).map(retried).collect::<Vec<_>>()
+    };
+    failed.flat_map(of_attempt).collect()
+}
+
+/// Parts of attempts that failed, where they were printed although the client shows none, or more often than they came.
+fn part_problems(place: &OutputTextPlace, printed: &str, answers: &[&RunExchange]) -> Vec<String> {
+    let is_part = |text: &RetriedText| {
+        let is_known = text.part.chars().nth(PART_CHARACTERS_MIN - 1).is_some();
+        is_known && text.part != text.whole && printed.contains(&text.whole)
+    };
+    let mut texts_of_all: Vec<String> = answers.iter().filter(|answer| answer.is_complete).flat_map(|answer| texts(answer)).collect();
+    texts_of_all.sort_by_key(|text| core::cmp::Reverse(text.len()));
+    let apart = texts_of_all.iter().fold(printed.to_owned(), |printed, text| printed.replace(text, "\n"));
+    let mut parts: Vec<String> = retried_texts(answers).into_iter().flatten().filter(is_part).map(|text| text.part).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let came = |part: &str| {
+        let of_attempt = |answer: &&&RunExchange| answer.said().any(|said| joined_words(said).contains(part));
+        answers.iter().filter(|answer| !answer.is_complete).filter(of_attempt).count()
+    };
+    // A client that prints a growing text has its parts beside it at any time.
+    let is_step = |line: &str, part: &str| {
+        line.len() > part.len() && line.starts_with(part) && texts_of_all.iter().any(|text| text.starts_with(line))
+    };
+    let problem = |part: &String| {
+        let (got, came) = (count(&apart, part), came(part));
+        let grows = apart.lines().any(|line| is_step(line, part));
+        let (times, came_times) = (plural(got as u64, "time"), plural(came as u64, "time"));
+        match place.failed_attempts {
+            Some(FailedAttempts::Hidden) if got > 0 => {
+                Some(format!("the output has a part of an attempt that failed, beside the whole text: {}", shown(part)))
+            }
+            _ if got > came && !grows => {
+                Some(format!("the output has a part of a text {times} beside the whole text, and it came {came_times}: {}", shown(part)))
+            }
+            _ => None,
+        }
+    };
+    parts.iter().filter_map(problem).collect()
+}
+
+/// Whether parts of answers that broke off are judged in the output; `None` where no answer did.
+pub(super) fn judges_parts(harness: &ClientHarness, run: &ClientRun, exchanges: &[RunExchange]) -> Option<bool> {
+    exchanges.iter().find(|exchange| !exchange.is_complete && exchange.said().next().is_some())?;
+    let Some(place) = text_place(harness).filter(|place| place.failed_attempts.is_some()) else { return Some(false) };
+    let (answers, printed) = (answers(run, exchanges), printed(place, &run.output));
+    let count = exchanges.iter().filter(|exchange| !exchange.is_complete).flat_map(|exchange| exchange.said()).count();
+    let retried = retried_texts(&answers);
+    Some(retried.len() == count && retried.iter().flatten().filter(|text| printed.contains(&text.whole)).count() == count)
 }
 
 /// The texts of the model in an output, with single blanks.

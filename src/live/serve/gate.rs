@@ -36,6 +36,8 @@ pub enum AnswerPart {
     Event(u32),
     /// The end.
     End,
+    /// Nothing: the client left before the end. This is told, and nothing can be held there.
+    Left,
 }
 
 /// An answer that is held.
@@ -115,11 +117,11 @@ impl AnswerGates {
         gone.await.unwrap_or_default()
     }
 
-    /// Tells of the end of an answer that nobody waits for: its length was known, and all of it was sent.
-    pub(super) fn tell_end(&self, answer: &GatedAnswer, server: ServerHandle) {
+    /// Tells that an answer is over for which nobody waits: its length was known and all of it was sent, or the client left.
+    pub(super) fn tell_over(&self, answer: &GatedAnswer, before: AnswerPart, server: ServerHandle) {
         let (go, _) = oneshot::channel();
         // Who does not listen any more wants to know nothing.
-        let _ = self.0.send(answer.held(AnswerPart::End, ComingPart::default(), go, server));
+        let _ = self.0.send(answer.held(before, ComingPart::default(), go, server));
     }
 }
 
@@ -133,13 +135,14 @@ impl GatedAnswer {
     }
 }
 
-/// `2:head`, `2:5`, `2:end`.
+/// `2:head`, `2:5`, `2:end`, `2:left`.
 impl fmt::Display for AnswerBoundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.before {
             AnswerPart::Head => write!(f, "{}:head", self.answer),
             AnswerPart::Event(number) => write!(f, "{}:{number}", self.answer),
             AnswerPart::End => write!(f, "{}:end", self.answer),
+            AnswerPart::Left => write!(f, "{}:left", self.answer),
         }
     }
 }
@@ -168,7 +171,7 @@ mod tests {
         for text in ["1:head", "2:17", "3:end"] {
             assert_eq!(text.parse::<AnswerBoundary>().unwrap().to_string(), text);
         }
-        for text in ["", "1", "1:", "x:1", "1:tail"] {
+        for text in ["", "1", "1:", "x:1", "1:tail", "1:left"] {
             assert!(text.parse::<AnswerBoundary>().unwrap_err().contains("2:5"), "{text}");
         }
     }

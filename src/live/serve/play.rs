@@ -148,11 +148,13 @@ impl Drop for AnswerPlayer {
         if self.is_over {
             return;
         }
-        if self.schedule.is_whole && self.next == self.schedule.packets.len() {
-            if let Some(gates) = &self.gates {
-                gates.tell_end(&self.answer, self.server());
-            }
-            return self.sent(DeliveryPart::End); // its length was told: nobody asks for the end
+        // Where its length was told, nobody asks for the end.
+        let is_whole = self.schedule.is_whole && self.next == self.schedule.packets.len();
+        if let Some(gates) = &self.gates {
+            gates.tell_over(&self.answer, if is_whole { AnswerPart::End } else { AnswerPart::Left }, self.server());
+        }
+        if is_whole {
+            return self.sent(DeliveryPart::End);
         }
         self.report_to_owner(|serial, at| OwnerMessage::Left { serial, at });
     }

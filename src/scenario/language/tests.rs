@@ -21,7 +21,8 @@ use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::client_profile::{
-    ClientProfile, ExitCodes, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace, StorePlace,
+    ClientProfile, ClientSignal, ExitCodes, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace,
+    StorePlace,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -384,15 +385,16 @@ fn k_10_what_is_known_of_a_driven_client_reads_back() {
 #[test]
 fn k_7_the_profile_of_a_client_reads_back() {
     let members = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (String::from(*name), String::from(*value))).collect();
-    let text =
-        OutputTextPlace { lines: members(&[("message.role", "assistant")]), at: Some("message.text".into()), of: PrintedAnswers::Last };
+    let (at, failed_attempts) = (Some("message.text".into()), Some(FailedAttempts::Hidden));
+    let text = OutputTextPlace { lines: members(&[("message.role", "assistant")]), at, of: PrintedAnswers::Last, failed_attempts };
+    let no_result_after = vec![ClientSignal::Terminate];
     let profile = ClientProfile {
         name: "a".into(),
         start: vec!["a".into(), "{prompt}".into()],
         env: members(&[("A_URL", "{base_url}")]),
         session: Some(SessionPlace { member: Some("id".into()), files: None }),
         store: Some(StorePlace { files: "{home}/*.jsonl".into(), format: "pi".into() }),
-        output: OutputPlaces { result: members(&[("type", "result")]), text: Some(text) },
+        output: OutputPlaces { result: members(&[("type", "result")]), no_result_after, text: Some(text) },
         exit: ExitCodes { ok: vec![0], sigint: vec![0, 130], ..ExitCodes::default() },
         files: vec![ProfileFile { path: "{home}/a".into(), text: "{}\n".into() }],
         ..ClientProfile::default()

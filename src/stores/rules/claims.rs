@@ -9,6 +9,9 @@ use crate::wire::block::BlockKind;
 /// The phrases by which a result claims it, one a line, in lower case, and behind `except` what only looks like one.
 const PHRASES: &str = include_str!("never_ran.txt");
 
+/// Parts of words that tell of a stop, one a line, in lower case.
+const STOPS: &str = include_str!("stops.txt");
+
 /// A claim is short. A longer text is what a tool printed, and may have any words.
 const CLAIM_CHARACTERS_MAX: usize = 600;
 
@@ -48,6 +51,12 @@ fn claims_that_it_never_ran(text: &str) -> bool {
     is_short && phrases().any(|phrase| text.contains(phrase))
 }
 
+/// Whether a result tells in some way that its tool was stopped, failed, or was never run.
+pub fn tells_of_stop(text: &str) -> bool {
+    let text = text.to_lowercase();
+    listed(STOPS).any(|part| text.contains(part))
+}
+
 /// The beginning of a line with a phrase that does not count.
 const EXCEPTION: &str = "except ";
 
@@ -56,7 +65,12 @@ fn phrases() -> impl Iterator<Item = &'static str> {
 }
 
 fn lines() -> impl Iterator<Item = &'static str> {
-    PHRASES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+    listed(PHRASES)
+}
+
+/// The lines of a list, without its comments.
+fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 #[cfg(test)]
@@ -70,6 +84,25 @@ mod tests {
             assert_eq!(phrase, joined_words(&phrase.to_lowercase()), "a phrase is in lower case, with single blanks");
             assert!(claims_that_it_never_ran(phrase));
         }
+    }
+
+    #[test]
+    fn o_20_a_result_tells_of_a_stop_in_many_words() {
+        for part in listed(STOPS) {
+            assert_eq!(part, part.to_lowercase());
+        }
+        let told = [
+            "^C",
+            "Terminated",
+            "exit code 137",
+            "The user interrupted this command.",
+            "[Request ended by user]",
+            "Skipped.",
+            "Vom Benutzer abgebrochen",
+        ];
+        assert!(told.iter().all(|text| tells_of_stop(text)), "{told:?}");
+        let silent = ["", "(lost)", "(no output)", "looking", "ok"];
+        assert!(silent.iter().all(|text| !tells_of_stop(text)), "{silent:?}");
     }
 
     #[test]

@@ -8,6 +8,8 @@ resumes a session, and asks again after 429, 5xx, a lost connection and an error
 are stopped, what came is kept, the exit code is 128 and the signal's number. With `--tui` it stays at a terminal: ESC or ^C cancel a turn, ^C or
 ^D at the prompt end it.
 
+With GULL_SHOWS it prints what commands printed.
+
 The variable PLANTED names one switch, or several with commas. Without it nothing is wrong. The first variant of each is what `NAME` alone means.
 
 cancelled  the result of a command that was cancelled
@@ -34,10 +36,12 @@ exit       the exit code
     .signal    is 0 after a signal                                       .resumed is 1 after a resumed run that was answered
 parallel   the results of parallel tool uses
     .swapped   are put to the tool uses in the order in which they ended .shared  each have the output of all
-    .one       are lost but for the first one, when a signal comes
+    .one       are lost but for the first one, when a signal comes  .empty   have no text but for the first one
+    .kept      have no text in the session on disk but for the first one
 output     the text
     .doubled   is printed again for each attempt that broke off in it    .tail    lacks its end when an answer has no tool use
     .silent    is not printed after a signal: the result line is missing
+    .again     is printed twice for each attempt that broke off in it
 """
 import http.client, json, os, select, signal, subprocess, sys, termios, threading, time, tty, urllib.parse, uuid
 
@@ -111,6 +115,9 @@ class Session:
         self.held = []
 
     def write(self, message):
+        if planted("parallel.kept"):
+            results = [one for one in message["content"] if one["type"] == "tool_result"]
+            message = dict(message, content=[dict(one, content="") if one in results[1:] else one for one in message["content"]])
         if self.store == "json":
             with open(self.path() + ".new", "w") as file:
                 json.dump({"version": 1, "sessionId": self.id, "messages": self.messages}, file)
@@ -263,7 +270,7 @@ class Agent:
             except Failure as failure:
                 if self.number or not failure.again or attempt == 3:
                     raise
-                if planted("output.doubled"):
+                for _ in range(planted("output.doubled") + 2 * planted("output.again")):
                     self.print_texts(failure.part)
                 if planted(f"exit.{failure.kind}") and failure.part:
                     return [block for block in failure.part if block["type"] == "text"]
@@ -322,11 +329,16 @@ class Agent:
             while command.thread.is_alive() and not (self.number and (command.process.poll() is not None or command.survives)):
                 command.thread.join(0.05)
         results = [command.result() for command in self.commands]
+        if os.environ.get("GULL_SHOWS"):
+            for result in results:
+                say({"type": "tool", "text": result["content"]})
         if planted("parallel.swapped"):
             ended = sorted(self.commands, key=lambda command: command.ended or time.monotonic())
             results = [dict(command.result(), tool_use_id=use["id"]) for use, command in zip(uses, ended)]
         if planted("parallel.shared"):
             results = [dict(one, content="\n".join(other["content"] for other in results)) for one in results]
+        if planted("parallel.empty"):
+            results = results[:1] + [dict(one, content="") for one in results[1:]]
         if self.number and planted("parallel.one"):
             results = results[:1] + [dict(one, content="(lost)") for one in results[1:]]
         self.commands = []
