@@ -23,6 +23,7 @@ mod explore;
 mod header_values;
 mod headers;
 mod json;
+mod letter_pairs;
 mod line_prefix;
 mod members;
 mod names;

@@ -159,9 +159,7 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
         return None;
     }
     let start = start + usize::from(is_prefixed);
-    let is_struct = || byte(name.end) == Some(b':') && is_field_of_struct(text, name);
-    let is_form = || byte(name.end) == Some(b'=') && is_pair(text, name);
-    let of_setting = is_option || is_tag || is_setting(text, name.start) || is_form() || is_struct();
+    let of_setting = is_option || is_tag || is_setting(text, name.start) || is_printed(text, name);
     let (quotes, quote, backslashes) = opening_quote(text, start);
     let is_text = quote.is_some();
     // A list of words: the next must be a header's value, and is quoted.
@@ -198,7 +196,9 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
     {
         return is_secret_value(tells, &text[range.clone()], ValuePlace::Bare).then_some(range);
     }
-    if is_list && (tells == TellingName::Password || !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()])) {
+    let is_word_of_list = || tells == TellingName::Password || !text[name.clone()].contains(&b'-') && !is_drawn(&text[range.clone()]);
+    let is_opening = is_text && !is_cut && tells < TellingName::Password && opens_text(text, &range);
+    if is_opening || is_list && is_word_of_list() {
         return None;
     }
     // `self.token = next + …`, `password: String,`
@@ -215,6 +215,11 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>, tells: TellingName, 
     }
     let of_constant = constant(text, range.start).filter(|_| !is_text && byte(signs) == Some(b':'))?;
     is_secret_value(tells, &text[of_constant.clone()], ValuePlace::Quoted).then_some(of_constant)
+}
+
+/// Whether a quote is not closed in its line, and opens a text of several lines: names are looked for in it.
+fn opens_text(text: &[u8], value: &Range<usize>) -> bool {
+    text.get(value.end).is_none_or(|byte| *byte == b'\n') && text[value.clone()].contains(&b' ')
 }
 
 /// Whether a value is a word that code follows: the name of a variable, of a type.
@@ -318,6 +323,15 @@ fn is_setting(text: &[u8], start: usize) -> bool {
         || words.starts_with(b"//") && words.ends_with(b":")
         || is_place()
         || words.ends_with("→".as_bytes())
+}
+
+/// Whether a name is one of a pair of a form, or of a structure that a program printed.
+fn is_printed(text: &[u8], name: &Range<usize>) -> bool {
+    match text.get(name.end) {
+        Some(b'=') => is_pair(text, name),
+        Some(b':') => is_field_of_struct(text, name),
+        _ => false,
+    }
 }
 
 /// Whether a name is one of pairs without blanks: of a form, of a connection.

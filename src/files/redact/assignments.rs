@@ -12,7 +12,8 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::assigned_value::{BARE_HEAD_BYTES, ValueHead, run, value_after};
-use super::names::{TellingName, is_drawn, is_mixed, telling};
+use super::letter_pairs::is_unlikely;
+use super::names::{TellingName, is_drawn, is_hex, is_mixed, telling};
 use super::placeholder::without_placeholders;
 use super::value_forms;
 
@@ -28,6 +29,9 @@ pub(super) const NAME_BYTES_MAX: usize = 128;
 
 /// How far behind a word that tells a secret without a sign between may stand.
 const NEAR_BYTES: usize = 40;
+
+/// How long a drawn word is that prose says to be a secret.
+const WORD_BYTES_MIN: usize = 12;
 
 /// A value and the name that told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +53,10 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
         let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
         let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
         let tells = if is_key_of_prose(text, &name) { TellingName::Strong } else { tells };
-        let mut values: Vec<Range<usize>> = value_after(text, &name, tells, looked).into_iter().collect();
+        let mut values = value_forms::phrase(text, &name, tells);
+        if values.is_empty() {
+            values.extend(value_after(text, &name, tells, looked));
+        }
         if values.is_empty() {
             values = value_forms::find(text, &name, tells);
             *looked += values.iter().map(|value| value.len() as u64).sum::<u64>();
@@ -81,9 +88,11 @@ fn name_around(text: &[u8], word: Range<usize>) -> Range<usize> {
 
 /// Whether a name is two words of a sentence: `your API key is …`.
 fn is_key_of_prose(text: &[u8], name: &Range<usize>) -> bool {
-    const BEFORE: [&[u8]; 6] = [b"api ", b"access ", b"secret ", b"private ", b"license ", b"encryption "];
+    const BEFORE: [&[u8]; 9] =
+        [b"api ", b"access ", b"auth ", b"bearer ", b"refresh ", b"secret ", b"private ", b"license ", b"encryption "];
     let before = text[name.start.saturating_sub(12)..name.start].to_ascii_lowercase();
-    text[name.clone()].eq_ignore_ascii_case(b"key") && BEFORE.iter().any(|word| before.ends_with(word))
+    let is_word = [&b"key"[..], b"token"].iter().any(|word| text[name.clone()].eq_ignore_ascii_case(word));
+    is_word && BEFORE.iter().any(|word| before.ends_with(word))
 }
 
 /// Skips at most `most` of the bytes.
@@ -130,7 +139,9 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut
         let capitals = evidence.iter().any(u8::is_ascii_uppercase) && evidence.iter().any(u8::is_ascii_lowercase);
         let is_short = || is_password && evidence.len() >= 10 && is_mixed(evidence) && evidence.iter().all(u8::is_ascii_alphanumeric);
         let is_escape = at > 0 && text[at - 1] == b'%';
-        if (is_drawn(evidence) || is_short() && !is_escape) && capitals && !is_path(value) {
+        let is_word = || is_unlikely(evidence) && evidence.len() >= WORD_BYTES_MIN && evidence.iter().all(u8::is_ascii_alphanumeric);
+        let is_one = || (is_hex(evidence) || is_word()) && tells >= TellingName::Strong && is_said(&text[name.end..at]);
+        if ((is_drawn(evidence) || is_short() && !is_escape) && capitals && !is_path(value)) || is_one() {
             return Some(if is_cut { without_dots(text, run(text, at, text.len(), is_part).range) } else { range });
         }
         // In the line below only the first word counts.
@@ -140,6 +151,16 @@ fn drawn_near(text: &[u8], name: &Range<usize>, tells: TellingName, looked: &mut
         at = range.end.max(at + 1);
     }
     None
+}
+
+/// Whether what stands before a value says that the value is the one of the name: `token is …`, and not `token for commit …`.
+fn is_said(between: &[u8]) -> bool {
+    const ABOUT: [&[u8]; 12] =
+        [b"hash", b"sha1", b"sha256", b"sha512", b"md5", b"digest", b"checksum", b"fingerprint", b"commit", b"id", b"uuid", b"etag"];
+    let words = || between.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let is_verb = |word: &[u8]| matches!(word, b"is" | b"was" | b"be" | b"to" | b"now" | b"with");
+    let ends = words().next_back().is_none_or(is_verb) || between.trim_ascii_end().ends_with(b":") || between.ends_with(b"`");
+    ends && !words().any(|word| ABOUT.contains(&word.to_ascii_lowercase().as_slice()))
 }
 
 /// Whether a line ends here that only says what stands in the next: `API key`, `the token is:`.

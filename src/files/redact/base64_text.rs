@@ -152,8 +152,15 @@ static LENIENT_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAF
 
 /// Whether bytes are text: of a picture, and of words that merely could be base64, most are none.
 fn is_readable(bytes: &[u8]) -> bool {
-    let is_text = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || **byte >= 0xc2;
     let first = &bytes[..bytes.len().min(64)];
-    first.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count() * 10 >= first.len() * 9
-        && bytes.iter().filter(is_text).count() * 20 >= bytes.len() * 17
+    // Letters of older encodings are text, too, but not all of it.
+    let others: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().iter().filter(|byte| **byte >= 0xc2).count()).sum();
+    readable_bytes(first) * 10 >= first.len() * 9 && (readable_bytes(bytes) + others) * 20 >= bytes.len() * 17
+}
+
+/// How many bytes belong to characters of a text. The arrows and lines that tools draw have three each.
+fn readable_bytes(bytes: &[u8]) -> usize {
+    // An escape begins the sequences that colour a text.
+    let is_text = |character: &char| !character.is_control() || character.is_ascii_whitespace() || *character == '\u{1b}';
+    bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars().filter(is_text).map(char::len_utf8)).sum()
 }

@@ -1,16 +1,16 @@
 //! Values in the columns of a table whose head names a secret (K-2).
 //!
 //! ```text
-//! user,password,role       id | name | password       | user | token |
-//! bob,…,admin             ----+------+----------      |------|-------|
+//! user,password,role       id | name | password       | user | token |       NAME   TOKEN   AGE
+//! bob,…,admin             ----+------+----------      |------|-------|       bob    …       3d
 //!                           1 | bob  | …              | bob  | …     |
 //! ```
 //!
-//! A head is a line of names alone. Where bars part its fields, a line of dashes stands below it.
+//! A head is a line of names alone. Where bars part its fields, a line of dashes stands below it. Blanks part fields where there are two or more.
 
 use std::ops::Range;
 
-use super::assignments::{NamedValue, has_telling_word};
+use super::assignments::{NamedValue, has_telling_word, skip};
 use super::names::{TellingName, ValuePlace, is_secret_value, is_words, telling};
 
 /// The longest head.
@@ -18,6 +18,9 @@ const HEAD_BYTES_MAX: usize = 1 << 10;
 
 /// The longest name of a column.
 const NAME_BYTES_MAX: usize = 64;
+
+/// From how many letters on a word is a password in a column of such.
+const WORD_BYTES_MIN: usize = 6;
 
 /// The signs that part the fields of a line.
 const SIGNS: [u8; 4] = *b"|\t;,";
@@ -66,8 +69,10 @@ fn values(text: &[u8], table: &Table, row: &[Field]) -> Vec<NamedValue> {
         let value = &text[field.range.clone()];
         let has_digit = value.iter().any(u8::is_ascii_digit);
         let is_number = tells < TellingName::Password && value.iter().all(|byte| byte.is_ascii_digit() || b".,%".contains(byte));
-        let is_text = tells == TellingName::Password && field.is_quoted;
-        let is_one = !value.iter().any(u8::is_ascii_whitespace) && (!is_words(value) || tells == TellingName::Password && has_digit);
+        let is_text = field.is_quoted && (tells == TellingName::Password || !is_words(value));
+        // In a table of Markdown a word may say something about a password.
+        let is_password = tells == TellingName::Password && (has_digit || table.sign != b'|' && value.len() >= WORD_BYTES_MIN);
+        let is_one = !value.iter().any(u8::is_ascii_whitespace) && (!is_words(value) || is_password);
         is_secret_value(tells, value, ValuePlace::Quoted) && (is_text || is_one) && !is_number
     };
     let of_column = |(at, name, tells): &(usize, Range<usize>, TellingName)| {
@@ -83,12 +88,12 @@ fn head(text: &[u8], line: Range<usize>) -> Option<Table> {
     if bytes.len() > HEAD_BYTES_MAX || bytes.iter().any(|byte| b"(){}=<>&$#?!".contains(byte)) || !has_telling_word(bytes) {
         return None;
     }
-    let sign = SIGNS.into_iter().find(|sign| bytes.contains(sign))?;
+    let sign = SIGNS.into_iter().find(|sign| bytes.contains(sign)).unwrap_or(b' ');
     let names = fields(text, line, sign);
     let is_name = |(at, field): (usize, &Field)| {
         let name = &text[field.range.clone()];
         // A blank behind a comma is one of prose.
-        let is_apart = at == 0 || sign == b'|' || field.is_quoted || text[field.range.start - 1] != b' ';
+        let is_apart = at == 0 || matches!(sign, b'|' | b' ') || field.is_quoted || text[field.range.start - 1] != b' ';
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(byte);
         (1..=NAME_BYTES_MAX).contains(&name.len()) && name.iter().all(is_part) && name[0].is_ascii_alphabetic() && is_apart
     };
@@ -109,10 +114,16 @@ fn is_rule(line: &[u8]) -> bool {
 /// The fields of a line. Bars at both ends part none.
 fn fields(text: &[u8], line: Range<usize>, sign: u8) -> Vec<Field> {
     let (mut fields, mut start) = (Vec::new(), line.start);
+    if sign == b' ' {
+        start += skip(text, start, line.len(), b" ") - start;
+    }
     while start <= line.end {
         let end = field_end(text, start..line.end, sign);
         fields.push(field(text, start..end));
         start = end + 1;
+        if sign == b' ' {
+            start = skip(text, start, line.len(), b" ");
+        }
     }
     let is_empty = |field: Option<&Field>| field.is_some_and(|field| field.range.is_empty());
     if sign == b'|' && is_empty(fields.last()) {
@@ -126,6 +137,9 @@ fn fields(text: &[u8], line: Range<usize>, sign: u8) -> Vec<Field> {
 
 /// Where the field ends that begins here: a sign between its quotes is a part of it.
 fn field_end(text: &[u8], rest: Range<usize>, sign: u8) -> usize {
+    if sign == b' ' {
+        return memchr::memmem::find(&text[rest.clone()], b"  ").map_or(rest.end, |end| rest.start + end);
+    }
     let quoted = text[rest.clone()].strip_prefix(b"\"").and_then(|inner| memchr::memchr(b'"', inner)).map(|end| rest.start + end + 2);
     let after = quoted.filter(|end| *end == rest.end || text[*end] == sign).unwrap_or(rest.start);
     memchr::memchr(sign, &text[after..rest.end]).map_or(rest.end, |end| after + end)

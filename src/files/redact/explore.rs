@@ -28,6 +28,12 @@ use super::views::{self, percent_byte};
 /// How many views may be inside of one another.
 pub const DEPTH_MAX: usize = 8;
 
+/// To what depth a plus is read as the blank of a form as well as what it is, beside percent signs.
+const FORM_DEPTH_MAX: usize = 3;
+
+/// To what depth the strings of JSON in the middle of a text are read by themselves.
+const JSON_DEPTH_MAX: usize = 6;
+
 /// Stands for the rule of what is found and is a placeholder.
 const PLACEHOLDER: usize = usize::MAX;
 
@@ -109,7 +115,10 @@ impl SecretExplorer<'_> {
         let parts = private_key::find_in_json(text).into_iter();
         found.extend(parts.map(|part| direct(BuiltinRule::PrivateKey as usize, String::new(), text, vec![part], depth)));
         if depth < DEPTH_MAX {
-            for view in event_text::deltas(text, json).into_iter().chain(views::colours(text)) {
+            // A key that is written with escapes is known in the text without them.
+            let is_spelt = json.keys.iter().any(|key| text[key.clone()].contains(&b'\\'));
+            let escapes = views::escapes(text).filter(|_| is_spelt);
+            for view in event_text::deltas(text, json).into_iter().chain(views::colours(text)).chain(escapes) {
                 found.extend(self.child(&view, depth));
             }
         }
@@ -196,13 +205,18 @@ impl SecretExplorer<'_> {
             found.push(direct(BuiltinRule::PrivateKey as usize, String::new(), text, spans, depth));
         }
         if depth < DEPTH_MAX {
-            let views = [views::escapes(text), views::colours(text), views::lines(text), views::entities(text)];
-            let streams = event_text::blocks(text);
-            for view in views.into_iter().flatten().chain(streams) {
+            let views = [views::escapes(text), views::colours(text), views::entities(text)];
+            let stretches = views::lines(text).into_iter().chain(event_text::blocks(text));
+            for view in views.into_iter().flatten().chain(stretches) {
                 found.extend(self.child(&view, depth));
             }
             for json in JsonStrings::in_text(text) {
                 found.extend(self.members(text, &json, depth));
+                // What stands at the beginning of a line in it stands behind a quote in the text.
+                let is_text = |value: &&Range<usize>| depth < JSON_DEPTH_MAX && assignments::has_telling_word(&text[(*value).clone()]);
+                for value in json.strings.iter().map(|string| &string.value).filter(is_text) {
+                    found.extend(self.string(text, value.clone(), depth));
+                }
             }
             self.percent(text, depth, &mut found);
             self.packed(text, depth, &mut found);
@@ -235,11 +249,17 @@ impl SecretExplorer<'_> {
     /// Words that are written with percent signs.
     fn percent(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
         for value in views::percent_values(text) {
-            let view = views::percent(text, value.clone());
-            found.extend(self.child(&view, depth));
+            let pair = views::percent(text, value.clone());
+            if views::has_percent(&text[value.clone()]) {
+                let view = views::value_of_form(&pair);
+                found.extend(self.child(view.as_ref().unwrap_or(&pair), depth));
+            }
             // A form writes a blank as a plus.
-            if depth < 3 && memchr::memchr(b'+', &text[value]).is_some() {
-                found.extend(self.child(&views::form(&view), depth));
+            let is_read = depth < FORM_DEPTH_MAX || !views::has_percent(&text[value.clone()]);
+            if is_read && memchr::memchr(b'+', &text[value]).is_some() {
+                let form = views::form(&pair);
+                let view = views::value_of_form(&form);
+                found.extend(self.child(view.as_ref().unwrap_or(&form), depth));
             }
         }
     }

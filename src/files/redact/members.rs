@@ -2,6 +2,7 @@
 
 use super::base64_text;
 use super::json::{JsonString, JsonStrings};
+use super::letter_pairs::is_unlikely;
 use super::names::{
     TellingName, ValuePlace, is_drawn, is_mixed, is_secret_value, is_value_of_map, is_words, plain_name, telling, telling_header,
 };
@@ -117,7 +118,7 @@ impl<'a> MemberNames<'a> {
             let is_secret = |tells: TellingName| is_secret_value(tells, value, ValuePlace::Quoted) && !is_words(value);
             return self.outer(string).next().filter(|outer| telling(outer).is_some_and(is_secret));
         }
-        let may_be_one = value.len() >= 8 && value.iter().any(u8::is_ascii_digit) && !is_about_secret(key);
+        let may_be_one = value.len() >= 8 && (value.iter().any(u8::is_ascii_digit) || is_unlikely(value)) && !is_about_secret(key);
         self.outer(string).find(|outer| may_be_one && is_value_of_map(outer, value))
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
 
+use super::letter_pairs::is_unlikely;
 use super::placeholder::without_placeholders;
 use super::rules::is_filler;
 use super::telling_words::{
@@ -52,7 +53,8 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
     if key_of(HARMLESS_KEYS) {
         return None;
     }
-    if key_of(OF_KEYS) {
+    let is_key_of = |part: &String| part.trim_end_matches('s').strip_suffix("key").is_some_and(|of| OF_KEYS.contains(&of));
+    if key_of(OF_KEYS) || parts.iter().any(is_key_of) {
         return Some(TellingName::Strong);
     }
     if parts.iter().any(|part| part.ends_with("token")) {
@@ -72,7 +74,7 @@ pub(super) fn telling(name: &[u8]) -> Option<TellingName> {
 fn is_pass(parts: &[String]) -> bool {
     match parts {
         [.., before, last] if last == "pass" => !PASSES.contains(&before.as_str()),
-        [.., last] => last.len() > "pass".len() && last.ends_with("pass") && !NO_PASSWORDS.contains(&last.as_str()),
+        [.., last] => last.len() > "pass".len() && last.ends_with("pass") && !NO_PASSWORDS.iter().any(|word| last.ends_with(word)),
         [] => false,
     }
 }
@@ -160,10 +162,14 @@ pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace
     }
     let is_unbroken = !value.iter().any(u8::is_ascii_whitespace);
     let is_mixed = is_mixed(value);
-    let has_digit = value.iter().any(u8::is_ascii_digit) || value.len() >= 20;
+    let has_digit = value.iter().any(u8::is_ascii_digit) || value.len() >= 20 || is_unlikely(value);
+    let is_whole = matches!(place, ValuePlace::Whole | ValuePlace::Quoted);
     match (name, place) {
         (TellingName::Password, ValuePlace::Whole) => true,
         (TellingName::Password, ValuePlace::Quoted) => value.len() >= 4,
+        // A quoted value ends at its quote, whatever is in it.
+        (TellingName::Strong | TellingName::Medium, _) if is_whole && is_line(value) && is_noise(value) => true,
+        (TellingName::Strong, _) if is_whole && !is_unbroken => is_line(value) && is_unlikely(value),
         (TellingName::Password | TellingName::Strong, ValuePlace::Setting) => {
             is_unbroken && value.len() >= 4 && (is_mixed || value.len() >= 8) && !is_call(value)
         }
@@ -188,6 +194,11 @@ pub(super) fn is_secret_value(name: TellingName, value: &[u8], place: ValuePlace
         (TellingName::Medium, _) => is_unbroken && value.len() >= 8 && is_mixed && has_digit && !is_plain(value) && !is_call(value),
         (TellingName::Weak, _) => is_unbroken && is_drawn(value),
     }
+}
+
+/// Whether a text has one line: of several, what is in them is looked at.
+fn is_line(value: &[u8]) -> bool {
+    !value.contains(&b'\n') && memchr::memmem::find(value, b"\\n").is_none()
 }
 
 /// Whether a value stands for another: a variable, a call, a word for nothing.
@@ -227,7 +238,7 @@ fn is_reference(value: &[u8]) -> bool {
     let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
     let is_marked = |word: &[u8]| value.len() == word.len() + 2 && value[1..=word.len()].eq_ignore_ascii_case(word);
     if is_filler(value)
-        || [&b"%s"[..], b"%d", b"{0}", b"{}"].into_iter().any(has)
+        || [&b"%s"[..], b"%d", b"{0}", b"{}"].into_iter().any(has) && !is_unlikely(value) && !is_noise(value)
         || [&b"redacted"[..], b"hidden", b"masked"].into_iter().any(is_marked)
     {
         return true;
@@ -260,7 +271,9 @@ pub(super) fn is_variable(name: TellingName, value: &[u8]) -> bool {
     let is_composed = value.windows(2).any(|pair| {
         b"_.:".contains(&pair[0]) && pair[1].is_ascii_alphabetic() || pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
     });
-    is_name && (name < TellingName::Password && is_composed && changes_of_case(value) * 4 <= value.len() || telling(value).is_some())
+    is_name
+        && !is_unlikely(value)
+        && (name < TellingName::Password && is_composed && changes_of_case(value) * 4 <= value.len() || telling(value).is_some())
 }
 
 /// A function or a macro that is called, or an element: `getpass.getpass()`, `(base64.encode(…`, `&line[at]`. The name is a word: a password may have a
@@ -271,16 +284,17 @@ fn is_call(value: &[u8]) -> bool {
     let is_name = name.contains(&b'.')
         || is_words(name.strip_suffix(b"!").unwrap_or(name))
         || name.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_');
-    !name.is_empty() && (is_name || value.ends_with(b"()")) && matches!(value.get(name.len()), Some(b'(' | b'['))
+    let is_open = matches!(value.get(name.len()), Some(b'(' | b'['));
+    !name.is_empty() && (is_name || value.ends_with(b"()")) && is_open && !is_unlikely(value)
 }
 
-/// Letters and digits, or capitals and small letters with a sign between.
+/// Letters and digits, or capitals and small letters with a sign between, or letters that no word has.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     let has = |of: fn(&u8) -> bool| value.iter().any(of);
     let letters = has(u8::is_ascii_alphabetic);
     letters && has(u8::is_ascii_digit)
         || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| b"=+/~!@#%^&".contains(byte))
-        || letters && value.len() >= 20 && changes_of_case(value) >= value.len() / 4 && !is_words(value)
+        || letters && is_unlikely(value)
 }
 
 /// Words of code or of prose, put together in any way: `nextchar`, `SecKeyRef`, `HTTPPasswordMgr`, `auth.token`. Drawn letters change their case, and
@@ -306,7 +320,8 @@ pub(super) fn is_words(value: &[u8]) -> bool {
     }
     let length = if digits > 0 { 4 } else { 3 };
     let is_long = letters > WORD_LETTERS_MAX * words || inner_numbers(value) > WORD_NUMBERS_MAX;
-    letters >= length * words && digits * 5 <= letters && vowels * 5 >= letters && letters > 0 && !is_long
+    let has_form = letters >= length * words && digits * 5 <= letters && vowels * 5 >= letters && letters > 0 && !is_long;
+    has_form && !is_unlikely(value)
 }
 
 /// How many letters words have at most, on average.
@@ -326,7 +341,7 @@ fn inner_numbers(value: &[u8]) -> usize {
 fn is_plain(value: &[u8]) -> bool {
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     let is_word = value.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.:/ ".contains(byte));
-    value.len() < 24 && digits <= 2 && is_word
+    value.len() < 24 && digits <= 2 && is_word && !is_unlikely(value)
 }
 
 /// A path through objects or modules: `self.inner2.token`.
@@ -347,8 +362,7 @@ pub(super) fn is_drawn(value: &[u8]) -> bool {
         && !is_hash
         && !is_words(value)
         && allowed
-        && (digits >= 3 && (capitals >= 3 && small >= 3 || digits * 5 >= value.len() && capitals.max(small) >= 4)
-            || digits >= 1 && capitals >= 4 && small >= 4 && changes_of_case(value) * 4 >= value.len())
+        && (digits >= 3 && (capitals >= 3 && small >= 3 || digits * 5 >= value.len() && capitals.max(small) >= 4) || is_unlikely(value))
 }
 
 /// A number of at least 128 bits in hexadecimal digits.
@@ -361,12 +375,16 @@ pub(super) fn is_noise(value: &[u8]) -> bool {
     let count = |of: fn(&u8) -> bool| value.iter().filter(|byte| of(byte)).count();
     let (signs, blanks) = (count(u8::is_ascii_punctuation), count(|byte| *byte == b' '));
     let letters = [count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit)];
+    // Formats have signs, too, and words between them.
+    let is_drawn = || signs >= NOISE_SIGNS_MIN && letters[0] > 0 && letters[1] > 0 && is_unlikely(value);
     value.len() >= NOISE_BYTES_MIN
         && value.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
-        && letters.iter().all(|count| *count >= 3)
-        && signs * 6 >= value.len()
         && blanks * 8 <= value.len()
+        && (signs * 6 >= value.len() && letters.iter().all(|count| *count >= 3) || is_drawn())
 }
+
+/// How many signs there are in noise whose letters are those of no word.
+const NOISE_SIGNS_MIN: usize = 4;
 
 /// From how many signs on a value may be noise.
 const NOISE_BYTES_MIN: usize = 32;

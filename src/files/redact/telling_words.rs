@@ -4,8 +4,20 @@
 pub(super) const PASSWORDS: &[&str] = &["password", "passwd", "pwd", "passphrase", "passcode", "passwort", "mnemonic", "seedphrase", "psk"];
 
 /// Words that end like the short name of a password and are none.
-pub(super) const NO_PASSWORDS: &[&str] =
-    &["bypass", "compass", "encompass", "lookingpass", "overpass", "renderpass", "subpass", "surpass", "trespass", "underpass"];
+pub(super) const NO_PASSWORDS: &[&str] = &[
+    "askpass",
+    "bypass",
+    "compass",
+    "encompass",
+    "lookingpass",
+    "minipass",
+    "overpass",
+    "renderpass",
+    "subpass",
+    "surpass",
+    "trespass",
+    "underpass",
+];
 
 /// Parts before which `pass` is a round of work.
 pub(super) const PASSES: &[&str] = &[
@@ -33,10 +45,11 @@ pub(super) const MEDIUM: &[&str] = &[
     "otp",
     "assertion",
     "authkey",
+    "salt",
     "secrets",
 ];
 
-pub(super) const WEAK: &[&str] = &["key", "keys", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook", "salt", "pin", "seed"];
+pub(super) const WEAK: &[&str] = &["key", "keys", "session", "sid", "sessionid", "sig", "sas", "dsn", "webhook", "pin", "seed"];
 
 /// Words that make a key a secret.
 pub(super) const OF_KEYS: &[&str] = &[

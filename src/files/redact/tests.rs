@@ -3,13 +3,13 @@
 //! All values are made up, and put together here so that no line of this file looks like a secret itself.
 
 mod generator;
+mod named_values;
 mod pattern_states;
 mod planted_secrets;
 mod search;
 
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use self::planted_secrets::{PLANTED, PlantedSecret, filled};
 use super::placeholder::is_placeholder;

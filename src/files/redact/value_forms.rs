@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::assigned_value::quoted;
 use super::assignments::{is_name_byte, skip};
+use super::letter_pairs::is_unlikely;
 use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_noise, is_secret_value, is_words, plain_name};
 
 /// How long a value is that is known by its form.
@@ -23,13 +24,13 @@ const BLANKS_MAX: usize = 64;
 
 /// The values of a name in any of these forms.
 pub(super) fn find(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
-    let forms = [below, list, cell, argument, wrapped, label, phrase];
+    let forms = [below, list, cell, argument, wrapped, label];
     forms.iter().map(|form| form(text, name, tells)).find(|values| !values.is_empty()).unwrap_or_default()
 }
 
 /// Whether a value is one that only its name tells of. Where the name says little, it shows by itself.
 fn is_value(text: &[u8], tells: TellingName, value: &Range<usize>) -> bool {
-    let shows = || is_drawn(&text[value.clone()]) || is_noise(&text[value.clone()]);
+    let shows = || is_drawn(&text[value.clone()]) || is_noise(&text[value.clone()]) || is_unlikely(&text[value.clone()]);
     is_no_word(text, tells, value) && (tells >= TellingName::Strong || shows())
 }
 
@@ -44,8 +45,7 @@ fn is_no_word(text: &[u8], tells: TellingName, value: &Range<usize>) -> bool {
 /// The lines below a name and a colon: a list, a block, or the value itself.
 fn below(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
     let colon = skip(text, name.end, 1, b"\"'");
-    let line = &text[name.start.saturating_sub(LINE_BYTES_MAX)..name.start];
-    let line = line.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = line_before(text, name.start);
     let is_first = line.iter().all(|byte| b" \t-\"'".contains(byte));
     if text.get(colon) != Some(&b':') || !is_first {
         return Vec::new();
@@ -62,15 +62,25 @@ fn below(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usiz
         let value = without_quotes(text, below.start + item..below.end);
         // A block is text as it stands; without its mark what is below may be other names.
         let (is_block, has_blanks) = (mark > start, text[value.clone()].contains(&b' '));
-        let is_only = values.is_empty() && line_below(text, below.end + 1, line.len()).is_none();
+        let next = below.end + 1 + usize::from(text.get(below.end) == Some(&b'\r'));
+        let is_only = values.is_empty() && line_below(text, next, line.len()).is_none();
         let is_one = if has_blanks { is_only && is_block } else { item > 0 || is_block || is_only };
         if !is_one || !is_value(text, tells, &value) || text[value.clone()].ends_with(b":") {
             break;
         }
         values.push(value);
-        at = below.end + 1;
+        at = next;
     }
     values
+}
+
+/// The line before a place. It begins with the string that it stands in: `"text": "api_keys:`.
+fn line_before(text: &[u8], at: usize) -> &[u8] {
+    let before = &text[at.saturating_sub(LINE_BYTES_MAX)..at];
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let opens = |sign: &[u8]| memchr::memmem::rfind(line, sign).map(|start| start + sign.len());
+    let start = [&b": \""[..], b":\"", b"(\""].into_iter().filter_map(opens).max().unwrap_or_default();
+    &line[start..]
 }
 
 /// The line that begins here without its indent; nothing where it is indented no further than the name is, or is long.
@@ -117,10 +127,24 @@ fn cell(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize
         return Vec::new();
     }
     let start = skip(text, bar + 1, BLANKS_MAX, b" \t`*");
-    let length = text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| byte.is_ascii_graphic() && !b"|`".contains(byte)).count();
+    let length = cell_length(text, start);
     let is_closed = text.get(skip(text, start + length, BLANKS_MAX, b" \t`*")) == Some(&b'|');
     let value = start..start + length;
     if is_closed && is_mixed(&text[value.clone()]) && is_value(text, tells, &value) { vec![value] } else { Vec::new() }
+}
+
+/// How long the value of a cell is: up to its closing tick where one opens it. A bar may be a part of what has other signs in it, too.
+fn cell_length(text: &[u8], start: usize) -> usize {
+    let is_ticked = text[start - 1] == b'`';
+    let is_part = |byte: &u8| byte.is_ascii_graphic() || is_ticked && *byte == b' ';
+    let run = &text[start..start + text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| is_part(byte)).count()];
+    if let Some(tick) = memchr::memchr(b'`', run).filter(|_| is_ticked) {
+        return tick;
+    }
+    let has_signs = |part: &[u8]| part.iter().any(|byte| byte.is_ascii_punctuation() && !b"-_.:/`*".contains(byte));
+    let mut parts = run.split(|byte| b"|`".contains(byte));
+    let first = parts.next().map_or(0, <[u8]>::len);
+    first + parts.take_while(|part| has_signs(part) && is_mixed(part)).map(|part| part.len() + 1).sum::<usize>()
 }
 
 /// The second argument of a call that asks for a setting, or makes one: `environ.get("API_KEY", "…")`.
@@ -130,7 +154,7 @@ fn argument(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<u
     let Some((quote, before)) = before.split_last() else { return Vec::new() };
     let before = before.trim_ascii_end();
     let Some(open) = before.len().checked_sub(1) else { return Vec::new() };
-    let call = before[..open].rsplit(|byte| !is_name_byte(*byte) || *byte == b'.').next().unwrap_or_default().to_ascii_lowercase();
+    let call = before[..open].rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').next().unwrap_or_default().to_ascii_lowercase();
     let comma = skip(text, name.end + 1, 4, b" ");
     let is_call = b"\"'".contains(quote) && before[open] == b'(' && CALLS.contains(&call.as_slice());
     if !is_call || text.get(name.end) != Some(quote) || text.get(comma) != Some(&b',') {
@@ -224,13 +248,62 @@ fn label(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usiz
 /// The fewest and the most words of a phrase.
 const PHRASE_WORDS: std::ops::RangeInclusive<usize> = 3..=24;
 
-/// The rest of a line behind the name of a phrase: `passphrase: some words of it`.
-fn phrase(text: &[u8], name: &Range<usize>, _: TellingName) -> Vec<Range<usize>> {
-    const SENTENCE: [&[u8]; 12] = [b"the", b"is", b"to", b"for", b"must", b"your", b"be", b"was", b"if", b"not", b"or", b"used"];
+/// Words of sentences about a password, which a password seldom has.
+const SENTENCE: [&[u8]; 44] = [
+    b"a",
+    b"an",
+    b"and",
+    b"are",
+    b"be",
+    b"can",
+    b"cannot",
+    b"change",
+    b"characters",
+    b"contain",
+    b"enter",
+    b"field",
+    b"for",
+    b"forgot",
+    b"from",
+    b"has",
+    b"have",
+    b"if",
+    b"in",
+    b"input",
+    b"is",
+    b"least",
+    b"must",
+    b"new",
+    b"no",
+    b"not",
+    b"of",
+    b"on",
+    b"optional",
+    b"or",
+    b"required",
+    b"reset",
+    b"see",
+    b"should",
+    b"string",
+    b"the",
+    b"this",
+    b"to",
+    b"used",
+    b"user",
+    b"was",
+    b"will",
+    b"with",
+    b"your",
+];
+
+/// The rest of a line behind the name of a phrase, or of a password that is set: `passphrase: some words of it`.
+pub(super) fn phrase(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize>> {
     let sign = skip(text, name.end, 4, b" \t");
     let start = skip(text, sign + 1, 4, b" \t");
     let plain = plain_name(&text[name.clone()]);
-    if !matches!(text.get(sign), Some(b'=' | b':')) || !plain.ends_with(b"phrase") && !plain.ends_with(b"mnemonic") {
+    let of_phrase = plain.ends_with(b"phrase") || plain.ends_with(b"mnemonic");
+    let is_first = line_before(text, name.start).iter().all(|byte| b" \t+-".contains(byte));
+    if !matches!(text.get(sign), Some(b'=' | b':')) || !(of_phrase || is_first && tells == TellingName::Password) {
         return Vec::new();
     }
     let rest = &text[start..text.len().min(start + LABELLED_BYTES_MAX)];
@@ -238,8 +311,10 @@ fn phrase(text: &[u8], name: &Range<usize>, _: TellingName) -> Vec<Range<usize>>
     let line = rest[..rest.iter().take_while(|byte| is_part(byte)).count()].trim_ascii_end();
     let is_whole = text.get(start + line.len()).is_none_or(|byte| b"\r\n".contains(byte));
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    let is_sentence = words.iter().any(|word| SENTENCE.contains(word));
+    let is_word =
+        |word: &&[u8]| !word.is_empty() && word.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-');
+    let is_sentence = words.iter().any(|word| SENTENCE.contains(&word.to_ascii_lowercase().as_slice()));
     let is_phrase = is_whole && PHRASE_WORDS.contains(&words.len()) && !is_sentence && line.len() >= 12;
     let value = start..start + line.len();
-    if is_phrase { vec![value] } else { Vec::new() }
+    if is_phrase && (of_phrase || words.iter().all(is_word)) { vec![value] } else { Vec::new() }
 }

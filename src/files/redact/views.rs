@@ -4,18 +4,42 @@
 use std::ops::Range;
 
 use super::line_prefix::line_prefix;
+use super::names::telling;
 use super::text_map::{ByteRole, Flattener, MappedText};
 
 /// The longest entity that is resolved.
 const ENTITY_BYTES_MAX: usize = 8;
 
-/// The text with its escapes resolved, where it has any: JSON in the middle of prose, strings of code.
+/// The text with its escapes resolved, where it has any: JSON in the middle of prose, strings of code. A line that is one string of code loses its quotes.
 pub(super) fn escapes(text: &[u8]) -> Option<MappedText> {
     let is_escape = |at: usize| text.get(at + 1).is_some_and(|byte| b"nrtu\"'\\/".contains(byte));
-    memchr::memchr_iter(b'\\', text).any(is_escape).then_some(())?;
-    let mut view = MappedText::default();
-    Flattener::string().feed(0, text, &mut view);
+    let has_string = || text.split(|byte| *byte == b'\n').any(|line| string_of_code(line).is_some());
+    (memchr::memchr_iter(b'\\', text).any(is_escape) || has_string()).then_some(())?;
+    let (mut view, mut string, mut start) = (MappedText::default(), Flattener::string(), 0);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let end = start + line.len();
+        let inner = string_of_code(line).map_or(start..start, |inner| start + inner.start..start + inner.end);
+        if inner.is_empty() {
+            string.feed(start as u64, line, &mut view);
+        } else {
+            string.feed(inner.start as u64, &text[inner.clone()], &mut view);
+            string.feed(inner.end as u64 + 1, &text[inner.end + 1..end], &mut view);
+        }
+        start = end;
+    }
     Some(view)
+}
+
+/// The text between the quotes of a line that is one string of words, as Python prints it: `b'first\nsecond'`.
+fn string_of_code(line: &[u8]) -> Option<Range<usize>> {
+    let start = usize::from(line.first() == Some(&b'b'));
+    let sign = *line.get(start).filter(|byte| b"'\"".contains(byte))?;
+    let end = line.trim_ascii_end().len().checked_sub(1).filter(|end| *end > start && line[*end] == sign)?;
+    let inner = &line[start + 1..end];
+    let is_inside = |at: usize| at > 0 && inner[at - 1] == b'\\';
+    let is_one = memchr::memchr2(b' ', b'=', inner).is_some() || memchr::memmem::find(inner, b"\\n").is_some();
+    let is_one = is_one && memchr::memchr_iter(sign, inner).all(is_inside);
+    is_one.then_some(start + 1..end)
 }
 
 /// The text without the sequences that colour it on a terminal. In the place of one that moves the cursor stands a blank.
@@ -42,18 +66,49 @@ pub(super) fn sequence_end(text: &[u8], escape: usize) -> usize {
 /// How long the prefix of a line is that stands alone: a mark there may be anything.
 const LINE_PREFIX_BYTES_MIN: usize = 4;
 
-/// The lines without what tools put before them: numbers, marks, names of files.
-pub(super) fn lines(text: &[u8]) -> Option<MappedText> {
-    let first: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).take(8).collect();
+/// How many lines at the beginning of a text show whether all of it has prefixes.
+const FIRST_LINES: usize = 8;
+
+/// How long a line is at most in which there is nothing but a mark.
+const MARK_BYTES_MAX: usize = 2;
+
+/// The lines without what tools put before them: numbers, marks, names of files. Where the first lines have none, these are those that stand
+/// together and have, each stretch of them by itself.
+pub(super) fn lines(text: &[u8]) -> Vec<MappedText> {
+    let first: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).take(FIRST_LINES).collect();
     let is_prefixed = |line: &&&[u8]| line_prefix(line) >= if first.len() == 1 { LINE_PREFIX_BYTES_MIN } else { 1 };
-    (first.iter().filter(is_prefixed).count() >= first.len().clamp(1, 2)).then_some(())?;
+    if first.iter().filter(is_prefixed).count() < first.len().clamp(1, 2) {
+        return prefixed_stretches(text);
+    }
     let (mut view, mut start) = (MappedText::default(), 0);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let prefix = line_prefix(line);
-        view.push_run((start + prefix) as u64, &line[prefix..], ByteRole::String);
+        push_line(&mut view, start, line);
         start += line.len();
     }
-    Some(view)
+    vec![view]
+}
+
+/// The stretches of two and more lines with a prefix.
+fn prefixed_stretches(text: &[u8]) -> Vec<MappedText> {
+    let (mut found, mut stretch, mut count, mut start) = (Vec::new(), MappedText::default(), 0, 0);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let has_prefix = line_prefix(line) > 0;
+        if has_prefix || count > 0 && line.trim_ascii().len() <= MARK_BYTES_MAX {
+            push_line(&mut stretch, start, line);
+            count += usize::from(has_prefix);
+        } else {
+            let stretch = std::mem::take(&mut stretch);
+            found.extend((std::mem::take(&mut count) > 1).then_some(stretch));
+        }
+        start += line.len();
+    }
+    found.extend((count > 1).then_some(stretch));
+    found
+}
+
+fn push_line(view: &mut MappedText, start: usize, line: &[u8]) {
+    let prefix = line_prefix(line);
+    view.push_run((start + prefix) as u64, &line[prefix..], ByteRole::String);
 }
 
 /// The text with the entities of HTML and XML resolved, where it has any.
@@ -112,22 +167,22 @@ pub(super) fn has_percent(text: &[u8]) -> bool {
     memchr::memchr_iter(b'%', text).any(|sign| percent_byte(text, sign).is_some())
 }
 
-/// The values that are written with percent signs, or with a plus beside such.
+/// The values that are written with percent signs, or as a form writes blanks: `q=two+words`.
 pub(super) fn percent_values(text: &[u8]) -> Vec<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_graphic() && !b"\"'<>`\\".contains(byte);
-    let (mut values, mut done) = (Vec::new(), 0);
-    for sign in memchr::memchr_iter(b'%', text) {
-        if sign < done || percent_byte(text, sign).is_none() {
-            continue;
-        }
-        let start = sign - text[done..sign].iter().rev().take_while(|byte| is_part(byte)).count();
-        let end = sign + text[sign..].iter().take_while(|byte| is_part(byte)).count();
-        done = end;
+    let (mut values, mut end) = (Vec::new(), 0);
+    while let Some(sign) = text.get(end..).and_then(|rest| memchr::memchr2(b'%', b'+', rest)).map(|sign| end + sign) {
+        let start = sign - text[end..sign].iter().rev().take_while(|byte| is_part(byte)).count();
+        end = sign + text[sign..].iter().take_while(|byte| is_part(byte)).count();
+        let has_percent = has_percent(&text[sign..end]);
         // A value ends where the next begins, whatever its own signs stand for.
         let mut from = start;
         while from < end {
             let to = memchr::memchr(b'&', &text[from + 1..end]).map_or(end, |next| from + 1 + next);
-            values.extend(memchr::memchr2(b'%', b'+', &text[from..to]).map(|_| from..to));
+            let pair = &text[from..to];
+            let is_form = |sign: usize| pair[sign..].contains(&b'+');
+            let is_packed = has_percent && memchr::memchr2(b'%', b'+', pair).is_some() || memchr::memchr(b'=', pair).is_some_and(is_form);
+            values.extend(is_packed.then_some(from..to));
             from = to;
         }
     }
@@ -150,6 +205,21 @@ pub(super) fn percent(text: &[u8], value: Range<usize>) -> MappedText {
         }
     }
     view
+}
+
+/// The value of a pair of a form, where it is a text with lines or words of its own: `body=…`.
+pub(super) fn value_of_form(pair: &MappedText) -> Option<MappedText> {
+    let text = pair.text();
+    let mut pieces = pair.pieces(0..text.len());
+    // A sign that is written with a percent sign parts nothing.
+    let before = pieces.by_ref().take_while(|(_, length, bytes)| *length != 1 || *bytes != b"=").map(|(_, _, bytes)| bytes.len());
+    let sign = before.sum::<usize>();
+    (sign < text.len() && telling(&text[..sign]).is_none()).then_some(())?;
+    let value = sign + 1..text.len();
+    text[value.clone()].iter().any(u8::is_ascii_whitespace).then_some(())?;
+    let mut view = MappedText::default();
+    pair.pieces(value).for_each(|(origin, length, bytes)| view.push_escape(origin, length, bytes));
+    Some(view)
 }
 
 /// The same with a blank for each plus, as a form has it.

@@ -5,6 +5,8 @@ use super::{ALL, Draw, HEX};
 const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const SMALL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const DIGITS: &str = "1234567890";
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SIGNS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%^&*()-_=+[]{};:,.<>?/|~";
 
 /// Forms: `{a20}` is twenty letters and digits, `c` capitals, `l` small letters, `h` hexadecimal, `d` decimal. A bar keeps this file free of what
 /// looks like a secret.
@@ -202,6 +204,59 @@ pub(super) const NEAR: &[(&str, &str)] = &[
 /// Forms that may begin with the letter of an escape before them, on a line of their own.
 pub(super) const LINED: &[&str] = &["{a76}AZ|DO{a4}", "n{a74}AZ|DO{a4}", "r{a72}AZ|DO{a4}", "b{a75}AZ|DO{a4}"];
 
+/// Values between quotes, or in the ticks of a table, with signs and blanks of every kind: the text before, and the text behind.
+pub(super) const QUOTED: &[(&str, &str)] = &[
+    ("first\ndefine('SECURE_AUTH_SALT', '", "');\n"),
+    ("first\nAPI_SECRET=\"", "\"\nX=1"),
+    ("{\"client_secret\":\"", "\",\"a\":1}"),
+    ("db = connect(user='x', db_password='", "', port=1)"),
+    ("first\n  api_token: '", "'\nlast"),
+    ("| LOGGED_IN_SALT | `", "` |\n"),
+    ("first\nuser,api_key,role\nbob,\"", "\",admin\n"),
+    ("const c = { 'privateToken': '", "', a: 1 };"),
+];
+
+/// Passwords without quotes that have a sign within.
+pub(super) const BARE: &[(&str, &str)] = &[
+    ("first\nDB_PASSWORD=", "\nX=1"),
+    ("[s]\npassword = ", "\nz = 1"),
+    ("first\nsmtp.password=", "\nlast"),
+    ("a: 1\nadminPassword: ", "\nb: 2"),
+    ("| DB_PASSWORD | `", "` |\n"),
+];
+
+/// Several words that are one secret.
+pub(super) const PHRASES: &[(&str, &str)] = &[
+    ("first\npassphrase: ", "\nlast"),
+    ("first\nDB_PASSWORD=", "\nlast"),
+    ("first\nseed_phrase = ", "\nlast"),
+    ("[s]\nadmin.password = ", "\nz = 1"),
+];
+
+/// Names that are further away, or clear and in front of letters alone.
+pub(super) const CLEAR: &[(&str, &str)] = &[
+    ("first\nNAME    API_TOKEN    AGE\nbob     ", "    3d\n"),
+    ("first\nid,client_secret\n1,", "\n"),
+    ("The API key is ", " for now."),
+    ("use the access token `", "` there"),
+    ("text=tool+--api-token+", "+run&x=1"),
+    ("first\nbody=user%2Cpassword%0Abob%2C", "%0A"),
+    ("ENCRYPTIONKEY=", "\n"),
+    ("first\n2026-01-01 10:00:00,123 INFO app: user,api_key\n2026-01-01 10:00:00,123 INFO app: bob,", "\n"),
+    ("first\n[2026-01-01 10:00:00] private-token: ", "\n"),
+    ("first\n2026 INFO {\"msg\": \"user,api_key\\nbob,", "\"}"),
+    ("{\"patch\": \"-user,api_key\\n-bob,", "\"}"),
+    ("first\nb' id | name | password\\n----+------+----------\\n  1 | bob | ", "\\n'\n"),
+    ("first\napi_keys:\n  - ", "\n"),
+    ("openssl rsa -in k.pem -passin pass:", " -out o.pem"),
+];
+
+/// The words of phrases.
+const WORDS: [&str; 24] = [
+    "apple", "river", "stone", "cloud", "tiger", "maple", "ocean", "ember", "frost", "willow", "cedar", "falcon", "meadow", "pepper",
+    "harbor", "violet", "copper", "lantern", "basket", "thunder", "ladder", "canvas", "marble", "saddle",
+];
+
 /// The kind of a planted secret.
 pub(super) enum PlantedKind {
     /// It has a form of its own.
@@ -210,6 +265,14 @@ pub(super) enum PlantedKind {
     Named(&'static str, &'static str),
     /// A name somewhere before it tells, and how it looks.
     Near(&'static str, &'static str),
+    /// It has signs and blanks of every kind.
+    Quoted(&'static str, &'static str),
+    /// It has one sign that ends other values.
+    Bare(&'static str, &'static str),
+    /// It is several words.
+    Phrase(&'static str, &'static str),
+    /// A clear name tells, and it has letters alone, or one digit, or is a number.
+    Clear(&'static str, &'static str),
     /// It has a form of its own and stands on a line of its own.
     Lined(&'static str),
     /// A private key of this many lines.
@@ -222,7 +285,12 @@ impl PlantedKind {
         let named = NAMED.iter().map(|(before, after)| Self::Named(before, after));
         let near = NEAR.iter().map(|(before, after)| Self::Near(before, after));
         let lined = LINED.iter().map(|form| Self::Lined(form));
-        forms.chain(named).chain(near).chain(lined).chain([Self::Key(1), Self::Key(4)]).collect()
+        let quoted = QUOTED.iter().map(|(before, after)| Self::Quoted(before, after));
+        let bare = BARE.iter().map(|(before, after)| Self::Bare(before, after));
+        let phrases = PHRASES.iter().map(|(before, after)| Self::Phrase(before, after));
+        let clear = CLEAR.iter().map(|(before, after)| Self::Clear(before, after));
+        let further = quoted.chain(bare).chain(phrases).chain(clear);
+        forms.chain(named).chain(further).chain(near).chain(lined).chain([Self::Key(1), Self::Key(4)]).collect()
     }
 
     /// The text before a secret, the secret, and the text behind it.
@@ -244,9 +312,23 @@ impl PlantedKind {
             }
             Self::Named(before, after) => {
                 let user = if before.ends_with("://") { "me:" } else { "" };
-                let secret = if draw.below(3) == 0 { draw.letters(HEX, 32) } else { format!("{}4q7Z3x91", draw.letters(ALL, 18)) };
+                let secret = opaque(draw);
                 ((*before).to_owned(), format!("{user}{secret}"), (*after).to_owned())
             }
+            Self::Quoted(before, after) => {
+                let parts: Vec<String> = (0..3).map(|_| format!("{}{}", draw.letters(LETTERS, 4), draw.letters(SIGNS, 18))).collect();
+                let last = draw.letters(LETTERS, 2);
+                ((*before).to_owned(), format!("{}{last}", parts.join(" ")), (*after).to_owned())
+            }
+            Self::Bare(before, after) => {
+                let secret = format!("{}{}{}7", draw.letters(ALL, 9), draw.letters("{}[]|,;()<>", 1), draw.letters(ALL, 9));
+                ((*before).to_owned(), secret, (*after).to_owned())
+            }
+            Self::Phrase(before, after) => {
+                let words: Vec<&str> = (0..4 + draw.below(9)).map(|_| WORDS[draw.below(WORDS.len())]).collect();
+                ((*before).to_owned(), words.join(" "), (*after).to_owned())
+            }
+            Self::Clear(before, after) => ((*before).to_owned(), opaque(draw), (*after).to_owned()),
             Self::Near(before, after) => {
                 ((*before).to_owned(), format!("{}{}q7Zx3R9", draw.letters("nrtbf", 1), draw.letters(ALL, 22)), (*after).to_owned())
             }
@@ -256,6 +338,16 @@ impl PlantedKind {
                 (["-----BEGIN RSA ", "PRIVATE KEY-----\n"].concat(), lines.join("\n"), String::from("\n-----END RSA PRIVATE KEY-----"))
             }
         }
+    }
+}
+
+/// A value that only a name tells of: a number, letters with some digits, with one, and with none.
+fn opaque(draw: &mut Draw) -> String {
+    match draw.below(4) {
+        0 => draw.letters(HEX, 32),
+        1 => format!("{}4q7Z3x91", draw.letters(ALL, 18)),
+        2 => format!("{}{}{}", draw.letters(LETTERS, 12), draw.letters(DIGITS, 1), draw.letters(LETTERS, 11)),
+        _ => draw.letters(LETTERS, 26),
     }
 }
 
