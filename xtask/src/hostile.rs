@@ -62,12 +62,12 @@ struct ReaderOutcome {
 
 pub(crate) fn main(options: &[&str]) -> ExitCode {
     let program = match options {
-        [] => crate::root().join("target/release/reenact"),
+        [] => crate::root().join("target/dist/reenact"),
         ["--program", path] => PathBuf::from(path),
         _ => return crate::usage("`hostile` takes `--program PATH` alone"),
     };
     let Ok(program) = program.canonicalize() else {
-        eprintln!("xtask hostile: {} is not there: run `cargo build --release` first", program.display());
+        eprintln!("xtask hostile: {} is not there: run `cargo build --profile dist` first", program.display());
         return ExitCode::FAILURE;
     };
     let folder = crate::root().join("target/hostile");

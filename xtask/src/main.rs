@@ -69,7 +69,7 @@ cargo xtask <command>
            --corpus <folder>   with the samples of this folder as well
            --out <folder>      where the bytes of findings are written (target/fuzz)
   hostile  files that are made to hurt, and every reader of the optimised program: exit code, time and memory of each
-           --program <path>    this program and not target/release/reenact
+           --program <path>    this program and not target/dist/reenact
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once

@@ -36,6 +36,11 @@ pub(crate) const CHECKS: &[TidyCheck] = &[
     TidyCheck { name: "toplevel", holds: "the checkout's top folder has no stray entries", run: toplevel::check },
     TidyCheck { name: "rooms", holds: "each room imports only the rooms upstream of it", run: rooms::check },
     TidyCheck {
+        name: "circles",
+        holds: "no files import each other in a circle, but for a module and its own children",
+        run: circles::check,
+    },
+    TidyCheck {
         name: "purity",
         holds: "pure rooms use no std, clock, thread, printing, unordered map or platform mathematics",
         run: purity::check,

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::assignments::{NAME_BYTES_MAX, is_name_byte, skip};
 use super::closing;
+use super::name_bytes::{NAME_BYTES_MAX, is_name_byte, skip};
 use super::names::{TellingName, ValuePlace, is_drawn, is_secret_value, is_variable, is_words};
 use super::placeholder::ends_with_placeholder;
 

@@ -13,6 +13,7 @@ use regex::bytes::Regex;
 
 use super::assigned_value::{BARE_HEAD_BYTES, ValueHead, run, value_after};
 use super::letter_pairs::is_unlikely;
+use super::name_bytes::{NAME_BYTES_MAX, is_name_byte, skip};
 use super::names::{TellingName, is_drawn, is_hex, is_mixed, telling};
 use super::placeholder::without_placeholders;
 use super::value_forms;
@@ -23,9 +24,6 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the pattern is a constant, and each test compiles it")]
     Regex::new(words).expect("the pattern of words is one")
 });
-
-/// The longest name.
-pub(super) const NAME_BYTES_MAX: usize = 128;
 
 /// How far behind a word that tells a secret without a sign between may stand.
 const NEAR_BYTES: usize = 40;
@@ -75,10 +73,6 @@ pub(super) fn has_telling_word(text: &[u8]) -> bool {
     WORDS.is_match(text)
 }
 
-pub(super) fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
-}
-
 /// The whole name of which a word is a part. It is too long to be one where it is longer than names are.
 fn name_around(text: &[u8], word: Range<usize>) -> Range<usize> {
     let before = text[..word.start].iter().rev().take(NAME_BYTES_MAX).take_while(|byte| is_name_byte(**byte)).count();
@@ -93,11 +87,6 @@ fn is_key_of_prose(text: &[u8], name: &Range<usize>) -> bool {
     let before = text[name.start.saturating_sub(12)..name.start].to_ascii_lowercase();
     let is_word = [&b"key"[..], b"token"].iter().any(|word| text[name.clone()].eq_ignore_ascii_case(word));
     is_word && BEFORE.iter().any(|word| before.ends_with(word))
-}
-
-/// Skips at most `most` of the bytes.
-pub(super) fn skip(text: &[u8], at: usize, most: usize, bytes: &[u8]) -> usize {
-    at + text.get(at..).unwrap_or_default().iter().take(most).take_while(|byte| bytes.contains(byte)).count()
 }
 
 /// A value that looks drawn, a little behind a telling word, on the same line: `the token is …`.

@@ -10,7 +10,8 @@
 
 use std::ops::Range;
 
-use super::assignments::{NamedValue, has_telling_word, skip};
+use super::assignments::{NamedValue, has_telling_word};
+use super::name_bytes::skip;
 use super::names::{TellingName, ValuePlace, is_secret_value, is_words, telling};
 
 /// The longest head.

@@ -11,10 +11,11 @@
 use std::ops::Range;
 
 use super::assignments::{self, NamedValue};
-use super::base64_text::{self, PackedSecret, PackedText};
+use super::base64_text::{self, PackedText};
 use super::closing;
 use super::columns;
 use super::event_text;
+use super::found_secret::FoundSecret;
 use super::header_values::LearnedValues;
 use super::json::{JsonStart, JsonString, JsonStrings};
 use super::members::{MemberNames, scheme_length};
@@ -40,21 +41,6 @@ const PLACEHOLDER: usize = usize::MAX;
 /// How much of a value shows its shape.
 const SHAPE_BYTES: usize = 256;
 
-/// A secret in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FoundSecret {
-    pub(super) rule: usize,
-    /// The name that told, if one did.
-    pub(super) name: String,
-    /// Where it stands, in order; lines of a private key have something between them.
-    pub(super) spans: Vec<Range<usize>>,
-    /// As the innermost view has it: by this its number is known.
-    pub(super) secret: Vec<u8>,
-    depth: usize,
-    /// For one in base64: how its place is written anew.
-    pub(super) packed: Option<PackedSecret>,
-}
-
 /// Looks for secrets, and counts the bytes that it looked at.
 pub(super) struct SecretExplorer<'a> {
     pub(super) rules: &'a RedactionRules,
@@ -62,14 +48,6 @@ pub(super) struct SecretExplorer<'a> {
     pub(super) work: u64,
     /// There are views inside of the deepest: they were not looked at.
     pub(super) is_too_deep: bool,
-}
-
-impl FoundSecret {
-    /// From the first byte to behind the last.
-    pub(super) fn hull(&self) -> Range<usize> {
-        let start = self.spans.first().map_or(0, |span| span.start);
-        start..self.spans.last().map_or(start, |span| span.end)
-    }
 }
 
 impl SecretExplorer<'_> {

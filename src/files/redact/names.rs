@@ -2,9 +2,9 @@
 //!
 //! A name is cut into parts: `X-LiteLLM-ApiKey` is x, lite, llm, api, key. The parts decide, so that no list must know every product.
 
+use super::filler::is_filler;
 use super::letter_pairs::is_unlikely;
 use super::placeholder::without_placeholders;
-use super::rules::is_filler;
 use super::telling_words::{
     ABOUT, HARMLESS, HARMLESS_KEYS, HARMLESS_TOKENS, MAPS, MEDIUM, NO_PASSWORDS, OF_KEYS, PASSES, PASSWORDS, SECRET_MAPS, STRONG, WEAK,
 };

@@ -110,7 +110,7 @@ impl HeldRegion {
     }
 
     /// Turns what was found before `keep` into hits, and forgets the text before it.
-    fn settle(&mut self, found: &[super::explore::FoundSecret], keep: usize, redactor: &mut Redactor) -> Vec<SecretHit> {
+    fn settle(&mut self, found: &[super::found_secret::FoundSecret], keep: usize, redactor: &mut Redactor) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for found in found.iter().filter(|found| found.hull().end <= keep) {
             let places: Vec<_> = found.spans.iter().flat_map(|span| self.text.origins(span.clone())).collect();

@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use super::assigned_value::quoted;
-use super::assignments::{NamedValue, has_telling_word, is_name_byte, skip};
+use super::assignments::{NamedValue, has_telling_word};
+use super::name_bytes::{is_name_byte, skip};
 use super::names::{is_value_of_map, names_map};
 
 /// The longest line that is looked at.

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use super::assigned_value::quoted;
-use super::assignments::{is_name_byte, skip};
 use super::letter_pairs::is_unlikely;
+use super::name_bytes::{is_name_byte, skip};
 use super::names::{TellingName, ValuePlace, is_drawn, is_mixed, is_noise, is_secret_value, is_words, plain_name};
 
 /// How long a value is that is known by its form.
