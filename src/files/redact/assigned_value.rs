@@ -426,12 +426,16 @@ fn is_inside(text: &[u8], start: usize, at: usize) -> bool {
     let is_partner = || memchr::memchr_iter(text[at], line_before(text, start)).count() % 2 == 1;
     // A placeholder is a value by itself.
     let is_over = || ends_with_placeholder(&text[start..at]);
-    at > start
-        && text[at - 1].is_ascii_alphanumeric()
-        && word > 0
-        && !is_over()
-        && !is_tag
-        && (matches!(text[at], b'<' | b'>') || !is_partner())
+    if at == start || is_tag || is_over() {
+        return false;
+    }
+    match text[at] {
+        // Neither an arrow nor a redirection is a part of a value.
+        b'<' | b'>' => {
+            !b"-=".contains(&text[at - 1]) && rest.first().is_some_and(|next| next.is_ascii_graphic() && !b"/&|$~.-=\"'`<>".contains(next))
+        }
+        _ => text[at - 1].is_ascii_alphanumeric() && word > 0 && !is_partner(),
+    }
 }
 
 /// Whether a sign ends a value because another pair follows, or nothing.

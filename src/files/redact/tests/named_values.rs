@@ -41,6 +41,8 @@ fn k_2_a_quoted_value_ends_at_its_quote_and_one_of_a_line_at_its_end() {
         "define('SECURE_AUTH_SALT', '«zmy2I(e; bQ.[x]k<W1}tR|vU,7 c:p>Dh_=Ys5^Fn&Lq+Gj*Ko%Em#Ba»');",
         "REDIS_PASSWORD=\"«MYj4SM~)CCo%dJ82»\" done",
         "[s]\nsasl.password = «i_(Cq(aWb2~nxQ9B»\nz = 1",
+        "app.DB_PASSWORD=«veN>}eHDu[ZGUL;[k]ml»\n",
+        "[s]\npassword = «I>B1>[<kUft{ifjq/p8W»\nz = 1",
         "|spring.password|«EbBlX|Yb[t3CB]OTMTHw»|\n",
         "| passwd | `«2mpAWuIb|bI4nV8|4VwM»` |\n",
         "| AUTH_SALT | `«6uZ64rV.,%icFdBt>5XB .ji?yMl5ZstS@u)49gC nDaD7XlTwQ9c»` |\n",
