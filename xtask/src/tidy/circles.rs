@@ -108,12 +108,31 @@ mod tests {
     }
 
     #[test]
+    fn a_glob_takes_from_the_module() {
+        let found = problems(&[
+            ("src/engine.rs", "mod a; mod b;"),
+            ("src/engine/a.rs", "use super::b::*; pub struct A;"),
+            ("src/engine/b.rs", "use self::super::a::A; pub struct B;"),
+        ]);
+        assert!(found.len() == 1 && found[0].contains("src/engine/a.rs -> src/engine/b.rs: b"), "{found:?}");
+    }
+
+    #[test]
     fn a_name_belongs_to_the_file_that_defines_it() {
         let facade = ("src/engine.rs", "mod a; mod b; pub use a::A; pub(crate) use b::{B as C};");
         let a = ("src/engine/a.rs", "pub struct A; fn f(c: super::C) {}");
         assert_eq!(problems(&[facade, a, ("src/engine/b.rs", "pub struct B;")]), Vec::<String>::new());
         let circle = problems(&[facade, a, ("src/engine/b.rs", "pub struct B; use super::A;")]);
         assert!(circle.len() == 1 && circle[0].contains("src/engine/a.rs -> src/engine/b.rs: B"), "{circle:?}");
+    }
+
+    #[test]
+    fn who_only_hands_a_name_on_does_not_use_it() {
+        let engine = ("src/engine.rs", "mod a; mod f;");
+        let a = ("src/engine/a.rs", "use super::f::F; pub struct A;");
+        assert_eq!(problems(&[engine, a, ("src/engine/f.rs", "pub use super::a::A; pub struct F;")]), Vec::<String>::new());
+        let found = problems(&[engine, a, ("src/engine/f.rs", "pub use super::a::A; pub struct F(A);")]);
+        assert!(found.len() == 1 && found[0].starts_with("2 files"), "{found:?}");
     }
 
     #[test]

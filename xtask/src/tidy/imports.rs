@@ -95,64 +95,30 @@ impl ModuleTree {
 
 impl FileModule {
     fn read(module: &[String], tokens: Vec<Token>, modules: &BTreeSet<ModulePath>) -> Self {
-        let (mut exports, mut paths) = (Vec::new(), Vec::new());
+        let mut file = Self { exports: Vec::new(), paths: Vec::new(), tokens: Vec::new() };
         // Modules that the file calls by a name of their own.
         let mut named_modules: BTreeMap<String, ModulePath> = BTreeMap::new();
-        let mut depth = 0;
-        let mut inner_modules: Vec<(usize, String)> = Vec::new();
-        let mut at = 0;
-        while at < tokens.len() {
-            let text = tokens[at].text.as_str();
-            match text {
-                "{" => {
-                    depth += 1;
-                    if at >= 2 && tokens[at - 2].text == "mod" {
-                        inner_modules.push((depth, tokens[at - 1].text.clone()));
-                    }
-                }
-                "}" => {
-                    if inner_modules.last().is_some_and(|(end, _)| *end == depth) {
-                        inner_modules.pop();
-                    }
-                    depth -= 1;
-                }
-                _ => (),
+        for path in written_paths(&tokens, module) {
+            let words = path.words();
+            let named = words.first().and_then(|first| named_modules.get(first)).filter(|_| path.kind == PathKind::Expression);
+            let named = named.map(|target| [target, &words[1..]].concat());
+            let child = || modules.contains(&[&path.here, &words[..1]].concat()).then(|| [&path.here, words.as_slice()].concat());
+            let Some(full) = named.or_else(|| path.absolute()).or_else(child) else { continue };
+            let Some(last) = words.iter().rfind(|word| *word != "self") else { continue };
+            let (name, is_glob) = (path.alias.as_ref().unwrap_or(last).clone(), last == "*");
+            // All names of a module come from the module.
+            let target = if is_glob { full[..full.len() - 1].to_vec() } else { full };
+            if path.kind == PathKind::HandedOn && path.here == module {
+                file.exports.push((name.clone(), target.clone()));
             }
-            let is_use = text == "use";
-            let begins = if is_use { at + 1 } else { at };
-            let is_path = is_use || (tokens.get(at + 1).is_some_and(|next| next.text == "::") && !continues_a_path(&tokens, at));
-            if !is_path {
-                at += 1;
-                continue;
+            // A module alone is not used before something of it is.
+            match modules.contains(&target) && !is_glob {
+                true if path.kind != PathKind::Expression => drop(named_modules.insert(name, target)),
+                true => (),
+                false => file.paths.push((target, path.kind == PathKind::HandedOn)),
             }
-            let is_handed_on = is_use && at > 0 && (tokens[at - 1].text == "pub" || tokens[at - 1].text == ")");
-            let (found, end) = paths_from(&tokens, begins);
-            let here: Vec<String> = module.iter().cloned().chain(inner_modules.iter().map(|(_, name)| name.clone())).collect();
-            for path in found {
-                let words: Vec<String> = path.names.iter().map(|token| token.text.clone()).collect();
-                let named = words.first().and_then(|first| named_modules.get(first)).filter(|_| !is_use);
-                let named = named.map(|target| [target, &words[1..]].concat());
-                let Some(full) = named.or_else(|| absolute(&words, &here, modules)) else { continue };
-                let last = words.iter().rfind(|word| *word != "self");
-                if is_use
-                    && modules.contains(&full)
-                    && let Some(name) = path.alias.as_ref().or(last)
-                {
-                    named_modules.insert(name.clone(), full.clone());
-                }
-                if is_handed_on && inner_modules.is_empty() {
-                    let is_glob = words.last().is_some_and(|word| word == "*");
-                    let name = path.alias.or(words.last().cloned()).unwrap_or_default();
-                    exports.push((name, if is_glob { full[..full.len() - 1].to_vec() } else { full.clone() }));
-                }
-                // A module alone is not used before something of it is.
-                if words.last().is_none_or(|word| word != "*") && !modules.contains(&full) {
-                    paths.push((full, is_handed_on));
-                }
-            }
-            at = end.max(at + 1);
         }
-        Self { tokens, exports, paths }
+        Self { tokens, ..file }
     }
 
     /// Whether an item of this name stands in it.
@@ -162,10 +128,94 @@ impl FileModule {
     }
 }
 
-/// A path as it is written, and the name that it gets.
+/// How a path stands in the code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum PathKind {
+    /// `use a::b`.
+    Use,
+    /// `pub use a::b`.
+    HandedOn,
+    /// `a::b()`.
+    Expression,
+}
+
+/// A path as it is written.
 pub(crate) struct WrittenPath {
     pub(crate) names: Vec<Token>,
+    /// The name that it gets.
     alias: Option<String>,
+    /// The module in which it is written.
+    here: ModulePath,
+    kind: PathKind,
+}
+
+impl WrittenPath {
+    fn words(&self) -> Vec<String> {
+        self.names.iter().map(|token| token.text.clone()).collect()
+    }
+
+    /// The same from the crate's root. `None` where it does not say where it begins.
+    pub(crate) fn absolute(&self) -> Option<ModulePath> {
+        let mut words = &self.words()[..];
+        // `use super::{self}` names the module itself, and `self::super::x` begins at `super`.
+        if let [front @ .., last] = words
+            && last == "self"
+            && !front.is_empty()
+        {
+            words = front;
+        }
+        if let [first, second, ..] = words
+            && (first.as_str(), second.as_str()) == ("self", "super")
+        {
+            words = &words[1..];
+        }
+        match words.first()?.as_str() {
+            "crate" => Some([&self.here[..root(&self.here)], &words[1..]].concat()),
+            "self" => Some([&self.here, &words[1..]].concat()),
+            "super" => {
+                let ups = words.iter().take_while(|word| *word == "super").count();
+                Some([self.here.get(..self.here.len().checked_sub(ups)?)?, &words[ups..]].concat())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Every path in the code of a module's file, groups unfolded: `use crate::{a::b, c}` gives `crate::a::b` and `crate::c`.
+pub(crate) fn written_paths(tokens: &[Token], module: &[String]) -> Vec<WrittenPath> {
+    let mut found = Vec::new();
+    // Modules written inside the file, each with the brace depth at which it ends.
+    let mut inner_modules: Vec<(usize, String)> = Vec::new();
+    let (mut depth, mut at) = (0, 0);
+    while let Some(token) = tokens.get(at) {
+        let is_use = token.text == "use";
+        let is_expression = || tokens.get(at + 1).is_some_and(|next| next.text == "::") && !(at > 0 && tokens[at - 1].text == "::");
+        if is_use || is_expression() {
+            let is_handed_on = is_use && at > 0 && matches!(tokens[at - 1].text.as_str(), "pub" | ")");
+            let kind = if is_handed_on { PathKind::HandedOn } else { PathKind::Use };
+            let here = module.iter().chain(inner_modules.iter().map(|(_, name)| name)).cloned().collect::<ModulePath>();
+            let (paths, end) = paths_from(tokens, at + usize::from(is_use));
+            let kind = if is_use { kind } else { PathKind::Expression };
+            found.extend(paths.into_iter().map(|(names, alias)| WrittenPath { names, alias, here: here.clone(), kind }));
+            at = end.max(at + 1);
+            continue;
+        }
+        match token.text.as_str() {
+            "{" => {
+                depth += 1;
+                if at >= 2 && tokens[at - 2].text == "mod" {
+                    inner_modules.push((depth, tokens[at - 1].text.clone()));
+                }
+            }
+            "}" => {
+                inner_modules.pop_if(|(end, _)| *end == depth);
+                depth -= 1;
+            }
+            _ => (),
+        }
+        at += 1;
+    }
+    found
 }
 
 /// `src/engine/retry.rs` -> `[engine, retry]`; the crate's root is the empty path. `None` for what is no module of the library.
@@ -184,21 +234,16 @@ fn root(module: &[String]) -> usize {
     usize::from(module.first().is_some_and(|first| first == XTASK))
 }
 
-/// Whether the token at `at` stands behind `::`, and so was seen with the path's beginning. `self::super::x` begins at `super`.
-pub(crate) fn continues_a_path(tokens: &[Token], at: usize) -> bool {
-    at >= 2 && tokens[at - 1].text == "::" && tokens[at - 2].text != "self"
-}
-
-/// All paths that begin at `at`, groups unfolded: `crate::{a::b, c}` gives `crate::a::b` and `crate::c`. Also where they end.
-pub(crate) fn paths_from(tokens: &[Token], at: usize) -> (Vec<WrittenPath>, usize) {
-    let nothing = || WrittenPath { names: Vec::new(), alias: None };
-    let Some(first) = tokens.get(at) else { return (vec![nothing()], at) };
+/// All paths that begin at `at`, each with its alias, and where they end.
+fn paths_from(tokens: &[Token], at: usize) -> (Vec<(Vec<Token>, Option<String>)>, usize) {
+    let Some(first) = tokens.get(at) else { return (Vec::new(), at) };
     if first.text == "{" {
         let mut paths = Vec::new();
         let mut next = at + 1;
         while tokens.get(next).is_some_and(|token| token.text != "}") {
             let (inner, end) = paths_from(tokens, next);
             paths.extend(inner);
+            // Over the comma, and over `as name`.
             next =
                 (end.max(next + 1)..tokens.len()).find(|&index| matches!(tokens[index].text.as_str(), "," | "}")).unwrap_or(tokens.len());
             next += usize::from(tokens.get(next).is_some_and(|token| token.text == ","));
@@ -207,31 +252,9 @@ pub(crate) fn paths_from(tokens: &[Token], at: usize) -> (Vec<WrittenPath>, usiz
     }
     if tokens.get(at + 1).is_none_or(|token| token.text != "::") {
         let alias = tokens.get(at + 1).filter(|token| token.text == "as").and(tokens.get(at + 2)).map(|token| token.text.clone());
-        return (vec![WrittenPath { names: vec![first.clone()], alias }], at + 1);
+        return (vec![(vec![first.clone()], alias)], at + 1);
     }
     let (mut paths, end) = paths_from(tokens, at + 2);
-    paths.iter_mut().for_each(|path| path.names.insert(0, first.clone()));
+    paths.iter_mut().for_each(|(names, _)| names.insert(0, first.clone()));
     (paths, end)
-}
-
-/// A path from the crate's root. `None` where it leads to another crate.
-fn absolute(words: &[String], here: &[String], modules: &BTreeSet<ModulePath>) -> Option<ModulePath> {
-    let first = words.first()?;
-    let mut words = words.to_vec();
-    // `use super::{self}` names the module itself.
-    if words.len() > 1 && words.last().is_some_and(|word| word == "self") {
-        words.pop();
-    }
-    match first.as_str() {
-        "crate" => Some([&here[..root(here)], &words[1..]].concat()),
-        "self" => Some([here, &words[1..]].concat()),
-        "super" => {
-            let ups = words.iter().take_while(|word| *word == "super").count();
-            Some([here.get(..here.len().checked_sub(ups)?)?, &words[ups..]].concat())
-        }
-        _ => {
-            let child = [here, &words[..1]].concat();
-            modules.contains(&child).then(|| [here, words.as_slice()].concat())
-        }
-    }
 }

@@ -4,7 +4,7 @@
 //! included: a test that needs two rooms that may not know each other belongs in `tests/`.
 
 use super::checkout::SourceFile;
-use super::imports::{continues_a_path, module_path, paths_from};
+use super::imports::{WrittenPath, module_path, written_paths};
 use super::lexer::{self, Token};
 use super::{Checkout, TidyProblem};
 
@@ -92,49 +92,15 @@ impl RoomImports {
     }
 }
 
-/// The first names behind the crate's root of every path in the file, with their lines.
-fn root_names(tokens: &[Token], file_module: &[String]) -> Vec<(String, usize)> {
-    let mut found = Vec::new();
-    // Modules written inside the file, each with the brace depth at which it ends.
-    let mut inner_modules: Vec<usize> = Vec::new();
-    let mut depth = 0;
-    for (at, token) in tokens.iter().enumerate() {
-        match token.text.as_str() {
-            "{" => {
-                depth += 1;
-                if at >= 2 && tokens[at - 2].text == "mod" {
-                    inner_modules.push(depth);
-                }
-            }
-            "}" => {
-                if inner_modules.last() == Some(&depth) {
-                    inner_modules.pop();
-                }
-                depth -= 1;
-            }
-            "crate" | "super" if !continues_a_path(tokens, at) => {
-                for path in paths_from(tokens, at).0 {
-                    found.extend(name_at_root(&path.names, file_module.len() + inner_modules.len()));
-                }
-            }
-            _ => (),
-        }
-    }
-    found
-}
-
-/// The name that a path reaches right below the crate's root, if it goes through the root; `depth` is how many modules deep it is written.
-fn name_at_root(path: &[Token], depth: usize) -> Option<(String, usize)> {
-    let rest = if path[0].text == "crate" {
-        &path[1..]
-    } else {
-        let ups = path.iter().take_while(|token| token.text == "super").count();
-        if ups < depth {
-            return None;
-        }
-        &path[ups..]
+/// The first names behind the crate's root of every path that says where it begins, with their lines.
+fn root_names(tokens: &[Token], module: &[String]) -> Vec<(String, usize)> {
+    let root_name = |path: &WrittenPath| {
+        let full = path.absolute()?;
+        // What a path reaches through the root stands in it.
+        let token = path.names.iter().find(|token| full.first() == Some(&token.text));
+        Some((full.first()?.clone(), token.or(path.names.first())?.line))
     };
-    rest.first().map(|token| (token.text.clone(), token.line))
+    written_paths(tokens, module).iter().filter_map(root_name).collect()
 }
 
 #[cfg(test)]
