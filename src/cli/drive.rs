@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::CommandExit;
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, wrong_input};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
@@ -142,11 +142,6 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
     })
 }
 
-fn wrong_input(problem: &str) -> CommandExit {
-    complain(problem);
-    CommandExit::WrongInput
-}
-
 fn stopped() -> CommandExit {
     complain("stopped before the client ended");
     CommandExit::Failed
@@ -184,8 +179,7 @@ async fn swept(
     if let Some(path) = &arguments.json
         && let Err(error) = atomic::write(path, format!("{:#}\n", report.json()).as_bytes())
     {
-        complain(&format!("--json {}: {error}; name a file in a folder that can be written", path.display()));
-        return CommandExit::WrongInput;
+        return wrong_input(&format!("--json {}: {error}; name a file in a folder that can be written", path.display()));
     }
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }

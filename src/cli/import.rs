@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CommandExit;
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, wrong_input};
 use super::record::{RedactionArguments, rules};
 use crate::files::atomic::ExistingFile;
 use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
@@ -39,17 +39,11 @@ pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
     let provenance = if arguments.written_by_hand { Provenance::Written } else { Provenance::Recorded };
     let rules = match rules(&arguments.redaction) {
         Ok(rules) => rules,
-        Err(problem) => {
-            complain(&problem);
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&problem),
     };
     let imported = match import_file(&arguments.recording, &ImportOptions { provenance, rules, keep_bodies: arguments.keep_bodies }) {
         Ok(imported) => imported,
-        Err(error) => {
-            complain(&error.to_string());
-            return CommandExit::WrongInput;
-        }
+        Err(error) => return wrong_input(&error.to_string()),
     };
     if arguments.keep_bodies {
         complain("warning: the tape keeps bodies as they are, with the secrets in them; `reenact scan` finds those that it knows");
@@ -66,10 +60,7 @@ pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
             print_line(&summary(&imported, &written));
             CommandExit::Fine
         }
-        Err(error) => {
-            complain(&error.to_string());
-            CommandExit::WrongInput
-        }
+        Err(error) => wrong_input(&error.to_string()),
     }
 }
 

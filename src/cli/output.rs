@@ -30,6 +30,12 @@ pub(super) fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
+/// Says what is wrong with what the user gave; the exit code that tells it.
+pub(super) fn wrong_input(problem: &str) -> CommandExit {
+    complain(problem);
+    CommandExit::WrongInput
+}
+
 /// The exit code of a command, worse where its output was lost.
 pub(super) fn exit_with(exit: CommandExit) -> CommandExit {
     if IS_LOST.load(Ordering::Relaxed) { exit.max(CommandExit::WrongInput) } else { exit }

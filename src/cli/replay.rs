@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::CommandExit;
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, wrong_input};
 use crate::engine::contract::{Effects, Engine, Input};
 use crate::engine::log::{ReplayError, ReplayReport, environment, replay_in};
 use crate::engine::time::Time;
@@ -25,10 +25,7 @@ pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandE
     let path = arguments.log.display();
     let text = match text::read_up_to(&arguments.log, LOG_BYTES_MAX) {
         Ok(text) => text,
-        Err(problem) => {
-            complain(&format!("{path}: {problem}; `reenact run SCENARIO --log FILE` writes a log"));
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&format!("{path}: {problem}; `reenact run SCENARIO --log FILE` writes a log")),
     };
     match replay(&text, engine) {
         Ok((ReplayReport { steps: 0, .. }, _)) => {
@@ -45,10 +42,7 @@ pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandE
             complain(&format!("{path}: {error}"));
             CommandExit::Failed
         }
-        Err(error) => {
-            complain(&format!("{path}: {error}"));
-            CommandExit::WrongInput
-        }
+        Err(error) => wrong_input(&format!("{path}: {error}")),
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::CommandExit;
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, wrong_input};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
@@ -118,14 +118,12 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
         return exit;
     }
     if let Err(problem) = check_usage(arguments, &selected.scenarios) {
-        complain(&problem);
-        return CommandExit::WrongInput;
+        return wrong_input(&problem);
     }
     let skipped = skip::take_out(arguments, &mut selected.scenarios, new_engine);
     let scenarios = &selected.scenarios[..];
     if scenarios.is_empty() {
-        complain("nothing was run: name a scenario for this level, or run these without --level network");
-        return CommandExit::WrongInput;
+        return wrong_input("nothing was run: name a scenario for this level, or run these without --level network");
     }
     if let Some(boundary) = arguments.interrupt_at {
         exit = exit.max(inspection::run(arguments, &scenarios[0], boundary, &new_engine()));
@@ -136,10 +134,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     }
     let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
         Ok(outcomes) => outcomes,
-        Err(problem) => {
-            complain(&problem);
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&problem),
     };
     let mut unpassed = statements::unpassed(arguments, scenarios, &outcomes);
     let mut failed = 0;
@@ -306,9 +301,6 @@ fn write_log<E>(level: &level::LevelArguments, path: &Path, outcome: &RunOutcome
     let text = if level.is_live() { redacted(text) } else { Ok(text.into()) };
     match text.and_then(|text| atomic::write_with(path, FileAccess::Owner, |file| file.write_all(text.as_bytes()))) {
         Ok(()) => CommandExit::Fine,
-        Err(error) => {
-            complain(&format!("{}: cannot write the log: {error}", path.display()));
-            CommandExit::WrongInput
-        }
+        Err(error) => wrong_input(&format!("{}: cannot write the log: {error}", path.display())),
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::CommandExit;
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, wrong_input};
 use super::record::{RedactionArguments, rules};
 use crate::files::redact::RedactionRules;
 use crate::files::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
@@ -35,10 +35,7 @@ struct ScanTotals {
 pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     let rules = match rules(&arguments.redaction) {
         Ok(rules) => rules,
-        Err(problem) => {
-            complain(&problem);
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&problem),
     };
     let mut totals = ScanTotals { exit: CommandExit::Fine, secrets: 0, bytes: 0, files: 0, left_out: 0 };
     for path in &arguments.files {

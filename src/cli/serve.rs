@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::CommandExit;
 use super::access::AccessArguments;
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, wrong_input};
 use super::selection::ReachArguments;
 use crate::children::{ChildCommand, ChildExit, ChildSession, WatchedChild};
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
@@ -140,8 +140,7 @@ pub(super) fn run(arguments: &ServeArguments) -> CommandExit {
         Err(exit) => return exit,
     };
     if arguments.sessions && loaded.len() != 1 {
-        complain("--sessions gives each path one and the same scenario: name one scenario, or leave the option out");
-        return CommandExit::WrongInput;
+        return wrong_input("--sessions gives each path one and the same scenario: name one scenario, or leave the option out");
     }
     match single_runtime() {
         Ok(runtime) => runtime.block_on(serve(arguments, &loaded)),
@@ -169,10 +168,7 @@ fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runt
 async fn serve(arguments: &ServeArguments, loaded: &[LoadedScenario]) -> CommandExit {
     let (listener, address) = match open_port(arguments).await {
         Ok(open) => open,
-        Err(problem) => {
-            complain(&problem);
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&problem),
     };
     let base = local_url(address);
     // A reader of the first line may stop the server.

@@ -1,7 +1,7 @@
 //! `reenact run SCENARIO --interrupt-at PLACE`: one interrupted run, to be looked at.
 
 use super::super::CommandExit;
-use super::super::output::{complain, print_line};
+use super::super::output::{complain, print_line, wrong_input};
 use super::{OutputFormat, RunArguments};
 use crate::engine::contract::Engine;
 use crate::explore::interrupt::RunBoundary;
@@ -18,10 +18,7 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
     let path = scenario.path.display();
     let looked = match look(&scenario.setup, engine, boundary, arguments.interrupt_kind, &PanicCatcher) {
         Ok(looked) => looked,
-        Err(problem) => {
-            complain(&format!("{path}: {problem}"));
-            return CommandExit::WrongInput;
-        }
+        Err(problem) => return wrong_input(&format!("{path}: {problem}")),
     };
     match arguments.format {
         OutputFormat::Jsonl => print_line(&json::to_json_lines(&looked.transcript)),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::CommandExit;
-use super::super::output::complain;
+use super::super::output::{complain, wrong_input};
 use super::RunArguments;
 use crate::engine::contract::Engine;
 use crate::explore::plan::planned;
@@ -22,8 +22,7 @@ pub(super) fn write<E: Engine>(path: &Path, arguments: &RunArguments, loaded: &L
     let other_seed = !scenario.seed.0;
     let known = digest(&Arc::new(RunSetup { scenario: scenario.clone(), ..RunSetup::clone(&loaded.setup) }), engine);
     if let Err(error) = plan::write(path, loaded, scenario) {
-        complain(&format!("{}: cannot write the plan: {error}", path.display()));
-        return CommandExit::WrongInput;
+        return wrong_input(&format!("{}: cannot write the plan: {error}", path.display()));
     }
     // The plan was written here, and names what the scenario names.
     let options = LoadOptions { overrides: vec![(String::from("seed"), format!("\"{other_seed}\""))], reach: FileReach::Anywhere };
