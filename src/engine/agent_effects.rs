@@ -37,11 +37,10 @@ impl TreeLoad {
 
 impl AgentEffects {
     /// Lets `body` push its effects into a sink of the contract.
-    pub(crate) fn with<R>(effects: &mut Effects, body: impl FnOnce(&mut Self) -> R) -> R {
+    pub(crate) fn with(effects: &mut Effects, body: impl FnOnce(&mut Self)) {
         let mut own = Self { effects: core::mem::take(effects), elsewhere: TreeLoad::default() };
-        let result = body(&mut own);
+        body(&mut own);
         *effects = own.effects;
-        result
     }
 
     /// Runs `body` with effects going out under another agent's address: how a parent steps its child.

@@ -45,13 +45,12 @@ impl AgentLoop {
     }
 
     fn step_root(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
-        let elsewhere = self.agents.executing_beside(&Agent::ROOT);
-        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| self.session.step(env, now, input, effects)));
+        self.in_root(effects, |session, effects| session.step(env, now, input, effects));
         self.agents.learn(self.session.permissions());
     }
 
     fn step_child(&mut self, env: &Environment, now: Time, agent: &Agent, input: &Input, effects: &mut AgentEffects) {
-        let elsewhere = self.session.executing(env).plus(self.agents.executing_beside(agent));
+        let elsewhere = self.load_beside(env, agent);
         effects.beside(elsewhere, |effects| self.agents.step(now, agent, input, effects));
         if let Some(permissions) = self.agents.permissions(agent).filter(|learnt| *learnt != self.session.permissions()) {
             self.session.learn(permissions);
@@ -116,9 +115,20 @@ impl AgentLoop {
         Some(told)
     }
 
+    /// Lets the root's session act, beside the running tools of its agents.
+    fn in_root(&mut self, effects: &mut AgentEffects, body: impl FnOnce(&mut Session, &mut AgentEffects)) {
+        let (elsewhere, session) = (self.agents.executing_beside(&Agent::ROOT), &mut self.session);
+        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| body(session, effects)));
+    }
+
     /// The state that a new agent inherits: the running tools of all agents, and their costs.
     fn everywhere(&self, env: &Environment) -> TreeLoad {
-        self.session.executing(env).plus(self.agents.executing_beside(&Agent::ROOT))
+        self.load_beside(env, &Agent::ROOT)
+    }
+
+    /// The running tools and the costs of the root, and of all its agents but this one.
+    fn load_beside(&self, env: &Environment, agent: &Agent) -> TreeLoad {
+        self.session.executing(env).plus(self.agents.executing_beside(agent))
     }
 
     /// S-10: after each message of any agent. When the money is spent, the agents are aborted, and then the root's prompt.
@@ -129,17 +139,15 @@ impl AgentLoop {
             return;
         }
         self.agents.abort_over_budget(now, spent, effects);
-        let elsewhere = self.agents.executing_beside(&Agent::ROOT);
-        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| self.session.look_at_budget(env, now, effects)));
+        self.in_root(effects, |session, effects| session.look_at_budget(env, now, effects));
     }
 
     /// Lets every agent start what others kept waiting (T-4), the root first; whether anything came of it.
     fn use_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> bool {
         let count = effects.len();
-        let elsewhere = self.agents.executing_beside(&Agent::ROOT);
-        effects.beside(elsewhere, |effects| effects.for_agent(Agent::ROOT, |effects| self.session.on_room(env, now, effects)));
+        self.in_root(effects, |session, effects| session.on_room(env, now, effects));
         for agent in self.agents.addresses() {
-            let elsewhere = self.session.executing(env).plus(self.agents.executing_beside(&agent));
+            let elsewhere = self.load_beside(env, &agent);
             effects.beside(elsewhere, |effects| self.agents.on_room(now, &agent, effects));
         }
         effects.len() > count
