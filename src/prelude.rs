@@ -17,6 +17,11 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A text with single blanks: columns, wraps and indents make no difference.
+pub(crate) fn joined_words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// An enum whose variants are words of files: `/// doc` and `Variant = "word",` for each; `default Variant` after the name makes one the default.
 ///
 /// It has `WORDS`, each variant with its word and its doc; `ALL`; and `as_str`.

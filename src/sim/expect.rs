@@ -31,25 +31,14 @@ impl EngineRun<'_> {
     /// Everything that is not as expected, a sentence each.
     pub(super) fn failures(&self, expect: &Expectations, tolerance: DelayTolerance) -> Vec<String> {
         let mut failures = Vec::new();
-        let mut equal = |what: &str, wanted: Option<String>, got: String| {
-            if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
-                failures.push(format!("expected {what} {wanted}, got {got}"));
-            }
-        };
+        let mut equal = |what: &str, wanted: Option<String>, got: String| failures.extend(difference(what, wanted, &got));
         equal("terminal", expect.terminal.clone(), self.terminal.to_string());
         let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
         equal("terminals", expect.terminals.as_ref().map(|names| requests::list(names)), requests::list(&terminals));
         equal("transitions", expect.transitions.as_ref().map(|names| requests::list(names)), requests::list(&self.transitions()));
         equal("tools", expect.tools.as_ref().map(|names| requests::list(names)), requests::list(&self.started_tools()));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
-        let wants_text = !expect.text_present.is_empty() || !expect.text_absent.is_empty();
-        let emitted = if wants_text { self.emitted_text() } else { Vec::new() };
-        for text in expect.text_present.iter().filter(|text| !emitted.iter().any(|emitted| emitted.contains(*text))) {
-            failures.push(format!("expected some message to hold {text:?}, none does"));
-        }
-        for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
-            failures.push(format!("expected no message to hold {text:?}, one does"));
-        }
+        failures.extend(text_failures("message", (&expect.text_present, &expect.text_absent), || self.emitted_text()));
         failures.extend(requests::asked_failures(self.transcript, expect, tolerance));
         failures.extend(order_failure(self.transcript, expect, tolerance));
         self.check_times(expect, tolerance, &mut failures);
@@ -73,16 +62,12 @@ impl EngineRun<'_> {
         }
     }
 
-    fn whats(&self) -> impl Iterator<Item = &EventKind> {
-        self.transcript.events.iter().map(|event| &event.what)
-    }
-
     fn transitions(&self) -> Vec<String> {
         let name = |what: &EventKind| match what {
             EventKind::Effect(Effect::Note(Note::Transition(transition))) => Some(transition.as_str().to_string()),
             _ => None,
         };
-        self.whats().filter_map(name).collect()
+        self.transcript.kinds().filter_map(name).collect()
     }
 
     /// The tools that start, by name, in the order in which they start.
@@ -91,7 +76,7 @@ impl EngineRun<'_> {
             EventKind::Effect(Effect::StartTool { tool_use, .. }) => Some(tool_use.name.to_string()),
             _ => None,
         };
-        self.whats().filter_map(name).collect()
+        self.transcript.kinds().filter_map(name).collect()
     }
 
     fn result_subtype(&self) -> Option<String> {
@@ -99,7 +84,7 @@ impl EngineRun<'_> {
             EventKind::Effect(Effect::Emit(Emission::Result(result))) => Some(result.subtype.as_str().to_string()),
             _ => None,
         };
-        self.whats().filter_map(subtype).last()
+        self.transcript.kinds().filter_map(subtype).last()
     }
 
     fn emitted_text(&self) -> Vec<String> {
@@ -109,8 +94,26 @@ impl EngineRun<'_> {
             EventKind::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
             _ => None,
         };
-        self.whats().filter_map(text).collect()
+        self.transcript.kinds().filter_map(text).collect()
     }
+}
+
+/// The sentence about something that is not as it is wanted.
+fn difference(what: &str, wanted: Option<String>, got: &str) -> Option<String> {
+    wanted.filter(|wanted| wanted != got).map(|wanted| format!("expected {what} {wanted}, got {got}"))
+}
+
+/// The texts that are in none of `what` and should be, and those that are and should not. They are put together only if some are asked for.
+fn text_failures(what: &str, (present, absent): (&[String], &[String]), texts: impl FnOnce() -> Vec<String>) -> Vec<String> {
+    if present.is_empty() && absent.is_empty() {
+        return Vec::new();
+    }
+    let texts = texts();
+    let is_there = |wanted: &&String| texts.iter().any(|text| text.contains(*wanted));
+    let missing = present.iter().filter(|wanted| !is_there(wanted));
+    let missing = missing.map(|wanted| format!("expected some {what} to hold {wanted:?}, none does"));
+    let found = absent.iter().filter(is_there).map(|wanted| format!("expected no {what} to hold {wanted:?}, one does"));
+    missing.chain(found).collect()
 }
 
 /// The first line that is wanted and is not there. Where times are not exact they are left out of what is wanted, and of the lines (M-11).
@@ -123,7 +126,7 @@ pub(crate) fn order_failure(transcript: &Transcript, expect: &Expectations, tole
     let as_shown = |wanted: &str| if is_exact { wanted.to_string() } else { text::untimed(wanted) };
     let rendered = render(transcript, DetailLevel::Debug);
     let mut lines = rendered.lines();
-    let mut is_there = |wanted: &&String| lines.any(|line| squeezed(line).contains(&squeezed(&as_shown(wanted))));
+    let mut is_there = |wanted: &&String| lines.any(|line| joined_words(line).contains(&joined_words(&as_shown(wanted))));
     let missing = expect.order.iter().find(|wanted| !is_there(wanted))?;
     Some(format!("`order` expects a transcript line with {missing:?} here; no line after those before it has this text"))
 }
@@ -146,9 +149,4 @@ fn plain(json: &str) -> String {
     let mut out = String::new();
     collect(&serde_json::from_str(json).unwrap_or_default(), &mut out);
     out
-}
-
-/// Runs of spaces as one, so that an expectation need not know the columns.
-fn squeezed(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

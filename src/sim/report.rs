@@ -96,7 +96,7 @@ impl<E> RunReport<E> {
     /// How many answers of each provenance were given (F-12).
     pub fn provenance(&self) -> BTreeMap<Arc<str>, usize> {
         let mut counts = BTreeMap::new();
-        for what in self.whats() {
+        for what in self.transcript.kinds() {
             if let EventKind::Served { provenance, .. } = what {
                 *counts.entry(provenance.clone()).or_default() += 1;
             }
@@ -112,7 +112,7 @@ impl<E> RunReport<E> {
         }
         failures.extend(rules::nothing_happened(&self.transcript));
         failures.extend(requests::refusal_failures(&self.transcript, expect));
-        failures.extend(self.whats().filter_map(|what| match what {
+        failures.extend(self.transcript.kinds().filter_map(|what| match what {
             EventKind::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
             _ => None,
         }));
@@ -130,9 +130,5 @@ impl<E> RunReport<E> {
         failures.extend(unused.iter().map(|answer| format!("{answer} was never asked for")));
         failures.extend(world.missed_interrupts(setup).iter().map(|interrupt| format!("the moment of {interrupt} never came")));
         failures
-    }
-
-    fn whats(&self) -> impl Iterator<Item = &EventKind> {
-        self.transcript.events.iter().map(|event| &event.what)
     }
 }

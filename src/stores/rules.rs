@@ -74,10 +74,5 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// A text with single blanks: clients wrap and indent.
-pub(crate) fn joined_words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests;

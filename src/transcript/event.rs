@@ -23,6 +23,13 @@ pub struct Transcript {
     pub events: Arc<[Event]>,
 }
 
+impl Transcript {
+    /// What its events are, in order.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &EventKind> {
+        self.events.iter().map(|event| &event.what)
+    }
+}
+
 /// The facts by which the run can be repeated; a transcript shows them first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptHeader {

@@ -25,7 +25,7 @@ use crate::prelude::*;
 use crate::stores::StoreFormat;
 use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredMessage};
 use crate::stores::rules::{
-    self, HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, joined_words, losses, result_ids, validity,
+    self, HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, losses, result_ids, validity,
 };
 use crate::wire::block::Role;
 use crate::world::setup::RunSetup;

@@ -14,7 +14,6 @@ use super::{
 use crate::live::serve::verdict::ServedEnd;
 use crate::prelude::*;
 use crate::scenario::types::Scenario;
-use crate::stores::rules::joined_words;
 
 /// A shorter part of a text may be that of anything.
 const PART_CHARACTERS_MIN: usize = 8;

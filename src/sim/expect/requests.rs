@@ -2,6 +2,7 @@
 //! client behind a real connection, of which nothing else is seen (F-10, K-6).
 
 use super::delays::{self, DelayTolerance};
+use super::{difference, text_failures};
 use crate::prelude::*;
 use crate::scenario::types::Expectations;
 #[cfg(feature = "live")]
@@ -64,11 +65,7 @@ pub(in crate::sim) fn differences(transcript: &Transcript) -> Vec<String> {
 /// How many requests there were, how long after each other, for which models, and what they held.
 pub(super) fn asked_failures(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance) -> Vec<String> {
     let mut failures = Vec::new();
-    let mut equal = |what: &str, wanted: Option<String>, got: String| {
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
-            failures.push(format!("expected {what} {wanted}, got {got}"));
-        }
-    };
+    let mut equal = |what: &str, wanted: Option<String>, got: String| failures.extend(difference(what, wanted, &got));
     let asked = models_asked(transcript);
     equal("requests", expect.requests.map(|count| count.to_string()), asked.len().to_string());
     let mut models: Vec<String> = Vec::new();
@@ -81,26 +78,8 @@ pub(super) fn asked_failures(transcript: &Transcript, expect: &Expectations, tol
     if let Some(wanted) = &expect.delays {
         failures.extend(delays::failures(transcript, wanted, tolerance));
     }
-    check_sent(transcript, expect, &mut failures);
+    failures.extend(text_failures("request", (&expect.sent, &expect.not_sent), || transcript.kinds().filter_map(sent_text).collect()));
     failures
-}
-
-/// Checks the content of the requests, as JSON text.
-fn check_sent(transcript: &Transcript, expect: &Expectations, failures: &mut Vec<String>) {
-    if expect.sent.is_empty() && expect.not_sent.is_empty() {
-        return;
-    }
-    let sent: Vec<String> = whats(transcript).filter_map(sent_text).collect();
-    for text in expect.sent.iter().filter(|text| !sent.iter().any(|sent| sent.contains(*text))) {
-        failures.push(format!("expected some request to hold {text:?}, none does"));
-    }
-    for text in expect.not_sent.iter().filter(|text| sent.iter().any(|sent| sent.contains(*text))) {
-        failures.push(format!("expected no request to hold {text:?}, one does"));
-    }
-}
-
-fn whats(transcript: &Transcript) -> impl Iterator<Item = &EventKind> {
-    transcript.events.iter().map(|event| &event.what)
 }
 
 /// The model of each request, attempts counted.
@@ -109,7 +88,7 @@ fn models_asked(transcript: &Transcript) -> Vec<String> {
         EventKind::Request { request, .. } => Some(request.model.to_string()),
         _ => None,
     };
-    whats(transcript).filter_map(model).collect()
+    transcript.kinds().filter_map(model).collect()
 }
 
 /// The difference of a request from the one before it, as JSON text.

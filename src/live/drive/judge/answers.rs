@@ -4,7 +4,7 @@ use super::super::run_history::RunExchange;
 use super::is_telling;
 use crate::prelude::*;
 use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::{joined_words, quoted};
+use crate::stores::rules::quoted;
 use crate::wire::block::{BlockKind, Role};
 
 /// The problems of a history that a client sends or keeps, by all answers that it was given. `name` is that of the history.

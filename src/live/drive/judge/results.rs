@@ -11,7 +11,7 @@ use super::super::run_history::RunExchange;
 use super::is_telling;
 use crate::prelude::*;
 use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::{joined_words, quoted, result_texts, tells_of_stop};
+use crate::stores::rules::{quoted, result_texts, tells_of_stop};
 use crate::stores::tool_result_text;
 use crate::wire::block::ToolUse;
 use crate::world::setup::RunSetup;
@@ -75,6 +75,11 @@ pub(super) fn given(history: &[StoredMessage]) -> Vec<CallResult> {
     result_texts(history).map(|(id, text, _)| CallResult { id: id.clone(), text: joined_words(&text) }).collect()
 }
 
+/// The last result of a tool call.
+fn last_of<'r>(given: &'r [CallResult], id: &str) -> Option<&'r CallResult> {
+    given.iter().rfind(|result| *result.id == *id)
+}
+
 /// The results that the scenario gives to the tool uses of an answer. Those without text are left out.
 pub(super) fn scripted(setup: &RunSetup, answer: &RunExchange) -> Vec<ScriptedResult> {
     let of_call = |id: &Arc<str>| {
@@ -128,7 +133,7 @@ pub(super) fn lost_texts(name: &str, history: &[StoredMessage], seen: &[SeenText
     let given = given(history);
     let is_elsewhere = |seen: &&SeenText| seen.request.as_deref() != Some(name);
     let compared: Vec<(&SeenText, &CallResult)> =
-        seen.iter().filter(is_elsewhere).filter_map(|seen| Some((seen, given.iter().rfind(|given| given.id == seen.result.id)?))).collect();
+        seen.iter().filter(is_elsewhere).filter_map(|seen| Some((seen, last_of(&given, &seen.result.id)?))).collect();
     let lost = |(SeenText { result, request }, given): &(&SeenText, &CallResult)| {
         let (id, text, origin) = (&result.id, quoted(&result.text), request.as_deref().unwrap_or("the output"));
         format!("O-24: the text {text} of tool call {id} is lost: {origin} has it, and its result in {name} is {}", quoted(&given.text))
@@ -186,8 +191,8 @@ fn strings(value: &Value) -> Vec<String> {
 
 /// Two tool uses of one answer that have each other's results, or each the results of both.
 pub(super) fn mixed(name: &str, history: &[StoredMessage], scripted: &[ScriptedResult]) -> Vec<String> {
-    let texts: Vec<(&Arc<str>, String)> = result_texts(history).map(|(id, text, _)| (id, joined_words(&text))).collect();
-    let given = |scripted: &ScriptedResult| texts.iter().rev().find(|(id, _)| **id == scripted.id).map(|(_, text)| &**text);
+    let given = given(history);
+    let text = |scripted: &ScriptedResult| last_of(&given, &scripted.id).map(|result| &*result.text);
     let own: Vec<&ScriptedResult> = scripted.iter().filter(|scripted| is_telling(&scripted.text)).collect();
     let mut found = Vec::new();
     for (at, one) in own.iter().enumerate() {
@@ -195,7 +200,7 @@ pub(super) fn mixed(name: &str, history: &[StoredMessage], scripted: &[ScriptedR
             if one.text.contains(&other.text) || other.text.contains(&one.text) {
                 continue;
             }
-            let (Some(of_one), Some(of_other)) = (given(one), given(other)) else { continue };
+            let (Some(of_one), Some(of_other)) = (text(one), text(other)) else { continue };
             let has_both = |text: &str| text.contains(&one.text) && text.contains(&other.text);
             if of_one == other.text && of_other == one.text {
                 found.push(format!("O-20: tool calls {} and {} have each other's results in {name}", one.id, other.id));

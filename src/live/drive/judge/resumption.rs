@@ -7,7 +7,7 @@ use super::super::verdict::printed;
 use super::super::{ClientExit, ClientOutput};
 use crate::prelude::*;
 use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredConversation, StoredMessage};
-use crate::stores::rules::{HistoryEnd, ReceivedContent, ReceivedKind, joined_words, losses, quoted, results};
+use crate::stores::rules::{HistoryEnd, ReceivedContent, ReceivedKind, losses, quoted, results};
 
 /// A resumed run.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,6 @@ use super::super::{ChildSignal, ClientAction};
 use super::results::{self, ToolStop};
 use super::{RunJudge, RunJudgement, RunQuestion};
 use crate::prelude::*;
-use crate::stores::rules::joined_words;
 use crate::wire::block::ToolUse;
 
 impl RunJudge<'_> {
