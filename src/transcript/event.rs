@@ -24,7 +24,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// What its events are, in order.
+    /// The kinds of its events, in order.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &EventKind> {
         self.events.iter().map(|event| &event.what)
     }

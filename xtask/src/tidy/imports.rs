@@ -234,8 +234,11 @@ fn root(module: &[String]) -> usize {
     usize::from(module.first().is_some_and(|first| first == XTASK))
 }
 
-/// All paths that begin at `at`, each with its alias, and where they end.
-fn paths_from(tokens: &[Token], at: usize) -> (Vec<(Vec<Token>, Option<String>)>, usize) {
+/// The names of a path, and its alias.
+type AliasedNames = (Vec<Token>, Option<String>);
+
+/// All paths that begin at `at`, and where they end.
+fn paths_from(tokens: &[Token], at: usize) -> (Vec<AliasedNames>, usize) {
     let Some(first) = tokens.get(at) else { return (Vec::new(), at) };
     if first.text == "{" {
         let mut paths = Vec::new();
