@@ -30,7 +30,7 @@ use shape::RequestShape;
 pub(crate) use shape::{FastModeState, thinking_below, without_thinking_budget};
 use watchdog::Watchdog;
 
-use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
+use super::contract::{AnswerEnd, Effect, Effects, Input, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission};
 use super::retry::broken_stream::{StreamBreak, StreamProgress};
 use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
@@ -124,8 +124,19 @@ pub(crate) enum CallVerdict {
         /// The failure of the last attempt.
         failure: AttemptFailure,
     },
-    /// A stream broke after blocks of it were handed up: the owner forgets them, then lets the call [continue](ApiCall::go_on).
-    Abandoned(AttemptFailure),
+    /// An attempt failed and will be made again: nothing of it was handed up.
+    AttemptLost(LostAttempt),
+    /// The same for a stream that broke after blocks of it were handed up: the owner forgets them, then lets the call
+    /// [continue](ApiCall::go_on).
+    Abandoned(LostAttempt),
+}
+
+/// What an attempt used up whose answer is lost. It is paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostAttempt {
+    pub(crate) usage: Usage,
+    /// Whether it was made at fast speed.
+    pub(crate) is_fast: bool,
 }
 
 /// The part of a call's state that later calls of the session continue from.
@@ -204,24 +215,18 @@ impl ApiCall {
         matches!(self.state, CallState::Due(_))
     }
 
-    /// Makes the attempt that is due; what the one before it used up is forgotten here.
+    /// Makes the attempt that is due.
     pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let CallState::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
         self.id = id;
         self.started = now;
         self.first_byte = None;
-        self.usage = Usage::default();
         self.to("made", CallState::AwaitingHead);
         effects.push(Effect::Request { id, request: self.request.clone() });
         match self.request.stream {
             true => self.watch_for_head(env, now, effects),
             false => self.watch_for_lateness(env, now, effects),
         }
-    }
-
-    /// The attempt's tokens were counted.
-    pub(crate) fn forget_usage(&mut self) {
-        self.usage = Usage::default();
     }
 
     /// Whether it is over.
@@ -272,8 +277,22 @@ impl ApiCall {
         }
     }
 
+    /// Takes what concerns the call. An attempt that was given up may still speak: that is dropped.
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
+        match input {
+            Input::Head { id, status, headers } if self.id == *id => self.on_head(env, now, *status, headers, effects),
+            Input::Body { id, body } if self.id == *id => self.on_body(body),
+            Input::Stream { id, event } if self.id == *id => return self.on_event(env, now, event, effects),
+            Input::End { id, how } if self.id == *id => return self.on_end(env, now, how, effects),
+            Input::Timer(timer) => return self.on_timer(env, now, *timer, effects),
+            Input::AuthRefreshed { id, ok } if self.id == *id => return self.on_auth(env, now, *ok, effects),
+            _ => (),
+        }
+        CallVerdict::Pending
+    }
+
     /// Takes the head of the answer: from here on it is a stream or a body.
-    pub(crate) fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut Effects) {
+    fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut Effects) {
         if self.state == CallState::AwaitingHead {
             self.first_byte = Some(now);
             if self.request.stream {
@@ -285,7 +304,7 @@ impl ApiCall {
     }
 
     /// Takes the whole body of an answer that is no stream.
-    pub(crate) fn on_body(&mut self, text: &Arc<str>) {
+    fn on_body(&mut self, text: &Arc<str>) {
         if let CallState::AwaitingBody { body, .. } = &mut self.state {
             *body = text.clone();
         }
@@ -297,7 +316,7 @@ impl ApiCall {
     }
 
     /// Takes one event of the stream.
-    pub(crate) fn on_event(&mut self, env: &Environment, now: Time, event: &StreamEvent, effects: &mut Effects) -> CallVerdict {
+    fn on_event(&mut self, env: &Environment, now: Time, event: &StreamEvent, effects: &mut Effects) -> CallVerdict {
         if let CallState::AwaitingBody { status: 200, .. } = self.state {
             let assembler = Box::new(Assembler::with_policy(env.settings.stream_order));
             let progress = StreamProgress::default();
@@ -360,7 +379,7 @@ impl ApiCall {
     }
 
     /// Takes the end of the answer.
-    pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> CallVerdict {
+    fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> CallVerdict {
         let failure = match (&self.state, how) {
             // The attempt failed before its answer ended.
             (CallState::Due(_) | CallState::Ended | CallState::Waiting { .. } | CallState::Refreshing(_) | CallState::Abandoned(..), _) => {
@@ -387,7 +406,7 @@ impl ApiCall {
     }
 
     /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
-    pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> CallVerdict {
+    fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> CallVerdict {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
@@ -414,7 +433,7 @@ impl ApiCall {
     }
 
     /// Credentials were renewed, or are not to be had.
-    pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> CallVerdict {
+    fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> CallVerdict {
         let CallState::Refreshing(failure) = &self.state else { return CallVerdict::Pending };
         let failure = failure.clone();
         if !ok {

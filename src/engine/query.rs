@@ -27,6 +27,7 @@ mod orphan;
 mod outcome;
 mod output_limit;
 mod prompt_too_long;
+mod scope;
 mod stop_hooks;
 mod structured_output;
 mod timers;
@@ -35,20 +36,21 @@ mod tool_summary;
 
 pub(crate) use diagram::DIAGRAM;
 use diagram::QueryOrigin;
-pub(crate) use outcome::{AnswerTail, LastMessage, ModelTotals, QueryOutcome, ResultTotals, SessionMemory};
+pub(crate) use outcome::{AnswerTail, LastMessage, ModelTotals, QueryOutcome, ResultTotals};
 use outcome::{AttemptCost, QueryEnding};
+pub(crate) use scope::QueryScope;
 use timers::QueryTimers;
 use tool_summary::ToolSummary;
 
-use super::agent_effects::{AgentEffects, TreeLoad};
-use super::call::{ApiCall, CallVerdict};
+use super::agent_effects::TreeLoad;
+use super::call::{ApiCall, CallVerdict, LostAttempt};
 use super::compaction::{Compaction, SummaryRefusal};
 use super::contract::{Effect, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
+use super::executor::Executor;
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, PipelineScope, ToolEvent};
 use super::hook::{HOOK_TIMER, RunningHooks};
-use super::permission::context::PermissionContext;
+use super::session::memory::SessionMemory;
 use super::session::prompt::RequestFrame;
 use super::settings::Environment;
 use super::time::Time;
@@ -61,8 +63,6 @@ use crate::wire::usage::Usage;
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<RequestFrame>,
-    /// The memory from prompt to prompt: the conversation that the next request contains, among others.
-    carried: SessionMemory,
     chain: RecoveryChain,
     /// Summarising requests of this prompt that were too long themselves: the same is not asked again.
     summary_refusals: Vec<SummaryRefusal>,
@@ -80,6 +80,8 @@ pub(crate) struct Query {
     /// The work of the last turn's tools, as long as a summary of it is asked for (S-7).
     tool_summary: Option<Box<ToolSummary>>,
     timers: QueryTimers,
+    /// The tools of the answer that is under way. Of an answer that was discarded it holds what has not stopped yet (T-19).
+    executor: Executor,
     state: QueryState,
 }
 
@@ -102,7 +104,6 @@ struct RecoveryChain {
 enum QueryState {
     /// A tool use of an earlier session is settled first (S-3).
     Settling {
-        executor: Executor,
         begins: QueryBeginning,
     },
     Calling {
@@ -112,7 +113,6 @@ enum QueryState {
     /// The model summarises (C-4, C-5, C-9).
     Compacting {
         compaction: Box<Compaction>,
-        executor: Executor,
         then: AfterCompaction,
     },
     AwaitingTools {
@@ -123,7 +123,6 @@ enum QueryState {
         hooks: Box<RunningHooks>,
         /// The answer that it would end with.
         answered: RequestId,
-        executor: Executor,
     },
     /// The prompt ends; what still runs has its grace (T-15a).
     Ending {
@@ -142,35 +141,19 @@ impl QueryState {
         }
     }
 
-    /// The same for a compaction.
-    fn take_compaction(&mut self) -> (Executor, AfterCompaction) {
+    /// The same for a compaction: what it was made for.
+    fn take_compaction(&mut self) -> AfterCompaction {
         match core::mem::replace(self, Self::Finished) {
-            Self::Compacting { executor, then, .. } => (executor, then),
+            Self::Compacting { then, .. } => then,
             other => unreachable!("a compaction is over in the state {}", other.name()),
         }
     }
 
-    /// The same for stop hooks.
-    fn take_stop_hooks(&mut self) -> (RequestId, Executor) {
+    /// The same for stop hooks: the answer that they were asked about.
+    fn take_stop_hooks(&mut self) -> RequestId {
         match core::mem::replace(self, Self::Finished) {
-            Self::StopHooks { answered, executor, .. } => (answered, executor),
+            Self::StopHooks { answered, .. } => answered,
             other => unreachable!("stop hooks have answered in the state {}", other.name()),
-        }
-    }
-
-    fn executor(&self) -> Option<&Executor> {
-        match self {
-            Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&turn.executor),
-            Self::Settling { executor, .. } | Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
-            Self::Finished => None,
-        }
-    }
-
-    fn executor_mut(&mut self) -> Option<&mut Executor> {
-        match self {
-            Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&mut turn.executor),
-            Self::Settling { executor, .. } | Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
-            Self::Finished => None,
         }
     }
 }
@@ -196,7 +179,6 @@ struct QueryTurn {
     usage: Option<Usage>,
     /// Whether the model refused to say more, and is to be told so behind the results.
     is_refused: bool,
-    executor: Executor,
 }
 
 /// The beginning of a prompt.
@@ -220,18 +202,12 @@ pub(crate) enum QueryVerdict {
 
 impl Query {
     /// Begins with the first request, or with what has to be done before it.
-    pub(crate) fn start(
-        env: &Environment,
-        now: Time,
-        prompt: u32,
-        (frame, begins): (Arc<RequestFrame>, QueryBeginning),
-        carried: SessionMemory,
-        effects: &mut AgentEffects,
-    ) -> (Self, QueryVerdict) {
+    pub(crate) fn start(scope: &mut QueryScope<'_>, prompt: u32, frame: Arc<RequestFrame>, begins: QueryBeginning) -> (Self, QueryVerdict) {
+        scope.memory.turn_to(frame.model());
+        scope.memory.tracking.reactively_compacted = false; // a prompt begins a chain
         let mut query = Self {
             prompt,
             frame,
-            carried,
             chain: RecoveryChain::default(),
             summary_refusals: Vec::new(),
             refusal_retried: false,
@@ -242,67 +218,56 @@ impl Query {
             queued: Vec::new(),
             tool_summary: None,
             timers: QueryTimers::default(),
+            executor: Executor::default(),
             state: QueryState::Finished,
         };
-        query.carried.turn_to(query.frame.model());
-        query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
-        let before = query.before(effects).at_the_start();
-        let verdict = query.settle_orphans(env, now, begins, effects);
-        let verdict = query.after_step(env, now, &before, verdict, effects);
+        let before = QueryOrigin::at_the_start();
+        let verdict = query.settle_orphans(scope, begins);
+        let verdict = query.after_step(scope, &before, verdict);
         (query, verdict)
     }
 
     /// Takes everything that can happen while the prompt is worked on.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
+    pub(crate) fn step(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         if self.state == QueryState::Finished {
             return QueryVerdict::Running; // nothing comes out after the terminal
         }
-        let before = self.before(effects);
-        self.timers.hear(now, input);
-        let verdict = match self.step_tool_summary(env, now, input, effects) {
+        let before = self.before();
+        self.timers.hear(scope.now, input);
+        let verdict = match self.step_tool_summary(scope, input) {
             Some(verdict) => verdict,
-            None => self.step_prompt(env, now, input, effects),
+            None => self.step_prompt(scope, input),
         };
-        self.after_step(env, now, &before, verdict, effects)
+        self.after_step(scope, &before, verdict)
     }
 
-    fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
+    fn step_prompt(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         match input {
-            Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
+            Input::Cancel => self.abort(scope, AbortKind::Cancel),
             Input::ToolProgress { run, text, kind } => {
-                if let Some(executor) = self.state.executor_mut() {
-                    let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
-                    executor.on_progress(scope, *run, text, *kind);
-                }
-                self.settle(env, now, effects)
+                self.executor.on_progress(&mut scope.pipeline(), *run, text, *kind);
+                self.settle(scope)
             }
-            input if Executor::is_for(input) => self.step_executor(env, now, input, effects),
+            input if Executor::is_for(input) => self.step_executor(scope, input),
             Input::MarkedDead { .. } | Input::CollapseStaged(_) => {
-                self.carried.take_note(input);
+                scope.memory.take_note(input);
                 QueryVerdict::Running
             }
-            _ => self.step_state(env, now, input, effects),
+            _ => self.step_state(scope, input),
         }
     }
 
     /// Brings about the facts that hold at the end of each step, and checks them. After the terminal they do not hold.
-    fn after_step(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        before: &QueryOrigin,
-        verdict: QueryVerdict,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
+    fn after_step(&mut self, scope: &mut QueryScope<'_>, before: &QueryOrigin, verdict: QueryVerdict) -> QueryVerdict {
         if before.is_over() {
             return verdict;
         }
         let verdict = match verdict {
-            QueryVerdict::Running => self.make_what_is_due(env, now, effects),
+            QueryVerdict::Running => self.make_what_is_due(scope),
             finished => finished,
         };
-        self.set_timers(effects);
-        self.passed(before, &verdict, effects);
+        self.set_timers(scope);
+        self.passed(before, &verdict, scope.transition);
         self.check_invariants(&verdict);
         verdict
     }
@@ -313,25 +278,23 @@ impl Query {
     }
 
     /// Passes inputs on to the executor. Hooks that run for something else have the same timer (T-23, Q-16).
-    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
-        let Some(executor) = self.state.executor_mut() else { return QueryVerdict::Running };
-        let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
-        let verdict = match executor.on_input(scope, input).abort {
-            Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
-            None => self.settle(env, now, effects),
+    fn step_executor(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
+        let verdict = match self.executor.on_input(&mut scope.pipeline(), input).abort {
+            Some(_) => self.abort(scope, AbortKind::Cancel), // T-14
+            None => self.settle(scope),
         };
         match (verdict, input) {
-            (QueryVerdict::Running, Input::Timer(HOOK_TIMER)) => self.step_state(env, now, input, effects),
+            (QueryVerdict::Running, Input::Timer(HOOK_TIMER)) => self.step_state(scope, input),
             (verdict, _) => verdict,
         }
     }
 
     /// Passes inputs on to the machine of the state.
-    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
+    fn step_state(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         match &self.state {
-            QueryState::Calling { .. } => self.step_call(env, now, input, effects),
-            QueryState::Compacting { .. } => self.step_compaction(env, now, input, effects),
-            QueryState::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
+            QueryState::Calling { .. } => self.step_call(scope, input),
+            QueryState::Compacting { .. } => self.step_compaction(scope, input),
+            QueryState::StopHooks { .. } => self.step_stop_hooks(scope, input),
             QueryState::Settling { .. } | QueryState::AwaitingTools { .. } | QueryState::Ending { .. } | QueryState::Finished => {
                 QueryVerdict::Running
             }
@@ -340,117 +303,89 @@ impl Query {
 
     /// A message was submitted. Returns whether it waits for a tool that does not stop for one; otherwise the prompt is being
     /// aborted and the message is the next prompt.
-    pub(crate) fn interrupt(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        message: (u32, &Arc<[Block]>),
-        effects: &mut AgentEffects,
-    ) -> (bool, QueryVerdict) {
+    pub(crate) fn interrupt(&mut self, scope: &mut QueryScope<'_>, message: (u32, &Arc<[Block]>)) -> (bool, QueryVerdict) {
         let open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::AwaitingTools { .. });
-        if open && self.state.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
+        if open && self.executor.blocks_interrupt() {
             self.queued.push((message.0, message.1.clone()));
             return (true, QueryVerdict::Running);
         }
-        let before = self.before(effects);
-        let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
-        (false, self.after_step(env, now, &before, verdict, effects))
+        let before = self.before();
+        let verdict = self.abort(scope, AbortKind::Interrupt);
+        (false, self.after_step(scope, &before, verdict))
     }
 
     /// Inputs of the call; other inputs are dropped.
-    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
-        self.remember_container(env, input);
-        let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
-        let is_fast = call.is_fast();
-        let verdict = match input {
-            Input::Head { id, status, headers } if call.id() == *id => {
-                call.on_head(env, now, *status, headers, effects);
-                CallVerdict::Pending
+    fn step_call(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
+        scope.memory.remember_container(scope.env, input);
+        let QueryState::Calling { call, .. } = &mut self.state else { return QueryVerdict::Running };
+        if let Input::Stream { id, event } = input
+            && call.id() == *id
+        {
+            let first = call.awaits_first_event().then(|| scope.now.since(call.started()));
+            if scope.env.settings.partial_messages {
+                let event = event.clone();
+                scope.effects.push(Effect::Emit(Emission::StreamEvent { id: *id, event, time_to_first_token: first }));
             }
-            Input::Body { id, body } if call.id() == *id => {
-                call.on_body(body);
-                CallVerdict::Pending
-            }
-            Input::Stream { id, event } if call.id() == *id => {
-                let first = call.awaits_first_event().then(|| now.since(call.started()));
-                if env.settings.partial_messages {
-                    let event = event.clone();
-                    effects.push(Effect::Emit(Emission::StreamEvent { id: *id, event, time_to_first_token: first }));
-                }
-                turn.executor.emit_completed(&env.settings, effects); // Q-8 F: a raw event is an item too
-                call.on_event(env, now, event, effects)
-            }
-            Input::End { id, how } if call.id() == *id => call.on_end(env, now, how, effects),
-            Input::Timer(timer) => call.on_timer(env, now, *timer, effects),
-            Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(env, now, *ok, effects),
-            _ => CallVerdict::Pending, // an abandoned attempt speaks
-        };
-        if call.is_due() {
-            // What the attempt brought is lost, and paid for.
-            let attempt = AttemptCost { is_fast, ..AttemptCost::from_call(call) };
-            self.totals.count_attempt(env, &attempt);
-            call.forget_usage();
+            self.executor.emit_completed(&scope.env.settings, scope.effects); // Q-8 F: a raw event is an item too
         }
-        self.on_call_verdict(env, now, verdict, effects)
+        let verdict = call.step(scope.env, scope.now, input, scope.effects);
+        self.on_call_verdict(scope, verdict)
     }
 
-    fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut AgentEffects) -> QueryVerdict {
+    fn on_call_verdict(&mut self, scope: &mut QueryScope<'_>, verdict: CallVerdict) -> QueryVerdict {
         match verdict {
             CallVerdict::Pending => QueryVerdict::Running,
-            CallVerdict::Blocks(messages) => self.on_blocks(env, now, &messages, effects),
+            CallVerdict::Blocks(messages) => self.on_blocks(scope, &messages),
             CallVerdict::StopReason(stop_reason, usage) => {
                 if let QueryState::Calling { call, turn } = &mut self.state {
-                    turn.tell_end(call.id(), Some(stop_reason), usage, effects);
+                    turn.tell_end(call.id(), Some(stop_reason), usage, scope.effects);
                 }
                 QueryVerdict::Running
             }
-            CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
-            CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
-            CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),
-            CallVerdict::Fallback { to, failure } => self.on_fallback(env, now, &to, failure, effects),
+            CallVerdict::Ended(ended) => self.on_answer(scope, ended),
+            CallVerdict::Failed(failure) => self.on_call_lost(scope, failure),
+            CallVerdict::AttemptLost(lost) => {
+                self.count_lost(scope, lost);
+                QueryVerdict::Running
+            }
+            CallVerdict::Abandoned(lost) => self.on_abandoned(scope, lost),
+            CallVerdict::Fallback { to, failure } => self.on_fallback(scope, &to, failure),
+        }
+    }
+
+    /// An attempt of the call is lost, and paid for.
+    fn count_lost(&mut self, scope: &QueryScope<'_>, lost: LostAttempt) {
+        if let QueryState::Calling { call, .. } = &self.state {
+            let LostAttempt { usage, is_fast } = lost;
+            self.totals.count_attempt(scope.env, &AttemptCost { model: call.model().clone(), usage, is_fast });
         }
     }
 
     /// The running tools and the spending, as the other agents of the tree see them (T-4, S-10).
-    pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
-        let executing = self.state.executor().map_or_else(TreeLoad::default, |executor| executor.executing(env));
-        TreeLoad { spent: self.spent(env), ..executing }
-    }
-
-    /// The permissions that were learnt.
-    pub(crate) fn permissions(&self) -> &PermissionContext {
-        &self.carried.permissions
-    }
-
-    /// The same, to be learnt from another agent (B-8).
-    pub(crate) fn permissions_mut(&mut self) -> &mut PermissionContext {
-        &mut self.carried.permissions
+    pub(crate) fn executing(&self, env: &Environment, memory: &SessionMemory) -> TreeLoad {
+        TreeLoad { spent: self.spent(env, memory), ..self.executor.executing(env) }
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
-    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
-        let before = self.before(effects);
-        let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
-        let started = self.state.executor_mut().map_or_else(ToolEvent::default, |executor| executor.on_room(scope));
-        let verdict = match started.abort {
-            Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
-            None => self.settle(env, now, effects),
+    pub(crate) fn on_room(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        let before = self.before();
+        let verdict = match self.executor.on_room(&mut scope.pipeline()).abort {
+            Some(_) => self.abort(scope, AbortKind::Cancel), // T-14
+            None => self.settle(scope),
         };
-        self.after_step(env, now, &before, verdict, effects)
+        self.after_step(scope, &before, verdict)
     }
 
     /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, env: &Environment, now: Time, ending: QueryEnding, effects: &mut AgentEffects) -> QueryVerdict {
+    fn finish(&mut self, scope: &mut QueryScope<'_>, ending: QueryEnding) -> QueryVerdict {
         self.state = QueryState::Finished;
-        self.drop_tool_summary(now, effects);
-        let errors = ending.emit(self.prompt, &env.settings.texts, effects).into_iter().collect();
-        if let Some(text) = ending.kept_text(&env.settings.texts) {
-            self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
-        }
+        self.executor = Executor::default();
+        self.drop_tool_summary(scope);
+        let errors = ending.tell(scope, self.prompt).into_iter().collect();
+        scope.memory.spent = scope.memory.spent + self.totals.cost();
         QueryVerdict::Finished(Box::new(QueryOutcome {
             terminal: ending.terminal,
             errors,
-            carried: SessionMemory { spent: self.carried.spent + self.totals.cost(), ..core::mem::take(&mut self.carried) },
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))
@@ -468,9 +403,9 @@ impl Query {
                 assert!(!compaction.is_due() && !compaction.is_over(), "what a compaction asks is asked, and one that is over has gone on");
             }
             QueryState::StopHooks { hooks, .. } => assert!(hooks.until().is_some(), "hooks that have all answered have gone on"),
-            QueryState::Settling { executor, .. } => assert!(!executor.is_settled(), "a tool use that has its result is settled"),
-            QueryState::AwaitingTools { turn } => assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on"),
-            QueryState::Ending { turn, .. } => assert!(!turn.executor.is_quiet(), "a prompt that waits for nothing has ended"),
+            QueryState::Settling { .. } => assert!(!self.executor.is_settled(), "a tool use that has its result is settled"),
+            QueryState::AwaitingTools { .. } => assert!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
+            QueryState::Ending { .. } => assert!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
             QueryState::Finished => (),
         }
         assert!((self.state == QueryState::Finished) == matches!(verdict, QueryVerdict::Finished(_)), "a query is over when it says so");

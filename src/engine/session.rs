@@ -5,6 +5,7 @@
 
 mod command;
 mod lookup;
+pub(crate) mod memory;
 pub(crate) mod prompt;
 mod result;
 mod verbose_hooks;
@@ -13,6 +14,7 @@ use alloc::collections::VecDeque;
 
 use command::PromptDemand;
 use lookup::{LookupResults, PendingPrompt};
+use memory::SessionMemory;
 use prompt::RequestFrame;
 use verbose_hooks::VerboseHooks;
 
@@ -22,7 +24,7 @@ use super::conversation::ItemKind;
 use super::emission::{Emission, Note, ResultMessage, SessionPhase};
 use super::executor::abort::AbortKind;
 use super::permission::context::PermissionContext;
-use super::query::{Query, QueryBeginning, QueryOutcome, QueryVerdict, SessionMemory};
+use super::query::{Query, QueryBeginning, QueryOutcome, QueryScope, QueryVerdict};
 use super::settings::Environment;
 use super::status;
 use super::time::Time;
@@ -33,6 +35,7 @@ use crate::wire::block::Block;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Session {
     state: SessionState,
+    memory: SessionMemory,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
     /// The common part of all requests, once there was one: putting it together takes longer than a step.
@@ -40,20 +43,15 @@ pub(crate) struct Session {
     verbose: VerboseHooks,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 enum SessionState {
-    /// Nothing to do; what the next prompt continues from.
-    Idle { carried: Box<SessionMemory> },
+    /// Nothing to do.
+    #[default]
+    Idle,
     /// Skills and plugins are looked up for a prompt (S-4).
     Starting(Box<PendingPrompt>),
     /// A prompt is worked on.
     Running { query: Box<Query>, prompt: u32, since: Time },
-}
-
-impl Default for SessionState {
-    fn default() -> Self {
-        Self::Idle { carried: Box::default() }
-    }
 }
 
 impl SessionMemory {
@@ -72,9 +70,7 @@ impl SessionMemory {
             }
         }
     }
-}
 
-impl SessionMemory {
     /// The frame with what the host has set before the last request (S-11).
     fn frame_reached(&self, env: &Environment, frame: Arc<RequestFrame>) -> Arc<RequestFrame> {
         let changes = env.settings.session.changes.iter().filter(|change| change.from <= self.reached);
@@ -95,10 +91,10 @@ impl Session {
     pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let before = effects.len();
         match &mut self.state {
-            SessionState::Idle { .. } => (),
+            SessionState::Idle => (),
             SessionState::Starting(_) => self.abort_start(env, now, AbortKind::Unneeded, effects),
             SessionState::Running { query, .. } => {
-                let verdict = query.stop(env, now, effects);
+                let verdict = query.stop(&mut QueryScope::new(env, now, &mut self.memory, effects));
                 self.on_verdict(env, now, verdict, effects);
             }
         }
@@ -107,9 +103,8 @@ impl Session {
 
     fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
         match (&mut self.state, input) {
-            (SessionState::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
-                let carried = core::mem::take(&mut **carried);
-                self.start(env, now, *prompt, content, carried, effects);
+            (SessionState::Idle, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
+                self.start(env, now, *prompt, content, effects);
             }
             (SessionState::Starting(_) | SessionState::Running { .. }, Input::Prompt { prompt, content }) => {
                 self.waiting.push_back((*prompt, content.clone()))
@@ -120,41 +115,38 @@ impl Session {
             }
             (SessionState::Starting(_), Input::Cancel) => self.abort_start(env, now, AbortKind::Cancel, effects),
             (SessionState::Starting(starting), input) => {
-                starting.carried.take_note(input);
+                self.memory.take_note(input);
                 if starting.found.take(starting.prompt, input) {
                     self.begin(env, now, effects);
                 }
             }
             (SessionState::Running { query, .. }, Input::Interrupt { prompt, content }) => {
-                let (absorbed, verdict) = query.interrupt(env, now, (*prompt, content), effects);
+                let (absorbed, verdict) = query.interrupt(&mut QueryScope::new(env, now, &mut self.memory, effects), (*prompt, content));
                 if !absorbed {
                     self.waiting.push_back((*prompt, content.clone()));
                 }
                 self.on_verdict(env, now, verdict, effects);
             }
             (SessionState::Running { query, .. }, input) => {
-                let verdict = query.step(env, now, input, effects);
+                let verdict = query.step(&mut QueryScope::new(env, now, &mut self.memory, effects), input);
                 self.on_verdict(env, now, verdict, effects);
             }
-            (SessionState::Idle { carried }, input) => carried.take_note(input),
+            (SessionState::Idle, input) => self.memory.take_note(input),
         }
     }
 
     /// The running tools and the spending, as the other agents of the tree see them (T-4, S-10).
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
-        let only = |carried: &SessionMemory| TreeLoad { spent: carried.spent, ..TreeLoad::default() };
         match &self.state {
-            SessionState::Idle { carried } => only(carried),
-            SessionState::Starting(starting) => only(&starting.carried),
-            SessionState::Running { query, .. } => query.executing(env),
+            SessionState::Idle | SessionState::Starting(_) => TreeLoad { spent: self.memory.spent, ..TreeLoad::default() },
+            SessionState::Running { query, .. } => query.executing(env, &self.memory),
         }
     }
 
     /// Agents that worked for this session have cost this much (S-10).
     pub(crate) fn charge(&mut self, result: &ResultMessage) {
         match &mut self.state {
-            SessionState::Idle { carried } => carried.spent = carried.spent + result.cost,
-            SessionState::Starting(starting) => starting.carried.spent = starting.carried.spent + result.cost,
+            SessionState::Idle | SessionState::Starting(_) => self.memory.spent = self.memory.spent + result.cost,
             SessionState::Running { query, .. } => query.charge(result),
         }
     }
@@ -163,7 +155,7 @@ impl Session {
     pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
-            let verdict = query.look_at_budget(env, now, effects);
+            let verdict = query.look_at_budget(&mut QueryScope::new(env, now, &mut self.memory, effects));
             self.on_verdict(env, now, verdict, effects);
         }
         self.verbose.emit_reports(env, before, effects);
@@ -171,29 +163,20 @@ impl Session {
 
     /// The permissions that were learnt (T-11, T-24).
     pub(crate) fn permissions(&self) -> &PermissionContext {
-        match &self.state {
-            SessionState::Idle { carried } => &carried.permissions,
-            SessionState::Starting(starting) => &starting.carried.permissions,
-            SessionState::Running { query, .. } => query.permissions(),
-        }
+        &self.memory.permissions
     }
 
     /// Another agent has learnt something about permissions (B-8).
     pub(crate) fn learn(&mut self, permissions: &PermissionContext) {
-        let own = match &mut self.state {
-            SessionState::Idle { carried } => &mut carried.permissions,
-            SessionState::Starting(starting) => &mut starting.carried.permissions,
-            SessionState::Running { query, .. } => query.permissions_mut(),
-        };
-        if own != permissions {
-            own.clone_from(permissions);
+        if self.memory.permissions != *permissions {
+            self.memory.permissions.clone_from(permissions);
         }
     }
 
     /// Whether the grace of a tool is over by now (T-15a).
     pub(crate) fn is_grace_over(&self, now: Time) -> bool {
         match &self.state {
-            SessionState::Idle { .. } | SessionState::Starting(_) => false,
+            SessionState::Idle | SessionState::Starting(_) => false,
             SessionState::Running { query, .. } => query.grace_until().is_some_and(|until| until <= now),
         }
     }
@@ -202,22 +185,14 @@ impl Session {
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
-            let verdict = query.on_room(env, now, effects);
+            let verdict = query.on_room(&mut QueryScope::new(env, now, &mut self.memory, effects));
             self.on_verdict(env, now, verdict, effects);
         }
         self.verbose.emit_reports(env, before, effects);
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.
-    fn start(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        prompt: u32,
-        content: &Arc<[Block]>,
-        mut carried: SessionMemory,
-        effects: &mut AgentEffects,
-    ) {
+    fn start(&mut self, env: &Environment, now: Time, prompt: u32, content: &Arc<[Block]>, effects: &mut AgentEffects) {
         let phase = |phase, effects: &mut AgentEffects| effects.push(Effect::Note(Note::Phase(phase)));
         phase(SessionPhase::Init, effects);
         phase(SessionPhase::SystemPrompt, effects);
@@ -226,16 +201,17 @@ impl Session {
         if session.replay_user_messages {
             effects.push(Effect::Emit(Emission::UserPrompt { prompt, content: content.clone() }));
         }
-        carried.conversation.begin(&env.history, env.settings.neighbours);
+        let memory = &mut self.memory;
+        memory.conversation.begin(&env.history, env.settings.neighbours);
         let (asked, allows) = command::read(content, &env.settings);
-        allows.iter().for_each(|rule| carried.permissions.allow(rule));
-        let local = carried.apply(&asked);
+        allows.iter().for_each(|rule| memory.permissions.allow(rule));
+        let local = memory.apply(&asked);
         if let PromptDemand::Model(content) = &asked {
-            carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
+            memory.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         }
         let found = LookupResults::look_up(session, prompt, effects);
         let is_all_in = found.is_all_in();
-        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: now, carried, asked, local, found }));
+        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: now, asked, local, found }));
         if is_all_in {
             self.begin(env, now, effects);
         }
@@ -243,23 +219,23 @@ impl Session {
 
     /// S-4 to S-7: all that was looked up is in.
     fn begin(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
-        let PendingPrompt { prompt, since, carried, asked, local, found } = self.take_starting();
+        let PendingPrompt { prompt, since, asked, local, found } = self.take_starting();
         let phase = |phase, effects: &mut AgentEffects| effects.push(Effect::Note(Note::Phase(phase)));
         let frame = self.frame.get_or_insert_with(|| Arc::new(RequestFrame::from_environment(env))).clone();
-        let frame = carried.frame_reached(env, frame);
-        let frame = carried.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
+        let frame = self.memory.frame_reached(env, frame);
+        let frame = self.memory.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
         phase(SessionPhase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init {
             prompt,
             model: frame.model().clone(),
             tools,
-            surroundings: found.surroundings(env, &carried),
+            surroundings: found.surroundings(env, &self.memory),
         }));
         if let Some(text) = local {
             phase(SessionPhase::EarlyExit, effects);
             effects.push(Effect::Emit(Emission::LocalOutput { prompt, text: text.clone() }));
-            return self.finish(env, now, (prompt, since), QueryOutcome::local(carried, text), effects);
+            return self.finish(env, now, (prompt, since), QueryOutcome::local(text), effects);
         }
         if env.settings.session.file_history {
             phase(SessionPhase::FileHistory, effects);
@@ -270,7 +246,8 @@ impl Session {
             PromptDemand::Compact(instructions) => QueryBeginning::Compacting(instructions),
             _ => QueryBeginning::Asking,
         };
-        let (query, verdict) = Query::start(env, now, prompt, (frame, begins), carried, effects);
+        let scope = &mut QueryScope::new(env, now, &mut self.memory, effects);
+        let (query, verdict) = Query::start(scope, prompt, frame, begins);
         self.state = SessionState::Running { query: Box::new(query), prompt, since };
         self.on_verdict(env, now, verdict, effects);
     }
@@ -279,14 +256,15 @@ impl Session {
     fn take_starting(&mut self) -> PendingPrompt {
         match core::mem::take(&mut self.state) {
             SessionState::Starting(starting) => *starting,
-            SessionState::Idle { .. } | SessionState::Running { .. } => unreachable!("a prompt begins once, before it runs"),
+            SessionState::Idle | SessionState::Running { .. } => unreachable!("a prompt begins once, before it runs"),
         }
     }
 
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut AgentEffects) {
-        let PendingPrompt { prompt, since, carried, .. } = self.take_starting();
-        self.finish(env, now, (prompt, since), QueryOutcome::aborted(env, prompt, carried, kind, effects), effects);
+        let PendingPrompt { prompt, since, .. } = self.take_starting();
+        let outcome = QueryOutcome::aborted(&mut QueryScope::new(env, now, &mut self.memory, effects), prompt, kind);
+        self.finish(env, now, (prompt, since), outcome, effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
@@ -307,7 +285,7 @@ impl Session {
         }
         effects.push(Effect::Emit(Emission::Result(Box::new(result))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
-        self.state = SessionState::Idle { carried: Box::new(outcome.carried) };
+        self.state = SessionState::Idle;
         for message in outcome.queued.into_iter().rev() {
             self.waiting.push_front(message);
         }

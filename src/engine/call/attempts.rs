@@ -1,6 +1,6 @@
 //! The steps after a failed attempt: the policy's decision is carried out, or returned to the owner.
 
-use super::{ApiCall, CallState, CallVerdict, CompletedAnswer, shape};
+use super::{ApiCall, CallState, CallVerdict, CompletedAnswer, LostAttempt, shape};
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{AttemptReport, Emission, Note};
 use crate::engine::retry::broken_stream::StreamProgress;
@@ -41,14 +41,20 @@ impl ApiCall {
             RetryDecision::Fallback => self.fall_back(env, now, failure),
             RetryDecision::KeepPart => self.keep_part(now),
             decision if handed_up => {
-                self.to("failed after blocks", CallState::Abandoned(failure.clone(), decision));
-                CallVerdict::Abandoned(failure)
+                self.to("failed after blocks", CallState::Abandoned(failure, decision));
+                CallVerdict::Abandoned(self.lose())
             }
             decision => {
+                let lost = self.lose();
                 self.carry_out(env, now, failure, decision, effects);
-                CallVerdict::Pending
+                CallVerdict::AttemptLost(lost)
             }
         }
+    }
+
+    /// What the attempt used up. The next one begins with nothing.
+    fn lose(&mut self) -> LostAttempt {
+        LostAttempt { usage: core::mem::take(&mut self.usage), is_fast: self.is_fast() }
     }
 
     /// Does what was decided about a failed attempt of which nothing is handed up, or is any more.

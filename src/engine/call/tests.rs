@@ -140,6 +140,11 @@ fn n_3_blocks_that_come_with_message_start_are_handed_up_at_once_and_in_order() 
     assert!(matches!(cut.end(&AnswerEnd::Reset), CallVerdict::Abandoned(_)), "the owner forgets what was handed up");
 }
 
+/// An attempt is made again that had used up nothing.
+fn attempt_lost() -> CallVerdict {
+    CallVerdict::AttemptLost(LostAttempt { usage: Usage::default(), is_fast: false })
+}
+
 fn requests(effects: &[Effect]) -> Vec<(RequestId, Arc<Request>)> {
     let of = |effect: &Effect| match effect {
         Effect::Request { id, request } => Some((*id, request.clone())),
@@ -151,7 +156,7 @@ fn requests(effects: &[Effect]) -> Vec<(RequestId, Arc<Request>)> {
 #[test]
 fn r_8_the_third_overload_hands_the_call_over_and_counts_anew() {
     let mut call = CallHarness::open(with_fallback(), "first");
-    assert_eq!((call.fails(529), call.fails(529)), (CallVerdict::Pending, CallVerdict::Pending));
+    assert_eq!((call.fails(529), call.fails(529)), (attempt_lost(), attempt_lost()));
     assert_eq!(call.call.standing().overloads, 2);
     let CallVerdict::Fallback { to, failure } = call.fails(529) else { panic!("another model takes over") };
     assert_eq!((&*to, failure.status), ("other", Some(529)));
@@ -165,7 +170,7 @@ fn r_8_a_count_is_carried_into_the_call_and_any_other_answer_resets_it() {
     let mut call = CallHarness::open_with(with_fallback(), ask("first"), RequestId::first(1), carried.clone());
     assert!(matches!(call.fails(529), CallVerdict::Fallback { .. }));
     let mut reset = CallHarness::open_with(with_fallback(), ask("first"), RequestId::first(1), carried);
-    assert_eq!((reset.fails(500), reset.fails(529), reset.fails(529)), (CallVerdict::Pending, CallVerdict::Pending, CallVerdict::Pending));
+    assert_eq!((reset.fails(500), reset.fails(529), reset.fails(529)), (attempt_lost(), attempt_lost(), attempt_lost()));
     assert!(matches!(reset.fails(529), CallVerdict::Fallback { .. }));
 }
 
@@ -174,7 +179,7 @@ fn q_21_the_model_that_took_over_hands_over_to_nobody() {
     let id = RequestId { attempt: 4, ..RequestId::first(1) };
     let mut call = CallHarness::open_with(with_fallback(), ask("other"), id, CallStanding::default());
     assert_eq!(requests(&call.effects())[0].0, id, "attempts are numbered on");
-    assert_eq!((call.fails(529), call.fails(529)), (CallVerdict::Pending, CallVerdict::Pending));
+    assert_eq!((call.fails(529), call.fails(529)), (attempt_lost(), attempt_lost()));
     let CallVerdict::Failed(failure) = call.fails(529) else { panic!("nobody is left") };
     assert!(failure.message.contains("the service is overloaded"), "{}", failure.message);
     assert!(failure.message.contains("3 attempts"), "its own attempts alone: {}", failure.message);
@@ -183,8 +188,8 @@ fn q_21_the_model_that_took_over_hands_over_to_nobody() {
 #[test]
 fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_timeout() {
     let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
-    let CallVerdict::Abandoned(failure) = call.breaks_after_a_block() else { panic!("its owner must forget it") };
-    assert_eq!(&*failure.kind, "connection_reset");
+    let CallVerdict::Abandoned(attempt) = call.breaks_after_a_block() else { panic!("its owner must forget it") };
+    assert_eq!((attempt.usage.input_tokens, *call.call.usage()), (Some(3), Usage::default()), "it is counted once");
     assert_eq!(call.end(&AnswerEnd::Complete), CallVerdict::Pending, "an abandoned attempt speaks");
     let before = call.effects();
     assert_eq!(requests(&before).len(), 1, "nothing is asked before the owner says so");
@@ -197,7 +202,7 @@ fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_tim
     let Some(Effect::SetTimer { timer, at }) = after.last().cloned() else { panic!("it has a timeout: {after:?}") };
     assert_eq!(at, Time::ZERO + Micros::from_secs(300));
     call.now = at;
-    assert_eq!(call.ring(timer), CallVerdict::Pending, "an attempt like any other");
+    assert_eq!(call.ring(timer), attempt_lost(), "an attempt like any other");
     let late = call.effects();
     assert!(late.contains(&Effect::CloseRequest { id }), "{late:?}");
     assert!(late.iter().any(|effect| matches!(effect, Effect::Emit(Emission::ApiRetry { kind, .. }) if &**kind == "timeout")));
@@ -226,7 +231,7 @@ fn r_11_an_answer_that_comes_whole_is_never_abandoned() {
         CallStanding::default(),
     );
     call.head(200);
-    assert_eq!(call.end(&AnswerEnd::Reset), CallVerdict::Pending);
+    assert_eq!(call.end(&AnswerEnd::Reset), attempt_lost());
     assert!(matches!(call.call.state, CallState::Waiting { .. }));
 }
 
@@ -239,7 +244,7 @@ fn r_8_an_overload_after_a_block_counts_for_the_attempt_that_follows_unstreamed(
     assert!(matches!(call.events(&events).last(), Some(CallVerdict::Abandoned(_))));
     call.call.go_on(&call.env, call.now, &mut call.effects);
     call.make();
-    assert_eq!(call.fails(529), CallVerdict::Pending);
+    assert_eq!(call.fails(529), attempt_lost());
     assert!(matches!(call.fails(529), CallVerdict::Fallback { .. }), "it is the third");
 }
 
@@ -266,7 +271,7 @@ fn r_11_silence_is_warned_of_and_then_breaks_the_stream_and_one_timer_does_it() 
     let warned = call.effects();
     assert!(matches!(&warned[..], [Effect::Emit(Emission::Warning { .. }), Effect::SetTimer { at: next, .. }] if *next == at(130)));
     call.now = at(130);
-    assert_eq!(call.ring(timer), CallVerdict::Pending);
+    assert_eq!(call.ring(timer), attempt_lost());
     assert!(matches!(call.call.state, CallState::Waiting { .. }), "an attempt like any other");
 }
 
@@ -296,7 +301,7 @@ fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refu
     let env = settings(RetrySettings { fast_mode: true, ..RetrySettings::default() });
     let mut call = CallHarness::open(env.clone(), "m");
     assert_eq!(requests(&call.effects())[0].1.extra.as_str(), r#"{"speed":"fast"}"#);
-    assert_eq!(call.fails(429), CallVerdict::Pending);
+    assert!(matches!(call.fails(429), CallVerdict::AttemptLost(LostAttempt { is_fast: true, .. })));
     let effects = call.effects();
     assert_eq!(requests(&effects)[0].1.extra.as_str(), "{}", "at once, at standard speed");
     let standing = call.call.standing();
@@ -324,7 +329,7 @@ fn r_3_each_call_has_an_urgency_of_its_own() {
         driven.make();
         driven.fails(529)
     };
-    assert_eq!(failed(CallUrgency::Foreground), CallVerdict::Pending, "it is tried again");
+    assert_eq!(failed(CallUrgency::Foreground), attempt_lost(), "it is tried again");
     let CallVerdict::Failed(failure) = failed(CallUrgency::Background) else { panic!("it goes on") };
     assert!(failure.message.contains("background work is not retried when the API is overloaded"), "{}", failure.message);
 }
@@ -333,13 +338,13 @@ fn r_3_each_call_has_an_urgency_of_its_own() {
 fn r_2_a_request_that_is_changed_waits_too_when_the_server_asks_for_it() {
     let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
     call.call.on_head(&call.env, call.now, 404, &[HttpHeader::new("retry-after", "7")].into(), &mut call.effects);
-    assert_eq!(call.end(&AnswerEnd::Complete), CallVerdict::Pending);
+    assert_eq!(call.end(&AnswerEnd::Complete), attempt_lost());
     assert_eq!(requests(&call.effects()).len(), 1, "not yet");
     call.wait();
     let again = requests(&call.effects());
     assert_eq!((call.now, again.len(), again[0].1.stream), (Time::ZERO + Micros::from_secs(7), 1, false));
     call.call.on_head(&call.env, call.now, 401, &[HttpHeader::new("retry-after", "7")].into(), &mut call.effects);
-    assert_eq!(call.end(&AnswerEnd::Complete), CallVerdict::Pending);
+    assert_eq!(call.end(&AnswerEnd::Complete), attempt_lost());
     assert_eq!(call.call.on_auth(&call.env, call.now, true, &mut call.effects), CallVerdict::Pending);
     call.make();
     assert_eq!(requests(&call.effects()), [], "new credentials do not shorten it");

@@ -185,7 +185,7 @@ impl Compaction {
                 }
             }
             CompactionState::Asking { call, .. } => {
-                let verdict = step_call(call, env, now, input, effects);
+                let verdict = call.step(env, now, input, effects);
                 self.on_call(env, now, verdict, effects)
             }
             CompactionState::PostHooks { hooks, .. } => match hook_verdict(hooks, now, input, effects) {
@@ -207,7 +207,6 @@ impl Compaction {
     /// Makes it (S-10).
     pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         if let CompactionState::Asking { call, .. } = &mut self.state {
-            self.spent.count_attempt(call);
             call.make(env, now, effects);
         }
     }
@@ -296,7 +295,12 @@ impl Compaction {
                 blocks.extend(complete);
                 CompactionVerdict::Running
             }
-            CallVerdict::Abandoned(_) => {
+            CallVerdict::AttemptLost(lost) => {
+                self.spent.count_attempt(call, lost.usage);
+                CompactionVerdict::Running
+            }
+            CallVerdict::Abandoned(lost) => {
+                self.spent.count_attempt(call, lost.usage);
                 blocks.clear(); // nothing of it was emitted, so there is nothing to take back
                 call.go_on(env, now, effects);
                 CompactionVerdict::Running
@@ -444,20 +448,6 @@ struct CompactionBriefing<'a> {
     trigger: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
-}
-
-/// Inputs of the call; other inputs are dropped.
-fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
-    match input {
-        Input::Head { id, status, headers } if call.id() == *id => call.on_head(env, now, *status, headers, effects),
-        Input::Body { id, body } if call.id() == *id => call.on_body(body),
-        Input::Stream { id, event } if call.id() == *id => return call.on_event(env, now, event, effects),
-        Input::End { id, how } if call.id() == *id => return call.on_end(env, now, how, effects),
-        Input::Timer(timer) => return call.on_timer(env, now, *timer, effects),
-        Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(env, now, *ok, effects),
-        _ => (), // an abandoned attempt speaks
-    }
-    CallVerdict::Pending
 }
 
 fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut Effects) -> Option<HookVerdict> {

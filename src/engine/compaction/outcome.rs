@@ -70,13 +70,13 @@ impl CompactionUsage {
         self.last = Some(call.id());
         self.api_time = self.api_time + now.since(call.since());
         self.standing = call.standing();
-        self.count_attempt(call);
+        self.count_attempt(call, *call.usage());
     }
 
     /// Counts the usage of an attempt. Its answer is lost, and paid for.
-    pub(super) fn count_attempt(&mut self, call: &ApiCall) {
-        if *call.usage() != Usage::default() {
-            self.usage.push((call.model().clone(), *call.usage()));
+    pub(super) fn count_attempt(&mut self, call: &ApiCall, usage: Usage) {
+        if usage != Usage::default() {
+            self.usage.push((call.model().clone(), usage));
         }
     }
 }

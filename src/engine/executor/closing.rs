@@ -13,9 +13,9 @@ use crate::wire::block::Block;
 use super::entry::result_message;
 
 impl Executor {
-    /// Discards everything (T-19): nothing more comes out of it. Returns the executor that takes its place, in which what still runs
-    /// counts as executing until it stops or its grace is over; and what the settings leave running. Hooks and questions end with it.
-    pub(crate) fn discard(mut self, scope: &mut PipelineScope<'_>) -> (Self, Vec<ToolRun>) {
+    /// Discards everything (T-19): nothing more comes out of it. What still runs counts as executing until it stops or its grace is over. Hooks and
+    /// questions end. Returns what the settings leave running.
+    pub(crate) fn discard(&mut self, scope: &mut PipelineScope<'_>) -> Vec<ToolRun> {
         let until = scope.now + scope.env.settings.tool_grace;
         let left: Vec<ToolRun> = self.entries.iter().filter(|entry| entry.is_left_running(scope.env)).map(|entry| entry.run).collect();
         for entry in &self.entries {
@@ -34,10 +34,11 @@ impl Executor {
         let has_run = |entry: &&ToolEntry| entry.class == ConcurrencyClass::Exclusive && (entry.has_run || left.contains(&entry.run));
         let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
         self.finished_before.extend(finished);
-        let (finished_before, denials) = (core::mem::take(&mut self.finished_before), core::mem::take(&mut self.denials));
-        let mut fresh = Self { finished_before, denials, ..self.successor() };
-        fresh.report(scope.effects);
-        (fresh, left)
+        let finished_before = core::mem::take(&mut self.finished_before);
+        self.begin_answer();
+        self.finished_before = finished_before;
+        self.report(scope.effects);
+        left
     }
 
     /// each tool use whose result was not emitted gets this error as its result, in order of arrival. Only before a discard:
@@ -66,13 +67,9 @@ impl Executor {
         self.is_settled() && self.ghosts.is_empty()
     }
 
-    /// The executor of the next answer: what still runs of a discarded one counts there, too (T-19).
-    pub(crate) fn successor(&mut self) -> Self {
-        Self {
-            ghosts: core::mem::take(&mut self.ghosts),
-            in_progress: core::mem::take(&mut self.in_progress),
-            interruptible: self.interruptible,
-            ..Self::default()
-        }
+    /// the tools of another answer come. What still runs of a discarded one counts on (T-19), and denials are yet to be reported.
+    pub(crate) fn begin_answer(&mut self) {
+        let Self { ghosts, in_progress, interruptible, denials, .. } = core::mem::take(self);
+        *self = Self { ghosts, in_progress, interruptible, denials, ..Self::default() };
     }
 }

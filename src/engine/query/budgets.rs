@@ -4,31 +4,29 @@
 //! in [`AgentLoop`](crate::engine::agent_loop::AgentLoop) for what others do.
 
 use super::outcome::{AttemptCost, QueryEnding};
-use super::{Query, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::agent_effects::AgentEffects;
+use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
 use crate::engine::budget::NanoUsd;
 use crate::engine::contract::Terminal;
 use crate::engine::emission::ResultMessage;
-use crate::engine::executor::PipelineScope;
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::session::memory::SessionMemory;
 use crate::engine::session::prompt::with_task_budget;
 use crate::engine::settings::Environment;
-use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::request::Request;
 
 impl Query {
     /// The request that is due.
-    pub(super) fn request(&self, env: &Environment) -> Request {
-        let mut request = self.carried.conversation.request(&self.frame, self.chain.raised_cap);
-        if let Some(total) = env.settings.session.task_budget {
-            request.extra = with_task_budget(&request.extra, total, total.saturating_sub(self.carried.task_tokens_used));
+    pub(super) fn request(&self, scope: &QueryScope<'_>) -> Request {
+        let mut request = scope.memory.conversation.request(&self.frame, self.chain.raised_cap);
+        if let Some(total) = scope.env.settings.session.task_budget {
+            request.extra = with_task_budget(&request.extra, total, total.saturating_sub(scope.memory.task_tokens_used));
         }
-        self.with_container(request)
+        scope.memory.with_container(request)
     }
 
     /// The spending of this session so far, a running answer included.
-    pub(crate) fn spent(&self, env: &Environment) -> NanoUsd {
+    pub(crate) fn spent(&self, env: &Environment, memory: &SessionMemory) -> NanoUsd {
         let running = match &self.state {
             QueryState::Calling { call, .. } => AttemptCost::from_call(call).cost(env),
             QueryState::Compacting { compaction, .. } => {
@@ -37,37 +35,42 @@ impl Query {
             }
             _ => NanoUsd::default(),
         };
-        self.carried.spent + self.totals.cost() + running
+        memory.spent + self.totals.cost() + running
     }
 
     /// Whether what all agents together have spent is all that may be.
-    pub(super) fn is_over_budget(&self, env: &Environment, effects: &AgentEffects) -> bool {
-        env.settings.session.max_budget.is_some_and(|max| self.spent(env) + effects.elsewhere().spent >= max)
+    pub(super) fn is_over_budget(&self, scope: &QueryScope<'_>) -> bool {
+        scope
+            .env
+            .settings
+            .session
+            .max_budget
+            .is_some_and(|max| self.spent(scope.env, scope.memory) + scope.effects.elsewhere().spent >= max)
     }
 
     /// Makes the attempt that is due, if there is money for it.
-    pub(super) fn make_what_is_due(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
+    pub(super) fn make_what_is_due(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
         let is_due = match &self.state {
             QueryState::Calling { call, .. } => call.is_due(),
             QueryState::Compacting { compaction, .. } => compaction.is_due(),
             _ => false,
         };
-        if is_due && self.is_over_budget(env, effects) {
-            return self.abort(env, now, AbortKind::Budget, effects);
+        if is_due && self.is_over_budget(scope) {
+            return self.abort(scope, AbortKind::Budget);
         }
         match &mut self.state {
-            QueryState::Calling { call, .. } if is_due => call.make(env, now, effects),
-            QueryState::Compacting { compaction, .. } if is_due => compaction.make(env, now, effects),
+            QueryState::Calling { call, .. } if is_due => call.make(scope.env, scope.now, scope.effects),
+            QueryState::Compacting { compaction, .. } if is_due => compaction.make(scope.env, scope.now, scope.effects),
             _ => (),
         }
         QueryVerdict::Running
     }
 
     /// A message of some agent came: the session checks the budget (S-10).
-    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
-        let before = self.before(effects);
-        let verdict = self.check_budget(env, now, effects);
-        self.after_step(env, now, &before, verdict, effects)
+    pub(crate) fn look_at_budget(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        let before = self.before();
+        let verdict = self.check_budget(scope);
+        self.after_step(scope, &before, verdict)
     }
 
     /// Agents that worked for this prompt have cost this much.
@@ -79,36 +82,30 @@ impl Query {
 
     /// After each message: if the budget is used up, what is under way is aborted. A prompt that waits for nothing but its stop hooks finds that out
     /// by itself, should it continue.
-    pub(super) fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) -> QueryVerdict {
+    pub(super) fn check_budget(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
         let is_under_way = match self.state {
             QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::AwaitingTools { .. } => {
                 true
             }
             QueryState::StopHooks { .. } | QueryState::Ending { .. } | QueryState::Finished => false,
         };
-        match is_under_way && self.is_over_budget(env, effects) {
-            true => self.abort(env, now, AbortKind::Budget, effects),
+        match is_under_way && self.is_over_budget(scope) {
+            true => self.abort(scope, AbortKind::Budget),
             false => QueryVerdict::Running,
         }
     }
 
     /// Ends the prompt behind an answer that is complete: it is kept, and its open tool uses get their results.
-    pub(super) fn end_over_budget(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        mut turn: QueryTurn,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Budget);
-        self.state = QueryState::Ending { turn, ending: Box::new(self.over_budget(env, effects)) };
-        self.settle(env, now, effects)
+    pub(super) fn end_over_budget(&mut self, scope: &mut QueryScope<'_>, turn: QueryTurn) -> QueryVerdict {
+        self.executor.abort(&mut scope.pipeline(), AbortKind::Budget);
+        self.state = QueryState::Ending { turn, ending: Box::new(self.over_budget(scope)) };
+        self.settle(scope)
     }
 
     /// How a prompt ends whose money is spent.
-    pub(super) fn over_budget(&self, env: &Environment, effects: &AgentEffects) -> QueryEnding {
-        let spent = self.spent(env) + effects.elsewhere().spent;
-        let max = env.settings.session.max_budget.unwrap_or_default();
+    pub(super) fn over_budget(&self, scope: &QueryScope<'_>) -> QueryEnding {
+        let spent = self.spent(scope.env, scope.memory) + scope.effects.elsewhere().spent;
+        let max = scope.env.settings.session.max_budget.unwrap_or_default();
         QueryEnding::limit(Terminal::MaxBudget, &format!("the budget is used up: {spent} of {max}"))
     }
 }

@@ -2,17 +2,14 @@
 //! they announce, cut off in the middle. And messages of the user that join the result of a tool.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::agent_effects::AgentEffects;
+use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
 use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::abort::AbortKind;
-use crate::engine::executor::{PipelineScope, result};
+use crate::engine::executor::result;
 use crate::engine::retry::AttemptFailure;
-use crate::engine::settings::Environment;
 use crate::engine::texts::{ModelTexts, TextName};
-use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::json::Json;
@@ -47,19 +44,19 @@ impl Query {
     /// Keeps the answer, or takes it back if it announced what it does not hold, and says what was wrong with it.
     pub(super) fn ask_for_correction(
         &mut self,
-        env: &Environment,
-        now: Time,
+        scope: &mut QueryScope<'_>,
         (cause, id): (CorrectionCause, RequestId),
-        mut turn: QueryTurn,
-        effects: &mut AgentEffects,
+        turn: QueryTurn,
     ) -> QueryVerdict {
         match cause {
             CorrectionCause::NoToolUse => {
                 for message in &turn.blocks {
-                    effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
+                    scope.effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
                 }
             }
-            CorrectionCause::Refusal | CorrectionCause::CutOff | CorrectionCause::NoOutput => self.keep_answer(&turn.blocks, turn.usage),
+            CorrectionCause::Refusal | CorrectionCause::CutOff | CorrectionCause::NoOutput => {
+                scope.memory.keep_answer(&turn.blocks, turn.usage)
+            }
         }
         match cause {
             CorrectionCause::Refusal => self.refusal_retried = true,
@@ -67,37 +64,24 @@ impl Query {
             CorrectionCause::CutOff => (),
         }
         let (text, transition) = cause.words();
-        let text = env.settings.texts.template(text);
-        self.say_hidden(&format!("{}.go-on", answer_name(id)), transition.as_str(), text, effects);
-        self.ask_again(env, now, id, turn.executor.successor(), transition, effects)
+        let text = scope.env.settings.texts.template(text);
+        scope.say_hidden(&format!("{}.go-on", answer_name(id)), transition.as_str(), text);
+        self.ask_again(scope, id, transition)
     }
 
     /// A refused answer holds tool uses: those that have no result yet get an error, and the model hears of it.
-    pub(super) fn stop_refused_tools(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        mut turn: QueryTurn,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
+    pub(super) fn stop_refused_tools(&mut self, scope: &mut QueryScope<'_>, mut turn: QueryTurn) -> QueryVerdict {
         self.refusal_retried = true;
-        turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Refusal);
+        self.executor.abort(&mut scope.pipeline(), AbortKind::Refusal);
         turn.is_refused = true;
         self.state = QueryState::AwaitingTools { turn };
-        self.settle(env, now, effects)
+        self.settle(scope)
     }
 
     /// The model was asked often enough for the tool use that its answers announce.
-    pub(super) fn end_without_tool_use(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        id: RequestId,
-        turn: QueryTurn,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
+    pub(super) fn end_without_tool_use(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
         let failure = AttemptFailure::new("malformed_tool_use_exhausted", "the model announced a tool use again and again, and made none");
-        self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
+        self.end(scope, QueryEnding::failed(Terminal::Completed, id, failure))
     }
 }
 

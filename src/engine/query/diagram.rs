@@ -4,10 +4,8 @@
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
 use super::{Query, QueryState, QueryVerdict};
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::Effect;
 use crate::engine::diagram::Diagram;
-use crate::engine::emission::Note;
+use crate::engine::emission::Transition;
 
 /// A prompt's way to its terminal.
 pub(crate) const DIAGRAM: Diagram = Diagram {
@@ -126,13 +124,12 @@ impl QueryState {
 /// Where a step began.
 pub(super) struct QueryOrigin {
     state: &'static str,
-    effects: usize,
 }
 
 impl QueryOrigin {
     /// A query that was not there before.
-    pub(super) fn at_the_start(self) -> Self {
-        Self { state: "", ..self }
+    pub(super) fn at_the_start() -> Self {
+        Self { state: "" }
     }
 
     /// Whether the query had ended before.
@@ -142,21 +139,17 @@ impl QueryOrigin {
 }
 
 impl Query {
-    pub(super) fn before(&self, effects: &AgentEffects) -> QueryOrigin {
-        QueryOrigin { state: self.state.name(), effects: effects.len() }
+    pub(super) fn before(&self) -> QueryOrigin {
+        QueryOrigin { state: self.state.name() }
     }
 
     /// A step is over: what it did is an edge of the diagram, unless it did nothing that shows.
-    pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, effects: &AgentEffects) {
-        let transition = effects.iter().skip(before.effects).find_map(|(_, effect)| match effect {
-            Effect::Note(Note::Transition(transition)) => Some(transition.as_str()),
-            _ => None,
-        });
+    pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, transition: Option<Transition>) {
         let cause = match (transition, verdict) {
             _ if before.state == ENDING && self.state == QueryState::Finished => "tools stopped",
             (_, QueryVerdict::Finished(outcome)) => outcome.terminal.as_str(),
             _ if matches!(self.state, QueryState::Ending { .. }) => self.state.purpose(),
-            (Some(transition), QueryVerdict::Running) => transition,
+            (Some(transition), QueryVerdict::Running) => transition.as_str(),
             (None, QueryVerdict::Running) => self.state.purpose(),
         };
         if transition.is_some() || before.state != self.state.name() {

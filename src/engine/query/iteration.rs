@@ -1,8 +1,7 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
 use super::outcome::{LastMessage, QueryEnding};
-use super::{AfterCompaction, Query, QueryState, QueryTurn, QueryVerdict, RecoveryChain, correction, structured_output};
-use crate::engine::agent_effects::AgentEffects;
+use super::{AfterCompaction, Query, QueryScope, QueryState, QueryTurn, QueryVerdict, RecoveryChain, correction, structured_output};
 use crate::engine::budget::AnswerCharge;
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{
@@ -10,45 +9,28 @@ use crate::engine::compaction::{
 };
 use crate::engine::contract::{Effect, Input, RequestId, Terminal};
 use crate::engine::conversation::{ItemKind, answer_name, results_name};
-use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
-use crate::engine::executor::Executor;
+use crate::engine::emission::{CompactTrigger, Emission, Transition};
 use crate::engine::retry::{AttemptFailure, CallUrgency};
-use crate::engine::settings::{Environment, QueuedMessagePlace};
+use crate::engine::settings::QueuedMessagePlace;
 use crate::engine::status;
 use crate::engine::texts::TextName;
-use crate::engine::time::Time;
 use crate::prelude::*;
 
 impl Query {
-    /// what comes before the request `id`. The executor holds what still runs of a discarded answer.
-    pub(super) fn begin_iteration(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        id: RequestId,
-        executor: Executor,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        if self.is_over_budget(env, effects) {
-            return self.end_over_budget(env, now, QueryTurn { executor, ..QueryTurn::default() }, effects);
+    /// what comes before the request `id`.
+    pub(super) fn begin_iteration(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
+        if self.is_over_budget(scope) {
+            return self.end_over_budget(scope, QueryTurn::default());
         }
-        let changed = self.changed_frame(env, id);
-        let carried = &mut self.carried;
-        let next =
-            compaction::cascade(env, changed.as_ref().unwrap_or(&self.frame), &mut carried.conversation, &mut carried.tracking, effects);
-        self.go_on(env, now, next, (id, executor), effects)
+        let changed = self.changed_frame(scope, id);
+        let (frame, memory) = (changed.as_ref().unwrap_or(&self.frame), &mut *scope.memory);
+        let next = compaction::cascade(scope.env, frame, &mut memory.conversation, &mut memory.tracking, scope.effects);
+        self.go_on(scope, next, id)
     }
 
-    fn go_on(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        next: CascadeDecision,
-        (id, executor): (RequestId, Executor),
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
+    fn go_on(&mut self, scope: &mut QueryScope<'_>, next: CascadeDecision, id: RequestId) -> QueryVerdict {
         match next {
-            CascadeDecision::Call => self.call(env, now, id, executor, effects),
+            CascadeDecision::Call => self.call(scope, id),
             CascadeDecision::Compact => {
                 let cause = CompactionCause {
                     trigger: CompactTrigger::Auto,
@@ -57,170 +39,165 @@ impl Query {
                     without_media: false,
                     answers_min: 0,
                 };
-                self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects)
+                self.compact(scope, cause, (id, AfterCompaction::Ask(id)))
             }
             CascadeDecision::Blocked { tokens, limit } => {
                 let text = format!("the prompt is too long: about {tokens} tokens, the limit is {limit}");
                 let failure = AttemptFailure::new("prompt_too_long", &text);
-                self.end(env, now, executor, QueryEnding::failed(Terminal::BlockingLimit, id, failure), effects)
+                self.end(scope, QueryEnding::failed(Terminal::BlockingLimit, id, failure))
             }
         }
     }
 
-    /// a fresh executor for each answer. The request is made at the end of the step, if there is money for it (S-10).
-    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut AgentEffects) -> QueryVerdict {
-        status::report(env, status::REQUESTING, effects);
-        self.heed_host(env, id);
-        let request = self.request(env);
-        let call = ApiCall::open(env, now, (id, CallUrgency::for_loop(&env.settings)), request, self.carried.standing.clone(), effects);
-        self.state = QueryState::Calling { call: Box::new(call), turn: QueryTurn { executor, ..QueryTurn::default() } };
+    /// The request is made at the end of the step, if there is money for it (S-10).
+    fn call(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
+        status::report(scope.env, status::REQUESTING, scope.effects);
+        self.heed_host(scope, id);
+        let request = self.request(scope);
+        let call = ApiCall::open(
+            scope.env,
+            scope.now,
+            (id, CallUrgency::for_loop(&scope.env.settings)),
+            request,
+            scope.memory.standing.clone(),
+            scope.effects,
+        );
+        self.state = QueryState::Calling { call: Box::new(call), turn: QueryTurn::default() };
         QueryVerdict::Running
     }
 
     /// Opens the next request under a named transition.
-    pub(super) fn ask_again(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        asked: RequestId,
-        executor: Executor,
-        transition: Transition,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        effects.push(Effect::Note(Note::Transition(transition)));
+    pub(super) fn ask_again(&mut self, scope: &mut QueryScope<'_>, asked: RequestId, transition: Transition) -> QueryVerdict {
+        scope.pass(transition);
+        self.executor.begin_answer();
         let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
-        self.begin_iteration(env, now, id, executor, effects)
+        self.begin_iteration(scope, id)
     }
 
     /// results, then what was queued, then the turn limit, then the next request.
-    pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut AgentEffects) -> QueryVerdict {
+    pub(super) fn next_turn(&mut self, scope: &mut QueryScope<'_>, turn: QueryTurn) -> QueryVerdict {
         self.totals.turns += 1;
         self.totals.last = LastMessage::Results;
         self.chain = RecoveryChain::default();
-        self.carried.tracking.reactively_compacted = false;
-        self.keep_answer(&turn.blocks, turn.usage);
-        let mut content = turn.executor.results(&env.settings);
-        let structure = structured_output::accepted_output(&turn, &content).filter(|_| structured_output::is_enforced(env));
+        scope.memory.tracking.reactively_compacted = false;
+        scope.memory.keep_answer(&turn.blocks, turn.usage);
+        let mut content = self.executor.results(&scope.env.settings);
+        let structure = structured_output::accepted_output(&turn, &content).filter(|_| structured_output::is_enforced(scope.env));
         let results = content.clone();
-        content.extend(turn.executor.attachments());
-        self.totals.denials.extend(turn.executor.take_denials());
+        content.extend(self.executor.attachments());
+        self.totals.denials.extend(self.executor.take_denials());
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
-        if let Some(why) = turn.executor.stopped_by_hook().cloned() {
-            self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
-            effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
-            return self.end(env, now, turn.executor.successor(), QueryEnding::well(Terminal::HookStopped), effects);
+        if let Some(why) = self.executor.stopped_by_hook().cloned() {
+            scope.memory.conversation.push_user(results_name(asked), ItemKind::Results, content);
+            scope.effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
+            self.executor.begin_answer();
+            return self.end(scope, QueryEnding::well(Terminal::HookStopped));
         }
         for (prompt, message) in core::mem::take(&mut self.queued) {
-            match env.settings.queued_messages {
+            match scope.env.settings.queued_messages {
                 QueuedMessagePlace::Beside => content.extend(message.iter().cloned()),
-                QueuedMessagePlace::InResult => correction::put_into_last_result(&mut content, &message, &env.settings.texts),
+                QueuedMessagePlace::InResult => correction::put_into_last_result(&mut content, &message, &scope.env.settings.texts),
             }
-            effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
+            scope.effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
-        self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
+        scope.memory.conversation.push_user(results_name(asked), ItemKind::Results, content);
         if turn.is_refused {
-            let note = env.settings.texts.template(TextName::RefusalNote);
-            self.say_hidden(&format!("{}.go-on", answer_name(asked)), "refusal", note, effects);
+            let note = scope.env.settings.texts.template(TextName::RefusalNote);
+            scope.say_hidden(&format!("{}.go-on", answer_name(asked)), "refusal", note);
         }
-        let executor = turn.executor.successor();
+        self.executor.begin_answer();
         if let Some(json) = structure {
-            self.keep_structure(json, effects);
-            return self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects);
+            self.keep_structure(scope, json);
+            return self.end(scope, QueryEnding::well(Terminal::Completed));
         }
-        if self.is_at_turn_limit(env) {
-            effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns }));
-            return self.end(env, now, executor, QueryEnding::limit(Terminal::MaxTurns, "the turn limit is reached"), effects);
+        if self.is_at_turn_limit(scope) {
+            scope.effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns }));
+            return self.end(scope, QueryEnding::limit(Terminal::MaxTurns, "the turn limit is reached"));
         }
-        let asked = self.sum_up_tools(env, now, asked, (&turn.blocks, &results), effects);
-        self.ask_again(env, now, asked, executor, Transition::NextTurn, effects)
+        let asked = self.sum_up_tools(scope, asked, (&turn.blocks, &results));
+        self.ask_again(scope, asked, Transition::NextTurn)
     }
 
     /// S-10: whether one more turn would be more than there may be.
-    pub(super) fn is_at_turn_limit(&self, env: &Environment) -> bool {
-        env.settings.session.max_turns.is_some_and(|max| self.totals.turns >= max)
+    pub(super) fn is_at_turn_limit(&self, scope: &QueryScope<'_>) -> bool {
+        scope.env.settings.session.max_turns.is_some_and(|max| self.totals.turns >= max)
     }
 
     pub(super) fn compact(
         &mut self,
-        env: &Environment,
-        now: Time,
+        scope: &mut QueryScope<'_>,
         cause: CompactionCause,
-        (id, executor, then): (RequestId, Executor, AfterCompaction),
-        effects: &mut AgentEffects,
+        (id, then): (RequestId, AfterCompaction),
     ) -> QueryVerdict {
-        let standing = (core::mem::take(&mut self.carried.standing), core::mem::take(&mut self.summary_refusals));
-        match Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects) {
+        let standing = (scope.memory.standing.clone(), self.summary_refusals.clone());
+        match Compaction::start(scope.env, scope.now, cause, id, &self.frame, &scope.memory.conversation, standing, scope.effects) {
             Ok(compaction) => {
-                self.state = QueryState::Compacting { compaction: Box::new(compaction), executor, then };
+                self.state = QueryState::Compacting { compaction: Box::new(compaction), then };
                 QueryVerdict::Running
             }
-            Err(failed) => self.on_compacted(env, now, Err(failed), (executor, then), effects),
+            Err(failed) => self.on_compacted(scope, Err(failed), then),
         }
     }
 
     /// Passes an input on to the compaction.
-    pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
+    pub(super) fn step_compaction(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         let QueryState::Compacting { compaction, .. } = &mut self.state else { return QueryVerdict::Running };
-        let result = match compaction.step(env, now, input, effects) {
+        let result = match compaction.step(scope.env, scope.now, input, scope.effects) {
             compaction::CompactionVerdict::Running => return QueryVerdict::Running,
             compaction::CompactionVerdict::Done(done) => Ok(done),
             compaction::CompactionVerdict::Failed(failed) => Err(failed),
         };
-        let owed = self.state.take_compaction();
-        self.on_compacted(env, now, result, owed, effects)
+        let then = self.state.take_compaction();
+        self.on_compacted(scope, result, then)
     }
 
     /// It is over: what it was made for follows, or comes to its end.
     fn on_compacted(
         &mut self,
-        env: &Environment,
-        now: Time,
+        scope: &mut QueryScope<'_>,
         result: Result<Box<SuccessfulCompaction>, Box<FailedCompaction>>,
-        (executor, then): (Executor, AfterCompaction),
-        effects: &mut AgentEffects,
+        then: AfterCompaction,
     ) -> QueryVerdict {
         let (failure, spent) = match result {
             Ok(done) => {
-                self.carried.tracking.on_done(&done);
-                self.carried.conversation = done.conversation;
-                self.carried.task_tokens_used = self.carried.task_tokens_used.saturating_add(done.tokens.0); // C-6
+                scope.memory.tracking.on_done(&done);
+                scope.memory.conversation = done.conversation;
+                scope.memory.task_tokens_used = scope.memory.task_tokens_used.saturating_add(done.tokens.0); // C-6
                 (None, done.spent)
             }
             Err(failed) => {
-                self.carried.tracking.on_failed(failed.trigger);
+                scope.memory.tracking.on_failed(failed.trigger);
                 (Some(failed.failure), failed.spent)
             }
         };
         let last = spent.last;
-        self.spend(env, spent);
+        self.spend(scope, spent);
         match (then, failure) {
-            (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
+            (AfterCompaction::Ask(id), None) => self.call(scope, after(last, id)),
             (AfterCompaction::Ask(id), Some(_)) => {
-                let changed = self.changed_frame(env, id);
+                let changed = self.changed_frame(scope, id);
                 let frame = changed.as_ref().unwrap_or(&self.frame);
-                let next = compaction::after_failure(env, frame, &self.carried.conversation, &self.carried.tracking);
-                self.go_on(env, now, next, (after(last, id), executor), effects)
+                let next = compaction::after_failure(scope.env, frame, &scope.memory.conversation, &scope.memory.tracking);
+                self.go_on(scope, next, after(last, id))
             }
             (AfterCompaction::Retry(ending), None) => {
                 let asked = last.unwrap_or(ending.id(self.prompt));
-                self.ask_again(env, now, asked, executor, Transition::ReactiveCompactRetry, effects)
+                self.ask_again(scope, asked, Transition::ReactiveCompactRetry)
             }
-            (AfterCompaction::Retry(ending), Some(_)) => self.end(env, now, executor, *ending, effects),
-            (AfterCompaction::End(_), None) => self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects),
-            (AfterCompaction::End(id), Some(failure)) => {
-                self.end(env, now, executor, QueryEnding::call_lost(env, last.unwrap_or(id), failure), effects)
-            }
+            (AfterCompaction::Retry(ending), Some(_)) => self.end(scope, *ending),
+            (AfterCompaction::End(_), None) => self.end(scope, QueryEnding::well(Terminal::Completed)),
+            (AfterCompaction::End(id), Some(failure)) => self.end(scope, QueryEnding::call_lost(scope.env, last.unwrap_or(id), failure)),
         }
     }
 
     /// Counts what a compaction used up.
-    pub(super) fn spend(&mut self, env: &Environment, spent: CompactionUsage) {
-        self.carried.standing = spent.standing;
+    pub(super) fn spend(&mut self, scope: &mut QueryScope<'_>, spent: CompactionUsage) {
+        scope.memory.standing = spent.standing;
         self.summary_refusals = spent.refusals;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
-            let charge = AnswerCharge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
-            self.totals.add(model, usage, env.prices.cost(usage, charge));
+            let charge = AnswerCharge { model, date: scope.env.settings.session.date, is_fast: false, is_refused_at_once: false };
+            self.totals.add(model, usage, scope.env.prices.cost(usage, charge));
         }
     }
 }

@@ -1,16 +1,14 @@
 //! How a query ends, and what it leaves behind.
 
+use super::QueryScope;
 use crate::engine::agent_effects::AgentEffects;
 use crate::engine::budget::{AnswerCharge, NanoUsd};
-use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
-use crate::engine::compaction::CompactionTracking;
-use crate::engine::contract::{Effect, Input, RequestId, Terminal};
-use crate::engine::conversation::Conversation;
+use crate::engine::call::{ApiCall, CompletedAnswer};
+use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, PermissionDenial};
 use crate::engine::executor::abort::AbortKind;
-use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{AttemptFailure, RetryDecision};
-use crate::engine::settings::{Environment, RequestPlace, TooLargeRequestPolicy};
+use crate::engine::settings::{Environment, TooLargeRequestPolicy};
 use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -25,77 +23,24 @@ pub(crate) struct QueryOutcome {
     pub(crate) terminal: Terminal,
     /// The errors of the prompt; the result is an error if there are any.
     pub(crate) errors: Vec<Arc<str>>,
-    /// The memory that the next prompt continues from.
-    pub(crate) carried: SessionMemory,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
     /// For the result message.
     pub(crate) totals: ResultTotals,
 }
 
-/// The memory from prompt to prompt.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SessionMemory {
-    /// The conversation.
-    pub(crate) conversation: Conversation,
-    /// The model that signed the thinking in it; `None` when no request was made yet.
-    pub(super) signed_by: Option<Arc<str>>,
-    /// The memory of compactions.
-    pub(crate) tracking: CompactionTracking,
-    /// The state that the next call continues from.
-    pub(crate) standing: CallStanding,
-    /// The model that the user chose; `None` for the settings' one (S-3).
-    pub(crate) model: Option<Arc<str>>,
-    /// The spending of the prompts before this one (S-10).
-    pub(crate) spent: NanoUsd,
-    /// The tokens of the task budget that went with compactions (C-6).
-    pub(super) task_tokens_used: u64,
-    /// The permissions that were learnt (T-11, T-24).
-    pub(crate) permissions: PermissionContext,
-    /// The last request that was made: what the host does counts from there on (S-11).
-    pub(crate) reached: RequestPlace,
-    /// The container that the API's tools run in, as answers named it (S-11).
-    pub(super) container: Option<Arc<str>>,
-}
-
 impl QueryOutcome {
     /// A prompt that was answered without the model (S-5).
-    pub(crate) fn local(carried: SessionMemory, text: Arc<str>) -> Self {
+    pub(crate) fn local(text: Arc<str>) -> Self {
         let totals = ResultTotals { text, ..ResultTotals::default() };
-        Self { terminal: Terminal::Completed, errors: Vec::new(), carried, queued: Vec::new(), totals }
+        Self { terminal: Terminal::Completed, errors: Vec::new(), queued: Vec::new(), totals }
     }
-}
 
-impl QueryOutcome {
     /// A prompt that was aborted before the model was asked (S-4).
-    pub(crate) fn aborted(env: &Environment, prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut AgentEffects) -> Self {
+    pub(crate) fn aborted(scope: &mut QueryScope<'_>, prompt: u32, kind: AbortKind) -> Self {
         let ending = QueryEnding::aborted(Terminal::AbortedStreaming, kind);
-        let errors = ending.emit(prompt, &env.settings.texts, effects).into_iter().collect();
-        if let Some(text) = ending.kept_text(&env.settings.texts) {
-            carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
-        }
-        Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: ResultTotals::default() }
-    }
-}
-
-impl SessionMemory {
-    /// From here on another model may be asked: signatures are bound to the one that gave them.
-    pub(super) fn turn_to(&mut self, model: &Arc<str>) {
-        if self.signed_by.as_ref().is_some_and(|signed_by| signed_by != model) {
-            self.conversation.strip_signatures();
-        }
-        self.signed_by = Some(model.clone());
-    }
-}
-
-impl SessionMemory {
-    /// Takes note of what is done about the next time that a request is made: dead messages (C-1), summaries of spans (C-3).
-    pub(crate) fn take_note(&mut self, input: &Input) {
-        match input {
-            Input::MarkedDead { names } => self.tracking.mark_dead(names),
-            Input::CollapseStaged(staged) => self.conversation.stage(staged.clone()),
-            _ => (), // too late for anything
-        }
+        let errors = ending.tell(scope, prompt).into_iter().collect();
+        Self { terminal: ending.terminal, errors, queued: Vec::new(), totals: ResultTotals::default() }
     }
 }
 
@@ -307,8 +252,18 @@ impl QueryEnding {
         Self { terminal, why: EndCause::Aborted(kind) }
     }
 
+    /// Tells the user and, for later prompts, the model. Returns what goes into the result's errors.
+    pub(super) fn tell(&self, scope: &mut QueryScope<'_>, prompt: u32) -> Option<Arc<str>> {
+        let texts = &scope.env.settings.texts;
+        let error = self.emit(prompt, texts, scope.effects);
+        if let Some(text) = self.kept_text(texts) {
+            scope.memory.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
+        }
+        error
+    }
+
     /// Emits what the user should see of it; returns what goes into the result's errors.
-    pub(super) fn emit(&self, prompt: u32, texts: &ModelTexts, effects: &mut AgentEffects) -> Option<Arc<str>> {
+    fn emit(&self, prompt: u32, texts: &ModelTexts, effects: &mut AgentEffects) -> Option<Arc<str>> {
         match &self.why {
             EndCause::Success => None,
             EndCause::Limit(text) => Some(text.clone()),
@@ -329,7 +284,7 @@ impl QueryEnding {
 
     /// The interruption message: the model sees it before the next prompt. A submitted message needs none, because it follows itself
     ///
-    pub(super) fn kept_text<'t>(&self, texts: &'t ModelTexts) -> Option<&'t str> {
+    fn kept_text<'t>(&self, texts: &'t ModelTexts) -> Option<&'t str> {
         match (&self.why, &self.terminal) {
             (EndCause::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some(texts.template(TextName::InterruptedTools)),
             (EndCause::Aborted(AbortKind::Cancel), _) => Some(texts.template(TextName::Interrupted)),

@@ -1,15 +1,13 @@
 //! The output limit: ask again with a raised cap, then ask the model to continue, then say that it did not work out.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryTurn, QueryVerdict, RecoveryChain};
-use crate::engine::agent_effects::AgentEffects;
+use super::{Query, QueryScope, QueryTurn, QueryVerdict, RecoveryChain};
 use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::retry::AttemptFailure;
-use crate::engine::settings::{Environment, Settings};
+use crate::engine::settings::Settings;
 use crate::engine::texts::TextName;
-use crate::engine::time::Time;
 use crate::prelude::*;
 
 /// The recovery from an output limit.
@@ -37,41 +35,28 @@ fn decide(chain: RecoveryChain, max_tokens: u64, settings: &Settings) -> OutputL
 
 impl Query {
     /// The error is withheld until nothing is left that could help.
-    pub(super) fn on_output_limit(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        id: RequestId,
-        mut turn: QueryTurn,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        match decide(self.chain, self.frame.max_tokens(), &env.settings) {
+    pub(super) fn on_output_limit(&mut self, scope: &mut QueryScope<'_>, id: RequestId, turn: QueryTurn) -> QueryVerdict {
+        match decide(self.chain, self.frame.max_tokens(), &scope.env.settings) {
             OutputLimitRecovery::Raise(cap) => {
                 for message in &turn.blocks {
-                    effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
+                    scope.effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
                 }
                 self.chain.raised_cap = Some(cap);
-                self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensEscalate, effects)
+                self.ask_again(scope, id, Transition::MaxOutputTokensEscalate)
             }
             OutputLimitRecovery::GoOn => {
-                self.keep_answer(&turn.blocks, turn.usage);
-                let text = env.settings.texts.template(TextName::OutputLimit);
-                self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), text, effects);
+                scope.memory.keep_answer(&turn.blocks, turn.usage);
+                let text = scope.env.settings.texts.template(TextName::OutputLimit);
+                scope.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), text);
                 self.chain.recoveries += 1;
-                self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensRecovery, effects)
+                self.ask_again(scope, id, Transition::MaxOutputTokensRecovery)
             }
             OutputLimitRecovery::GiveUp => {
-                self.keep_answer(&turn.blocks, turn.usage);
+                scope.memory.keep_answer(&turn.blocks, turn.usage);
                 let failure = AttemptFailure::new("max_output_tokens", "the answer reached the output limit before it was complete");
-                self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
+                self.end(scope, QueryEnding::failed(Terminal::Completed, id, failure))
             }
         }
-    }
-
-    /// Says something to the model in the user's name.
-    pub(super) fn say_hidden(&mut self, name: &str, why: &str, text: &str, effects: &mut AgentEffects) {
-        self.carried.conversation.push_hidden(name, text);
-        effects.push(Effect::Emit(Emission::Hidden { uuid: name.into(), why: why.into(), text: text.into() }));
     }
 }
 

@@ -3,15 +3,12 @@
 //! Stop hooks do not run on this path: they would grow the very prompt that is too long.
 
 use super::outcome::QueryEnding;
-use super::{AfterCompaction, Query, QueryVerdict};
-use crate::engine::agent_effects::AgentEffects;
+use super::{AfterCompaction, Query, QueryScope, QueryVerdict};
 use crate::engine::compaction::{self, CompactionCause};
 use crate::engine::contract::RequestId;
 use crate::engine::emission::{CompactTrigger, Transition};
-use crate::engine::executor::Executor;
 use crate::engine::retry::{AttemptFailure, RetryDecision};
-use crate::engine::settings::{CompactionSettings, Environment};
-use crate::engine::time::Time;
+use crate::engine::settings::CompactionSettings;
 use crate::prelude::*;
 
 /// The kind of content that is too large.
@@ -56,38 +53,36 @@ impl Query {
     /// Goes through the recoveries; `ending` is what the prompt ends with when none is left.
     pub(super) fn recover(
         &mut self,
-        env: &Environment,
-        now: Time,
+        scope: &mut QueryScope<'_>,
         kind: ExcessKind,
-        (id, executor, ending): (RequestId, Executor, QueryEnding),
+        (id, ending): (RequestId, QueryEnding),
         failure: &AttemptFailure,
-        effects: &mut AgentEffects,
     ) -> QueryVerdict {
-        let can_react = compaction::can_react(env, &self.carried.conversation, &self.carried.tracking);
-        let decide = |drained| decide(kind, drained, can_react, &env.settings.compaction);
+        let can_react = compaction::can_react(scope.env, &scope.memory.conversation, &scope.memory.tracking);
+        let decide = |drained| decide(kind, drained, can_react, &scope.env.settings.compaction);
         let mut recovery = decide(self.chain.collapse_drained);
         if recovery == TooLongRecovery::Drain {
             self.chain.collapse_drained = true;
-            if compaction::drain_collapses(env, &self.frame, &mut self.carried.conversation, effects) {
-                return self.ask_again(env, now, id, executor, Transition::CollapseDrainRetry, effects);
+            if compaction::drain_collapses(scope.env, &self.frame, &mut scope.memory.conversation, scope.effects) {
+                return self.ask_again(scope, id, Transition::CollapseDrainRetry);
             }
             recovery = decide(true);
         }
         match recovery {
             TooLongRecovery::Compact => {
-                self.carried.tracking.reactively_compacted = true;
+                scope.memory.tracking.reactively_compacted = true;
                 let cause = CompactionCause {
                     trigger: CompactTrigger::Reactive,
                     instructions: None,
                     excess: compaction::excess(failure),
                     without_media: kind == ExcessKind::Media,
-                    answers_min: if failure.status == Some(413) { env.settings.compaction.too_large_answers } else { 0 },
+                    answers_min: if failure.status == Some(413) { scope.env.settings.compaction.too_large_answers } else { 0 },
                 };
                 let first = RequestId { prompt: id.prompt, turn: id.turn + 1, attempt: 1 };
                 let then = AfterCompaction::Retry(Box::new(ending));
-                self.compact(env, now, cause, (first, executor, then), effects)
+                self.compact(scope, cause, (first, then))
             }
-            TooLongRecovery::Drain | TooLongRecovery::GiveUp => self.end(env, now, executor, ending, effects),
+            TooLongRecovery::Drain | TooLongRecovery::GiveUp => self.end(scope, ending),
         }
     }
 }

@@ -1,17 +1,15 @@
 //! Before a prompt ends well: stop hooks may object, the token budget may ask for more.
 
 use super::outcome::QueryEnding;
-use super::{HOOK_TIMER, Query, QueryState, QueryVerdict, structured_output, token_budget};
+use super::{HOOK_TIMER, Query, QueryScope, QueryState, QueryVerdict, structured_output, token_budget};
 use crate::engine::agent_effects::AgentEffects;
 use crate::engine::contract::{Effect, Input, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
-use crate::engine::executor::Executor;
 use crate::engine::hook::{HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::engine::permission::PermissionWord;
 use crate::engine::settings::Environment;
 use crate::engine::texts::{ModelTexts, TextName};
-use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -40,99 +38,80 @@ fn word(verdict: &HookVerdict, texts: &ModelTexts) -> StopHookDecision {
 
 impl Query {
     /// The answer `id` ended well, and is kept: what follows it, Q-16 first.
-    pub(super) fn before_a_good_end(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        id: RequestId,
-        mut executor: Executor,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        if structured_output::is_enforced(env) && self.totals.structured_output.is_none() {
-            return self.ask_for_structure(env, now, id, executor.successor(), effects);
+    pub(super) fn before_a_good_end(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
+        if structured_output::is_enforced(scope.env) && self.totals.structured_output.is_none() {
+            return self.ask_for_structure(scope, id);
         }
         let told = without_tool(HookEvent::Stop, Json::from_value(&*self.totals.text));
         let input = HookInput { stop_hook_active: self.stop_hook_active, ..told };
-        match RunningHooks::start(env, now, HookSubject::Stop(id), input, effects) {
+        match RunningHooks::start(scope.env, scope.now, HookSubject::Stop(id), input, scope.effects) {
             Some(hooks) => {
-                self.state = QueryState::StopHooks { hooks: Box::new(hooks), answered: id, executor: executor.successor() };
+                self.executor.begin_answer();
+                self.state = QueryState::StopHooks { hooks: Box::new(hooks), answered: id };
                 QueryVerdict::Running
             }
-            None => self.after_stop_hooks(env, now, (id, executor), &[], effects),
+            None => self.after_stop_hooks(scope, id, &[]),
         }
     }
 
     /// Passes an input on to the stop hooks.
-    pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> QueryVerdict {
+    pub(super) fn step_stop_hooks(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
         let verdict = match input {
-            Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
-            Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
+            Input::HookEnded { hook, outcome } => hooks.on_ended(scope.now, *hook, outcome),
+            Input::Timer(HOOK_TIMER) => hooks.on_timer(scope.now, scope.effects),
             _ => None,
         };
         let Some(verdict) = verdict else { return QueryVerdict::Running };
-        let owed = self.state.take_stop_hooks();
-        self.on_stop_hooks(env, now, owed, &verdict, effects)
+        let answered = self.state.take_stop_hooks();
+        self.on_stop_hooks(scope, answered, &verdict)
     }
 
-    fn on_stop_hooks(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        (answered, executor): (RequestId, Executor),
-        verdict: &HookVerdict,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
+    fn on_stop_hooks(&mut self, scope: &mut QueryScope<'_>, answered: RequestId, verdict: &HookVerdict) -> QueryVerdict {
         for (hook, failure) in &verdict.failures {
-            let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
-            effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
+            let name = scope.env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
+            scope.effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
-        let contexts = emit_contexts(env, verdict, effects);
-        match word(verdict, &env.settings.texts) {
-            StopHookDecision::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
+        let contexts = emit_contexts(scope.env, verdict, scope.effects);
+        match word(verdict, &scope.env.settings.texts) {
+            StopHookDecision::Silent => self.after_stop_hooks(scope, answered, &contexts),
             StopHookDecision::Prevents(why) => {
-                effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
-                self.end(env, now, executor, QueryEnding::well(Terminal::StopHookPrevented), effects)
+                scope.effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
+                self.end(scope, QueryEnding::well(Terminal::StopHookPrevented))
             }
             StopHookDecision::Objects(reasons) => {
                 for (number, reason) in (1..).zip(&reasons) {
                     let name = format!("{}.stop-hook{number}", answer_name(answered));
-                    self.say_hidden(&name, Transition::StopHookBlocking.as_str(), reason, effects);
+                    scope.say_hidden(&name, Transition::StopHookBlocking.as_str(), reason);
                 }
-                self.know(answered, &contexts);
+                know(scope, answered, &contexts);
                 self.stop_hook_active = true;
-                self.ask_again(env, now, answered, executor, Transition::StopHookBlocking, effects)
+                self.ask_again(scope, answered, Transition::StopHookBlocking)
             }
-        }
-    }
-
-    /// Adds the texts of hooks to the next request; consumers have seen them already.
-    fn know(&mut self, answered: RequestId, contexts: &[Arc<str>]) {
-        for (number, text) in (1..).zip(contexts) {
-            self.carried.conversation.push_hidden(format!("{}.stop-hook-context{number}", answer_name(answered)), text);
         }
     }
 
     /// Q-17, and the end, after which the context of the hooks has no receiver.
-    fn after_stop_hooks(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        (id, executor): (RequestId, Executor),
-        contexts: &[Arc<str>],
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        if let Some(budget) = env.settings.session.token_budget {
+    fn after_stop_hooks(&mut self, scope: &mut QueryScope<'_>, id: RequestId, contexts: &[Arc<str>]) -> QueryVerdict {
+        if let Some(budget) = scope.env.settings.session.token_budget {
             let used = self.totals.output_tokens();
             if let Some(percent) = token_budget::percent_to_go_on(budget, used, self.nudges) {
                 self.nudges.count(used);
-                let (name, text) = (format!("{}.nudge", answer_name(id)), token_budget::nudge(&env.settings.texts, percent, used, budget));
-                self.say_hidden(&name, Transition::TokenBudgetContinuation.as_str(), &text, effects);
-                self.know(id, contexts);
-                return self.ask_again(env, now, id, executor, Transition::TokenBudgetContinuation, effects);
+                let (name, text) =
+                    (format!("{}.nudge", answer_name(id)), token_budget::nudge(&scope.env.settings.texts, percent, used, budget));
+                scope.say_hidden(&name, Transition::TokenBudgetContinuation.as_str(), &text);
+                know(scope, id, contexts);
+                return self.ask_again(scope, id, Transition::TokenBudgetContinuation);
             }
         }
-        self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects)
+        self.end(scope, QueryEnding::well(Terminal::Completed))
+    }
+}
+
+/// Adds the texts of hooks to the next request; consumers have seen them already.
+fn know(scope: &mut QueryScope<'_>, answered: RequestId, contexts: &[Arc<str>]) {
+    for (number, text) in (1..).zip(contexts) {
+        scope.memory.conversation.push_hidden(format!("{}.stop-hook-context{number}", answer_name(answered)), text);
     }
 }
 

@@ -5,15 +5,12 @@
 //! continues under the transition of stop hooks.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryTurn, QueryVerdict};
-use crate::engine::agent_effects::AgentEffects;
+use super::{Query, QueryScope, QueryTurn, QueryVerdict};
 use crate::engine::contract::{Effect, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
-use crate::engine::executor::Executor;
 use crate::engine::settings::Environment;
 use crate::engine::texts::TextName;
-use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolInput};
 use crate::wire::json::Json;
@@ -40,28 +37,22 @@ pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Jso
 
 impl Query {
     /// The turn would end without structured output: the model is asked for it, or was asked too often.
-    pub(super) fn ask_for_structure(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        id: RequestId,
-        executor: Executor,
-        effects: &mut AgentEffects,
-    ) -> QueryVerdict {
-        let max = env.settings.session.max_structured_output_retries;
+    pub(super) fn ask_for_structure(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
+        self.executor.begin_answer();
+        let max = scope.env.settings.session.max_structured_output_retries;
         if self.structure_asked >= max {
             let text = format!("the model was asked {max} times for its structured output and did not give it");
-            return self.end(env, now, executor, QueryEnding::limit(Terminal::StructuredOutputRetries, &text), effects);
+            return self.end(scope, QueryEnding::limit(Terminal::StructuredOutputRetries, &text));
         }
         self.structure_asked += 1;
-        let text = env.settings.texts.template(TextName::StructuredOutput);
-        self.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", text, effects);
-        self.ask_again(env, now, id, executor, Transition::StopHookBlocking, effects)
+        let text = scope.env.settings.texts.template(TextName::StructuredOutput);
+        scope.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", text);
+        self.ask_again(scope, id, Transition::StopHookBlocking)
     }
 
     /// Keeps what the tool was given, and says so.
-    pub(super) fn keep_structure(&mut self, json: Json, effects: &mut AgentEffects) {
-        effects.push(Effect::Emit(Emission::StructuredOutput { json: json.clone() }));
+    pub(super) fn keep_structure(&mut self, scope: &mut QueryScope<'_>, json: Json) {
+        scope.effects.push(Effect::Emit(Emission::StructuredOutput { json: json.clone() }));
         self.totals.structured_output = Some(json);
     }
 }

@@ -11,6 +11,7 @@ mod stops;
 mod turns;
 
 use super::*;
+use crate::engine::agent_effects::AgentEffects;
 use crate::engine::contract::{AnswerEnd, Terminal, ToolOutcome, ToolRun};
 use crate::engine::conversation::ItemKind;
 use crate::engine::emission::Note;
@@ -25,6 +26,7 @@ use crate::wire::request::Request;
 struct QueryHarness {
     env: Environment,
     query: Query,
+    memory: SessionMemory,
     now: Time,
     effects: AgentEffects,
     /// Requests that were made, in order.
@@ -60,21 +62,22 @@ fn hook(name: &str, event: HookEvent) -> HookDefinition {
 impl QueryHarness {
     /// A first prompt that says "hi".
     fn new(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::with(environment(change))
+        Self::with_environment(environment(change))
     }
 
-    fn with(env: Environment) -> Self {
+    fn with_environment(env: Environment) -> Self {
         Self::begin(env, SessionMemory::default(), QueryBeginning::Asking)
     }
 
-    /// A prompt that says "hi" behind what is carried.
-    fn begin(env: Environment, mut carried: SessionMemory, begins: QueryBeginning) -> Self {
+    /// A prompt that says "hi" behind what is remembered.
+    fn begin(env: Environment, mut memory: SessionMemory, begins: QueryBeginning) -> Self {
         let mut effects = AgentEffects::default();
-        carried.conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
+        memory.conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
         let frame = Arc::new(RequestFrame::from_environment(&env));
-        let (query, verdict) = Query::start(&env, Time::ZERO, 1, (frame, begins), carried, &mut effects);
+        let scope = &mut QueryScope::new(&env, Time::ZERO, &mut memory, &mut effects);
+        let (query, verdict) = Query::start(scope, 1, frame, begins);
         let (requests, hooks, runs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut bench = Self { env, query, now: Time::ZERO, effects, requests, hooks, runs, outcome: None, input_tokens: 100 };
+        let mut bench = Self { env, query, memory, now: Time::ZERO, effects, requests, hooks, runs, outcome: None, input_tokens: 100 };
         bench.take(verdict);
         bench
     }
@@ -100,8 +103,14 @@ impl QueryHarness {
         }
     }
 
+    /// Lets the query do something.
+    fn with<R>(&mut self, body: impl FnOnce(&mut Query, &mut QueryScope<'_>) -> R) -> R {
+        let Self { env, query, memory, now, effects, .. } = self;
+        body(query, &mut QueryScope::new(env, *now, memory, effects))
+    }
+
     fn input(&mut self, input: &Input) {
-        let verdict = self.query.step(&self.env, self.now, input, &mut self.effects);
+        let verdict = self.with(|query, scope| query.step(scope, input));
         self.take(verdict);
     }
 
@@ -186,7 +195,7 @@ impl QueryHarness {
     /// A message is submitted that says "wait": whether it waits for a tool.
     fn submits(&mut self, prompt: u32) -> bool {
         let (prompt, content) = message(prompt);
-        let (is_queued, verdict) = self.query.interrupt(&self.env, self.now, (prompt, &content), &mut self.effects);
+        let (is_queued, verdict) = self.with(|query, scope| query.interrupt(scope, (prompt, &content)));
         self.take(verdict);
         is_queued
     }
@@ -209,9 +218,9 @@ impl QueryHarness {
         &self.outcome().terminal
     }
 
-    /// The memory that the next prompt continues from, item by item.
+    /// The conversation that the next prompt continues, item by item.
     fn kept(&self) -> String {
-        let items = self.outcome().carried.conversation.items();
+        let items = self.memory.conversation.items();
         picture(&items.iter().map(|item| item.message.clone()).collect::<Vec<_>>())
     }
 }
@@ -222,10 +231,10 @@ fn message(prompt: u32) -> (u32, Arc<[Block]>) {
 
 /// Something was said before, so that there is something to summarise.
 fn earlier() -> SessionMemory {
-    let mut carried = SessionMemory::default();
-    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text(&"before ".repeat(500))]);
-    carried.conversation.push_answer(RequestId::first(0), vec![Block::text(&"yes ".repeat(500))], None);
-    carried
+    let mut memory = SessionMemory::default();
+    memory.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text(&"before ".repeat(500))]);
+    memory.conversation.push_answer(RequestId::first(0), vec![Block::text(&"yes ".repeat(500))], None);
+    memory
 }
 
 /// Under these settings what was said before is summarised before the first request.

@@ -4,6 +4,7 @@
 //! Tools that stop share one timer, and hooks share another. So none of them can know whether it is the last one that needs the timer: that is
 //! looked at here, once after each step. Calls have timers of their own.
 
+use super::QueryScope;
 use super::{Query, QueryState};
 use crate::engine::agent_effects::AgentEffects;
 use crate::engine::contract::{Effect, Input, TimerId};
@@ -56,15 +57,14 @@ fn set(is: &mut Option<Time>, timer: TimerId, wanted: Option<Time>, effects: &mu
 
 impl Query {
     /// Sets the timers as the state needs them.
-    pub(super) fn set_timers(&mut self, effects: &mut AgentEffects) {
-        let executor = self.state.executor();
+    pub(super) fn set_timers(&mut self, scope: &mut QueryScope<'_>) {
         let own_hooks = match &self.state {
             QueryState::StopHooks { hooks, .. } => hooks.until(),
             QueryState::Compacting { compaction, .. } => compaction.hooks_until(),
             _ => None,
         };
-        let hooks = executor.and_then(|executor| executor.hooks_until()).into_iter().chain(own_hooks).min();
-        self.timers.turn_to(QueryTimers { grace: executor.and_then(|executor| executor.grace_until()), hooks }, effects);
+        let hooks = self.executor.hooks_until().into_iter().chain(own_hooks).min();
+        self.timers.turn_to(QueryTimers { grace: self.executor.grace_until(), hooks }, scope.effects);
     }
 }
 

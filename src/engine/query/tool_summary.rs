@@ -12,11 +12,10 @@
 //! spent waiting for the model, because the prompt does not wait for it.
 
 use super::outcome::AttemptCost;
-use super::{Query, QueryVerdict};
+use super::{Query, QueryScope, QueryVerdict};
 use crate::engine::agent_effects::AgentEffects;
 use crate::engine::contract::{AnswerEnd, Effect, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
-use crate::engine::settings::Environment;
 use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -51,41 +50,33 @@ impl Query {
     /// for is about what was done before, and is dropped.
     pub(super) fn sum_up_tools(
         &mut self,
-        env: &Environment,
-        now: Time,
+        scope: &mut QueryScope<'_>,
         asked: RequestId,
         (blocks, results): (&[Arc<AssistantMessage>], &[Block]),
-        effects: &mut AgentEffects,
     ) -> RequestId {
-        self.drop_tool_summary(now, effects);
-        let Some(model) = env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(env, effects)) else {
+        self.drop_tool_summary(scope);
+        let Some(model) = scope.env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(scope)) else {
             return asked;
         };
         let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
         let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
-        let request = Arc::new(request(&model, blocks, results, &env.settings.texts));
+        let request = Arc::new(request(&model, blocks, results, &scope.env.settings.texts));
         self.tool_summary =
-            Some(Box::new(ToolSummary { id, model, tool_use_ids, asked: now, first_byte: None, status: None, body: "".into() }));
-        effects.push(Effect::Request { id, request });
+            Some(Box::new(ToolSummary { id, model, tool_use_ids, asked: scope.now, first_byte: None, status: None, body: "".into() }));
+        scope.effects.push(Effect::Request { id, request });
         id
     }
 
     /// Takes what concerns the line; `None` for what does not.
-    pub(super) fn step_tool_summary(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        input: &Input,
-        effects: &mut AgentEffects,
-    ) -> Option<QueryVerdict> {
+    pub(super) fn step_tool_summary(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> Option<QueryVerdict> {
         let summary = self.tool_summary.as_mut()?;
         match input {
             Input::Head { id, status, .. } if *id == summary.id => {
-                summary.first_byte = Some(now);
+                summary.first_byte = Some(scope.now);
                 summary.status = Some(*status);
             }
             Input::Body { id, body } if *id == summary.id => summary.body = body.clone(),
-            Input::End { id, how } if *id == summary.id => return Some(self.end_tool_summary(env, now, how, effects)),
+            Input::End { id, how } if *id == summary.id => return Some(self.end_tool_summary(scope, how)),
             Input::Stream { id, .. } if *id == summary.id => (), // nobody asked for a stream
             _ => return None,
         }
@@ -93,30 +84,30 @@ impl Query {
     }
 
     /// The line is no longer wanted.
-    pub(super) fn drop_tool_summary(&mut self, now: Time, effects: &mut AgentEffects) {
+    pub(super) fn drop_tool_summary(&mut self, scope: &mut QueryScope<'_>) {
         if let Some(summary) = self.tool_summary.take() {
-            summary.report(now, "dropped", Usage::default(), effects);
-            effects.push(Effect::CloseRequest { id: summary.id });
+            summary.report(scope.now, "dropped", Usage::default(), scope.effects);
+            scope.effects.push(Effect::CloseRequest { id: summary.id });
         }
     }
 
-    fn end_tool_summary(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut AgentEffects) -> QueryVerdict {
+    fn end_tool_summary(&mut self, scope: &mut QueryScope<'_>, how: &AnswerEnd) -> QueryVerdict {
         let Some(summary) = self.tool_summary.take() else { return QueryVerdict::Running };
         let whole = match (summary.status, how) {
             (Some(200), AnswerEnd::Complete) => whole_message(&summary.body).ok(),
             _ => None,
         };
         let Some(whole) = whole else {
-            summary.report(now, "not answered, and not retried", Usage::default(), effects);
+            summary.report(scope.now, "not answered, and not retried", Usage::default(), scope.effects);
             return QueryVerdict::Running;
         };
-        summary.report(now, "ok", whole.usage, effects);
+        summary.report(scope.now, "ok", whole.usage, scope.effects);
         let attempt = AttemptCost { model: summary.model.clone(), usage: whole.usage, is_fast: false };
-        self.totals.count_attempt(env, &attempt);
+        self.totals.count_attempt(scope.env, &attempt);
         if let Some(text) = line(&whole.blocks) {
-            effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: summary.tool_use_ids }));
+            scope.effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: summary.tool_use_ids }));
         }
-        self.check_budget(env, now, effects)
+        self.check_budget(scope)
     }
 }
 

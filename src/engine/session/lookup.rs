@@ -1,10 +1,10 @@
 //! Lookups before a prompt's first request (S-4): skills and plugins, both at once.
 
 use super::command::PromptDemand;
+use super::memory::SessionMemory;
 use crate::engine::agent_effects::AgentEffects;
 use crate::engine::contract::{Catalogue, Effect, Input};
 use crate::engine::emission::SessionSurroundings;
-use crate::engine::query::SessionMemory;
 use crate::engine::settings::{Environment, SessionSettings};
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -14,7 +14,6 @@ use crate::prelude::*;
 pub(super) struct PendingPrompt {
     pub(super) prompt: u32,
     pub(super) since: Time,
-    pub(super) carried: SessionMemory,
     pub(super) asked: PromptDemand,
     /// The text of a prompt that is answered without the model (S-5).
     pub(super) local: Option<Arc<str>>,
@@ -61,12 +60,12 @@ impl LookupResults {
     }
 
     /// The content of the init message beside model and tools.
-    pub(super) fn surroundings(&self, env: &Environment, carried: &SessionMemory) -> Box<SessionSurroundings> {
+    pub(super) fn surroundings(&self, env: &Environment, memory: &SessionMemory) -> Box<SessionSurroundings> {
         let SessionSettings { mcp_servers, agents, .. } = &env.settings.session;
         let names = |found: &Option<Arc<[Arc<str>]>>| found.iter().flat_map(|names| names.iter().cloned()).collect();
         Box::new(SessionSurroundings {
             mcp_servers: mcp_servers.clone(),
-            permission_mode: carried.permissions.mode().or(env.settings.permissions.as_ref().map(|permissions| permissions.mode)),
+            permission_mode: memory.permissions.mode().or(env.settings.permissions.as_ref().map(|permissions| permissions.mode)),
             skills: names(&self.skills),
             plugins: names(&self.plugins),
             agents: agents.clone(),

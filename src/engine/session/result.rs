@@ -100,7 +100,6 @@ mod tests {
         QueryOutcome {
             terminal: Terminal::Completed,
             errors: errors.iter().map(|text| Arc::from(*text)).collect(),
-            carried: crate::engine::query::SessionMemory::default(),
             queued: Vec::new(),
             totals: ResultTotals { by_model: vec![of("a", 3), of("b", 4)], ..ResultTotals::default() },
         }

@@ -160,8 +160,7 @@ fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_
     let write = bench.tool("W");
     bench.tool("R");
     bench.seen();
-    let executor = core::mem::take(&mut bench.executor);
-    bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
+    bench.with(|executor, scope| executor.discard(scope));
     assert_eq!(bench.seen(), ["stop A"]);
     bench.tool("R");
     assert_eq!(bench.seen(), [] as [&str; 0], "the old write still counts as executing (T-4)");
@@ -180,8 +179,7 @@ fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() 
     bench.seen();
     bench.now = after(Micros(GRACE.0 / 2));
     let discarded = |bench: &mut ExecutorHarness| {
-        let executor = core::mem::take(&mut bench.executor);
-        bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
+        bench.with(|executor, scope| executor.discard(scope));
     };
     discarded(&mut bench);
     assert_eq!(bench.seen(), [] as [&str; 0], "it knows already");
@@ -395,7 +393,7 @@ fn t_19_tools_of_a_discarded_answer_are_stopped_or_left_running() {
         let mut bench = ExecutorHarness::new(Settings { discarded_tools: policy, ..at_once(EmissionOrder::Eager) });
         let (first, _second, _waits) = (bench.tool("R"), bench.tool("R"), bench.tool("W"));
         bench.seen();
-        bench.executor = bench.with(|executor, scope| core::mem::take(executor).discard(scope)).0;
+        bench.with(|executor, scope| executor.discard(scope));
         assert_eq!(bench.seen(), discarded);
         assert_eq!(bench.executor.is_quiet(), policy == DiscardPolicy::Ignore, "what is left is waited for by nobody");
         bench.tool("W");

@@ -108,7 +108,7 @@ fn t_19_discarding_withdraws_what_is_asked() {
     let mut bench = bench(true);
     let run = bench.tool("W");
     bench.ask(run, "which?");
-    bench.executor = bench.with(|executor, scope| core::mem::take(executor).discard(scope)).0;
+    bench.with(|executor, scope| executor.discard(scope));
     assert_eq!(bench.put(), ["ask which?", "withdraw", "stop"]);
     bench.say(run, Some("late"));
     assert_eq!(bench.put(), [] as [&str; 0]);

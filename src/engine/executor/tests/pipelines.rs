@@ -439,8 +439,7 @@ fn t_19_discarding_withdraws_questions_and_stops_hooks_and_leaves_no_ghost_of_th
     bench.env.tools[1].checks = false;
     bench.tool("W");
     bench.asked();
-    let executor = core::mem::take(&mut bench.executor);
-    bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
+    bench.with(|executor, scope| executor.discard(scope));
     assert_eq!(bench.asked(), ["withdraw"]);
     bench.tool("W");
     assert_eq!(bench.asked(), ["ask"], "nothing of the old one is in the way");

@@ -70,7 +70,7 @@ fn q_22_a_submitted_message_aborts_and_needs_no_message_about_it() {
 fn q_22_a_cancel_while_stop_hooks_are_asked_withdraws_them() {
     let mut env = environment(|_| ());
     env.hooks = vec![hook("guard", HookEvent::Stop)];
-    let mut bench = QueryHarness::with(env);
+    let mut bench = QueryHarness::with_environment(env);
     bench.answers("a", "end_turn");
     let _ = bench.seen();
     bench.input(&Input::Cancel);
@@ -80,11 +80,11 @@ fn q_22_a_cancel_while_stop_hooks_are_asked_withdraws_them() {
 
 #[test]
 fn q_22_a_cancel_during_a_compaction_keeps_what_was_said() {
-    let mut carried = SessionMemory::default();
-    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text("before")]);
-    carried.conversation.push_answer(RequestId::first(0), vec![Block::text("yes")], None);
+    let mut memory = SessionMemory::default();
+    memory.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text("before")]);
+    memory.conversation.push_answer(RequestId::first(0), vec![Block::text("yes")], None);
     let mut bench =
-        QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), carried, QueryBeginning::Compacting(None));
+        QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), memory, QueryBeginning::Compacting(None));
     assert_eq!(bench.query.state.name(), "Compacting");
     let id = bench.asked();
     bench.input(&Input::Cancel);
@@ -106,8 +106,7 @@ fn q_3_after_the_terminal_nothing_comes_out() {
     bench.input(&Input::End { id, how: AnswerEnd::Complete });
     bench.input(&Input::ToolEnded { run, outcome: Arc::new(ToolOutcome::text("late")) });
     bench.input(&Input::Cancel);
-    let QueryHarness { env, query, now, effects, .. } = &mut bench;
-    let of_others = [query.on_room(env, *now, effects), query.look_at_budget(env, *now, effects)];
+    let of_others = bench.with(|query, scope| [query.on_room(scope), query.look_at_budget(scope)]);
     assert_eq!(of_others, [QueryVerdict::Running, QueryVerdict::Running], "what happens elsewhere does not concern it");
     assert_eq!(bench.effects.iter().count(), 0);
 }
@@ -128,7 +127,7 @@ fn q_22_a_second_cancel_ends_nothing_twice() {
 fn q_10_what_hooks_said_of_a_tool_is_kept_with_its_result() {
     let mut env = environment(|_| ());
     env.hooks = vec![hook("guard", HookEvent::PostToolUse)];
-    let mut bench = QueryHarness::with(env);
+    let mut bench = QueryHarness::with_environment(env);
     bench.answers("use=A use=B", "tool_use");
     bench.ends("A");
     bench.hook_says(HookOutcome { context: Some("mind the gap".into()), ..HookOutcome::default() });

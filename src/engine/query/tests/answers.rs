@@ -34,7 +34,7 @@ fn q_7_an_answer_is_reported_with_its_last_block_and_its_tokens() {
 fn q_8_what_is_emitted_has_derived_fields_and_what_goes_back_has_none() {
     let mut env = environment(|_| ());
     env.tools[0].observable = vec![ObservableField { name: "absolute".into(), from: "path".into(), base: "/w/".into() }];
-    let mut bench = QueryHarness::with(env);
+    let mut bench = QueryHarness::with_environment(env);
     bench.answers("use=A", "tool_use");
     let emitted = bench.effects.drain().find_map(|(_, effect)| match effect {
         Effect::Emit(Emission::Assistant(message)) => Some(message.block.json().to_string()),

@@ -15,7 +15,7 @@ fn s_10_a_budget_that_is_used_up_to_the_last_bit_ends_the_prompt_and_keeps_the_a
     let mut bench = QueryHarness::new(budget(ANSWER));
     bench.answers("a", "end_turn");
     assert_eq!((bench.terminal(), &*bench.kept()), (&Terminal::MaxBudget, "user(hi) assistant(a)"));
-    assert_eq!(bench.outcome().carried.spent, NanoUsd(ANSWER));
+    assert_eq!(bench.memory.spent, NanoUsd(ANSWER));
     assert_eq!(bench.outcome().errors.len(), 1);
     let mut more = QueryHarness::new(budget(ANSWER + 1));
     more.answers("a", "end_turn");
@@ -35,10 +35,10 @@ fn s_10_the_answer_that_crosses_it_is_closed_with_results() {
 
 #[test]
 fn s_10_what_earlier_prompts_cost_counts() {
-    let carried = SessionMemory { spent: NanoUsd(1), ..SessionMemory::default() };
-    let mut bench = QueryHarness::begin(environment(budget(ANSWER + 1)), carried, QueryBeginning::Asking);
+    let memory = SessionMemory { spent: NanoUsd(1), ..SessionMemory::default() };
+    let mut bench = QueryHarness::begin(environment(budget(ANSWER + 1)), memory, QueryBeginning::Asking);
     bench.answers("a", "end_turn");
-    assert_eq!((bench.terminal(), bench.outcome().carried.spent), (&Terminal::MaxBudget, NanoUsd(ANSWER + 1)));
+    assert_eq!((bench.terminal(), bench.memory.spent), (&Terminal::MaxBudget, NanoUsd(ANSWER + 1)));
     let spent = SessionMemory { spent: NanoUsd(5), ..SessionMemory::default() };
     let none = QueryHarness::begin(environment(budget(5)), spent, QueryBeginning::Asking);
     assert_eq!((none.terminal(), none.requests.len()), (&Terminal::MaxBudget, 0), "looked at before the first request");
@@ -67,7 +67,7 @@ fn s_10_the_task_budget_is_sent_and_stops_nothing() {
     let mut bench = QueryHarness::new(|settings| settings.session.task_budget = Some(50));
     let extra = |bench: &QueryHarness| bench.requests.last().unwrap().1.extra.to_string();
     assert_eq!(extra(&bench), r#"{"output_config":{"task_budget":{"type":"tokens","total":50,"remaining":50}}}"#);
-    bench.query.carried.task_tokens_used = 80;
+    bench.memory.task_tokens_used = 80;
     bench.answers("use=A", "tool_use");
     bench.ends("A");
     assert!(extra(&bench).contains(r#""remaining":0"#), "{}", extra(&bench));
@@ -104,10 +104,10 @@ fn s_8_what_an_answer_ends_in_is_told() {
 fn s_10_a_compact_command_without_money_asks_no_hook() {
     let mut env = environment(|settings| settings.session.max_budget = Some(NanoUsd(1)));
     env.hooks = vec![hook("before", HookEvent::PreCompact)];
-    let mut carried = SessionMemory { spent: NanoUsd(1), ..SessionMemory::default() };
-    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text("so")]);
-    carried.conversation.push_answer(RequestId::first(0), vec![Block::text("much")], None);
-    let mut bench = QueryHarness::begin(env, carried, QueryBeginning::Compacting(None));
+    let mut memory = SessionMemory { spent: NanoUsd(1), ..SessionMemory::default() };
+    memory.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text("so")]);
+    memory.conversation.push_answer(RequestId::first(0), vec![Block::text("much")], None);
+    let mut bench = QueryHarness::begin(env, memory, QueryBeginning::Compacting(None));
     assert_eq!(*bench.terminal(), Terminal::MaxBudget);
     assert_eq!(bench.seen(), [""; 0]);
 }
@@ -137,7 +137,7 @@ fn s_10_a_summary_that_was_aborted_is_paid_for() {
     let mut bench = QueryHarness::begin(environment(nearly_full), earlier(), QueryBeginning::Asking);
     let _ = bench.streams("a");
     bench.input(&Input::Cancel);
-    assert_eq!((bench.terminal(), bench.outcome().carried.spent), (&Terminal::AbortedStreaming, NanoUsd(300_000 + 15_000)));
+    assert_eq!((bench.terminal(), bench.memory.spent), (&Terminal::AbortedStreaming, NanoUsd(300_000 + 15_000)));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn s_10_where_others_spend_the_last_of_it_no_other_model_is_asked() {
         bench.fails(529, "Overloaded");
         bench.waits();
     }
-    bench.query.carried.spent = NanoUsd(MILLION);
+    bench.memory.spent = NanoUsd(MILLION);
     bench.fails(529, "Overloaded");
     assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::MaxBudget, 3));
     assert!(!bench.seen().iter().any(|word| word.starts_with("fallback")), "nobody takes over");
@@ -196,10 +196,10 @@ fn s_10_where_others_spend_the_last_of_it_no_hook_of_a_summary_is_asked() {
             settings.session.max_budget = Some(NanoUsd(MILLION * MILLION));
         });
         env.hooks = vec![hook("before", HookEvent::PreCompact)];
-        let mut bench = QueryHarness::with(env);
+        let mut bench = QueryHarness::with_environment(env);
         bench.input_tokens = 9_000;
         bench.answers("look use=A", "tool_use");
-        bench.query.carried.spent = NanoUsd(spent);
+        bench.memory.spent = NanoUsd(spent);
         bench.ends("A");
         bench
     };

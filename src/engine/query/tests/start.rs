@@ -13,9 +13,9 @@ fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
 
 /// An earlier session that was cut off while `A` and `B` were asked about.
 fn cut_off() -> SessionMemory {
-    let mut carried = SessionMemory::default();
-    carried.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A", "use=B"])], NeighbourMerging::default());
-    carried
+    let mut memory = SessionMemory::default();
+    memory.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A", "use=B"])], NeighbourMerging::default());
+    memory
 }
 
 fn answered(answer: PermissionAnswer) -> impl FnOnce(&mut Settings) {
@@ -129,20 +129,20 @@ fn q_19_another_model_than_the_one_that_signed_gets_no_signatures() {
     first.answers("think use=A", "tool_use");
     first.ends("A");
     first.answers("done", "end_turn");
-    let said = first.outcome.take().unwrap().carried;
-    let mut carried = SessionMemory { conversation: Default::default(), ..said.clone() };
-    carried.conversation.begin(&said.conversation.messages(NeighbourMerging::default()), NeighbourMerging::default());
-    let same = QueryHarness::begin(environment(|_| ()), carried.clone(), QueryBeginning::Asking);
+    let said = first.memory;
+    let mut memory = SessionMemory { conversation: Default::default(), ..said.clone() };
+    memory.conversation.begin(&said.conversation.messages(NeighbourMerging::default()), NeighbourMerging::default());
+    let same = QueryHarness::begin(environment(|_| ()), memory.clone(), QueryBeginning::Asking);
     assert!(same.conversation().contains("assistant(think use=A)"), "{}", same.conversation());
-    let other = QueryHarness::begin(environment(|settings| settings.model = "claude-opus-4-5".into()), carried, QueryBeginning::Asking);
+    let other = QueryHarness::begin(environment(|settings| settings.model = "claude-opus-4-5".into()), memory, QueryBeginning::Asking);
     assert!(!other.conversation().contains("think"), "{}", other.conversation());
 }
 
 #[test]
 fn q_22_a_message_waits_for_the_tool_of_an_earlier_session_that_blocks() {
-    let mut carried = SessionMemory::default();
-    carried.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A@Write"])], NeighbourMerging::default());
-    let mut bench = QueryHarness::begin(environment(answered(allow())), carried, QueryBeginning::Asking);
+    let mut memory = SessionMemory::default();
+    memory.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A@Write"])], NeighbourMerging::default());
+    let mut bench = QueryHarness::begin(environment(answered(allow())), memory, QueryBeginning::Asking);
     assert!(bench.submits(2));
     bench.ends("A");
     bench.answers("done", "end_turn");
@@ -158,9 +158,9 @@ fn s_3_a_person_who_refuses_and_aborts_ends_the_prompt_before_a_request() {
 
 #[test]
 fn q_13_a_prompt_begins_a_chain_of_its_own() {
-    let mut carried = earlier();
-    carried.tracking.reactively_compacted = true;
-    let mut bench = QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), carried, QueryBeginning::Asking);
+    let mut memory = earlier();
+    memory.tracking.reactively_compacted = true;
+    let mut bench = QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), memory, QueryBeginning::Asking);
     bench.fails(400, "prompt is too long: 200251 tokens > 200000 maximum");
     assert_eq!(bench.query.state.name(), "Compacting");
 }
@@ -193,5 +193,5 @@ fn s_11_what_the_host_has_said_counts_from_the_furthest_request() {
     let reached = RequestPlace { prompt: 2, request: 1 };
     let mut bench = QueryHarness::begin(environment(|_| ()), SessionMemory { reached, ..SessionMemory::default() }, QueryBeginning::Asking);
     bench.answers("done", "end_turn");
-    assert_eq!(bench.outcome().carried.reached, reached, "an earlier prompt may come later");
+    assert_eq!(bench.memory.reached, reached, "an earlier prompt may come later");
 }

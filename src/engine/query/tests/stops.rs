@@ -6,7 +6,7 @@ use crate::engine::permission::PermissionWord;
 fn with_hook(change: impl FnOnce(&mut Settings)) -> QueryHarness {
     let mut env = environment(change);
     env.hooks = vec![hook("guard", HookEvent::Stop)];
-    QueryHarness::with(env)
+    QueryHarness::with_environment(env)
 }
 
 fn objection(reason: &str) -> HookOutcome {

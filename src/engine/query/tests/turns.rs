@@ -62,7 +62,7 @@ fn s_10_before_turn_n_plus_one_the_limit_ends_the_prompt() {
 fn q_18_a_tool_hook_that_says_stop_ends_the_prompt_before_queued_messages() {
     let mut env = environment(|_| ());
     env.hooks = vec![hook("guard", HookEvent::PostToolUse)];
-    let mut bench = QueryHarness::with(env);
+    let mut bench = QueryHarness::with_environment(env);
     bench.answers("use=A@Write", "tool_use");
     assert!(bench.submits(2));
     bench.ends("A");
