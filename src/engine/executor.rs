@@ -20,15 +20,16 @@ mod ordering;
 pub(crate) mod pipeline;
 pub(crate) mod result;
 mod scopes;
+mod stage;
 mod tree;
 
 use abort::AbortScopes;
-use admission::{AdmissionSlot, ConcurrencyClass};
+use admission::ConcurrencyClass;
 use entry::{EntryState, ToolEntry};
 use input::InputAuthor;
-use ordering::OrderingStage;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
+use stage::ToolStage;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
@@ -291,7 +292,7 @@ impl Executor {
                 break;
             }
             for position in starts {
-                if self.entries[position].slot() != AdmissionSlot::Queued {
+                if self.entries[position].stage() != ToolStage::Queued {
                     continue; // one that started before it has failed, and it with it
                 }
                 let abort = self.start(scope, position);
@@ -306,11 +307,11 @@ impl Executor {
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: TreeLoad) -> Vec<usize> {
-        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Finished).and_then(|entry| entry.batch) else {
+        let Some(batch) = self.entries.iter().find(|entry| !entry.stage().is_over()).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
-        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, AdmissionSlot::Executing));
-        let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.slot()));
+        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, ToolStage::Executing));
+        let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.stage()));
         let others = tree::slots(elsewhere);
         let before = others.len() + self.ghosts.len();
         let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
@@ -362,7 +363,7 @@ impl Executor {
         }
     }
 
-    fn stages(&self) -> Vec<(ConcurrencyClass, OrderingStage)> {
+    fn stages(&self) -> Vec<(ConcurrencyClass, ToolStage)> {
         self.entries.iter().map(|entry| (entry.class, entry.stage())).collect()
     }
 
@@ -375,7 +376,7 @@ impl Executor {
         let yielded = self.entries.iter().filter(|entry| matches!(entry.state, EntryState::Yielded { .. })).count();
         assert!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
         let is_left = |entry: &ToolEntry| {
-            entry.slot() == AdmissionSlot::Queued
+            entry.stage() == ToolStage::Queued
                 && !entry.has_a_turn(settings)
                 && entry.why_aborted(&AbortScopes { sibling: None, ..self.aborts.clone() }, settings).is_some()
         };

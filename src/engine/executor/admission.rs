@@ -5,6 +5,7 @@
 //!   scan             ▲ stops here: R3 must not overtake W2, which would then wait for R3 too
 //! ```
 
+use super::stage::ToolStage;
 use crate::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
@@ -16,24 +17,13 @@ pub(crate) enum ConcurrencyClass {
     Exclusive,
 }
 
-/// How far an entry is, as far as admission cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AdmissionSlot {
-    /// Waits.
-    Queued,
-    /// Runs.
-    Executing,
-    /// Neither waits nor runs any more.
-    Finished,
-}
-
 /// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
 /// how many safe ones run together.
-pub(crate) fn admit(entries: &[(ConcurrencyClass, AdmissionSlot)], safe_at_once: Option<u32>) -> Vec<usize> {
+pub(crate) fn admit(entries: &[(ConcurrencyClass, ToolStage)], safe_at_once: Option<u32>) -> Vec<usize> {
     let mut executing = ExecutingTools::from_entries(entries);
     let mut starts = Vec::new();
-    for (position, (class, slot)) in entries.iter().enumerate() {
-        if *slot != AdmissionSlot::Queued {
+    for (position, (class, stage)) in entries.iter().enumerate() {
+        if *stage != ToolStage::Queued {
             continue;
         }
         if executing.admits(*class, safe_at_once) {
@@ -71,9 +61,9 @@ struct ExecutingTools {
 }
 
 impl ExecutingTools {
-    fn from_entries(entries: &[(ConcurrencyClass, AdmissionSlot)]) -> Self {
+    fn from_entries(entries: &[(ConcurrencyClass, ToolStage)]) -> Self {
         let mut executing = Self { count: 0, all_safe: true };
-        for (class, _) in entries.iter().filter(|(_, slot)| *slot == AdmissionSlot::Executing) {
+        for (class, _) in entries.iter().filter(|(_, stage)| *stage == ToolStage::Executing) {
             executing.add(*class);
         }
         executing
@@ -100,11 +90,11 @@ mod tests {
         let entries: Vec<_> = picture
             .chars()
             .map(|entry| match entry {
-                'r' => (ConcurrencyClass::Safe, AdmissionSlot::Queued),
-                'w' => (ConcurrencyClass::Exclusive, AdmissionSlot::Queued),
-                'R' => (ConcurrencyClass::Safe, AdmissionSlot::Executing),
-                'W' => (ConcurrencyClass::Exclusive, AdmissionSlot::Executing),
-                _ => (ConcurrencyClass::Safe, AdmissionSlot::Finished),
+                'r' => (ConcurrencyClass::Safe, ToolStage::Queued),
+                'w' => (ConcurrencyClass::Exclusive, ToolStage::Queued),
+                'R' => (ConcurrencyClass::Safe, ToolStage::Executing),
+                'W' => (ConcurrencyClass::Exclusive, ToolStage::Executing),
+                _ => (ConcurrencyClass::Safe, ToolStage::Completed),
             })
             .collect();
         admit(&entries, cap)

@@ -1,11 +1,11 @@
 //! One tool use inside the executor (T-1).
 
 use super::abort::{self, AbortReason, AbortScopes};
-use super::admission::{AdmissionSlot, ConcurrencyClass};
+use super::admission::ConcurrencyClass;
 use super::class::class_of;
 use super::input::InputProblem;
-use super::ordering::OrderingStage;
 use super::pipeline::{Pipeline, TurnHookOutcome};
+use super::stage::ToolStage;
 use crate::engine::contract::{Effect, Effects, ProgressKind, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
@@ -108,7 +108,6 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Queued", "admitted", "Executing"),
         ("Queued", "outcome", "Completed"),
         ("Stopping", "abort", "Completed"),
-        ("Executing", "abort", "Completed"),
     ],
 };
 
@@ -163,20 +162,12 @@ impl ToolEntry {
         env.settings.discarded_tools == DiscardPolicy::Ignore && self.is_called() && !is_agent
     }
 
-    pub(super) fn slot(&self) -> AdmissionSlot {
+    pub(super) fn stage(&self) -> ToolStage {
         match self.state {
-            EntryState::Queued { .. } => AdmissionSlot::Queued,
-            EntryState::Executing(_) | EntryState::Stopping { .. } => AdmissionSlot::Executing,
-            EntryState::Completed(_) | EntryState::Yielded { .. } => AdmissionSlot::Finished,
-        }
-    }
-
-    pub(super) fn stage(&self) -> OrderingStage {
-        match self.state {
-            EntryState::Queued { .. } => OrderingStage::Queued,
-            EntryState::Executing(_) | EntryState::Stopping { .. } => OrderingStage::Executing,
-            EntryState::Completed(_) => OrderingStage::Completed,
-            EntryState::Yielded { nth, .. } => OrderingStage::Yielded(nth),
+            EntryState::Queued { .. } => ToolStage::Queued,
+            EntryState::Executing(_) | EntryState::Stopping { .. } => ToolStage::Executing,
+            EntryState::Completed(_) => ToolStage::Completed,
+            EntryState::Yielded { nth, .. } => ToolStage::Yielded(nth),
         }
     }
 

@@ -1,31 +1,19 @@
 //! In which order results come out (T-7, T-8): pure functions over what is in.
 
 use super::admission::ConcurrencyClass;
+use super::stage::ToolStage;
 use crate::engine::settings::{EmissionOrder, ResultOrder};
 use crate::prelude::*;
 
-/// How far an entry is, as far as order cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OrderingStage {
-    /// Waits.
-    Queued,
-    /// Runs.
-    Executing,
-    /// Its result is in and not emitted.
-    Completed,
-    /// Its result was emitted, as the n-th.
-    Yielded(u32),
-}
-
 /// The positions that this pass visits, in order, each with whether its result is emitted now; progress of every visited entry
 /// is emitted too (T-7).
-pub(crate) fn pass(entries: &[(ConcurrencyClass, OrderingStage)], order: EmissionOrder) -> Vec<(usize, bool)> {
+pub(crate) fn pass(entries: &[(ConcurrencyClass, ToolStage)], order: EmissionOrder) -> Vec<(usize, bool)> {
     let mut visited = Vec::new();
     for (position, (class, stage)) in entries.iter().enumerate() {
-        visited.push((position, *stage == OrderingStage::Completed));
+        visited.push((position, *stage == ToolStage::Completed));
         let holds = match order {
-            EmissionOrder::Eager => *stage == OrderingStage::Executing && *class == ConcurrencyClass::Exclusive,
-            EmissionOrder::Arrival => matches!(stage, OrderingStage::Queued | OrderingStage::Executing),
+            EmissionOrder::Eager => *stage == ToolStage::Executing && *class == ConcurrencyClass::Exclusive,
+            EmissionOrder::Arrival => matches!(stage, ToolStage::Queued | ToolStage::Executing),
         };
         if holds {
             break;
@@ -38,11 +26,11 @@ pub(crate) fn pass(entries: &[(ConcurrencyClass, OrderingStage)], order: Emissio
 }
 
 /// The order of the results in the next request. Every entry is yielded (T-8).
-pub(crate) fn for_next_request(entries: &[(ConcurrencyClass, OrderingStage)], order: ResultOrder) -> Vec<usize> {
+pub(crate) fn for_next_request(entries: &[(ConcurrencyClass, ToolStage)], order: ResultOrder) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..entries.len()).collect();
     if order == ResultOrder::Emission {
         positions.sort_by_key(|position| match entries[*position].1 {
-            OrderingStage::Yielded(nth) => nth,
+            ToolStage::Yielded(nth) => nth,
             _ => u32::MAX,
         });
     }
@@ -54,16 +42,16 @@ mod tests {
     use super::*;
 
     /// `r`/`w` queued, `R`/`W` executing, `c` completed, `y` yielded.
-    fn entries(picture: &str) -> Vec<(ConcurrencyClass, OrderingStage)> {
+    fn entries(picture: &str) -> Vec<(ConcurrencyClass, ToolStage)> {
         picture
             .chars()
             .map(|entry| match entry {
-                'r' => (ConcurrencyClass::Safe, OrderingStage::Queued),
-                'w' => (ConcurrencyClass::Exclusive, OrderingStage::Queued),
-                'R' => (ConcurrencyClass::Safe, OrderingStage::Executing),
-                'W' => (ConcurrencyClass::Exclusive, OrderingStage::Executing),
-                'c' => (ConcurrencyClass::Safe, OrderingStage::Completed),
-                _ => (ConcurrencyClass::Safe, OrderingStage::Yielded(0)),
+                'r' => (ConcurrencyClass::Safe, ToolStage::Queued),
+                'w' => (ConcurrencyClass::Exclusive, ToolStage::Queued),
+                'R' => (ConcurrencyClass::Safe, ToolStage::Executing),
+                'W' => (ConcurrencyClass::Exclusive, ToolStage::Executing),
+                'c' => (ConcurrencyClass::Safe, ToolStage::Completed),
+                _ => (ConcurrencyClass::Safe, ToolStage::Yielded(0)),
             })
             .collect()
     }
@@ -97,7 +85,7 @@ mod tests {
 
     #[test]
     fn t_8_the_next_request_has_tool_use_order_or_emission_order() {
-        let yielded = [(ConcurrencyClass::Safe, OrderingStage::Yielded(1)), (ConcurrencyClass::Safe, OrderingStage::Yielded(0))];
+        let yielded = [(ConcurrencyClass::Safe, ToolStage::Yielded(1)), (ConcurrencyClass::Safe, ToolStage::Yielded(0))];
         assert_eq!(for_next_request(&yielded, ResultOrder::ToolUse), [0, 1]);
         assert_eq!(for_next_request(&yielded, ResultOrder::Emission), [1, 0]);
     }

@@ -7,9 +7,9 @@
 
 use super::Executor;
 use super::abort::AbortKind;
-use super::admission::AdmissionSlot;
 use super::entry::{EntryState, ToolEntry};
 use super::pipeline::{PipelineHalt, PipelineScope};
+use super::stage::ToolStage;
 use crate::engine::emission::ToolState;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -62,7 +62,7 @@ impl Executor {
 
     fn apply_to_all(&mut self, scope: &mut PipelineScope<'_>) {
         self.apply_aborts(scope, |_| true);
-        if self.entries.iter().any(|entry| entry.slot() == AdmissionSlot::Queued) {
+        if self.entries.iter().any(|entry| entry.stage() == ToolStage::Queued) {
             self.scan(scope).by_nobody(); // what stopped at once may have made room
         }
     }

@@ -3,16 +3,17 @@
 //!
 //! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
 
-use super::admission::{AdmissionSlot, ConcurrencyClass};
+use super::admission::ConcurrencyClass;
+use super::stage::ToolStage;
 use super::{Executor, PipelineScope, ToolEvent};
 use crate::engine::agent_effects::TreeLoad;
 use crate::engine::settings::Environment;
 use crate::prelude::*;
 
-/// The running tools of other agents, as slots that are taken here.
-pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, AdmissionSlot)> {
-    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, AdmissionSlot::Executing), load.safe);
-    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, AdmissionSlot::Executing), load.exclusive)).collect()
+/// The running tools of other agents, as stages of tool uses here.
+pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, ToolStage)> {
+    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, ToolStage::Executing), load.safe);
+    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, ToolStage::Executing), load.exclusive)).collect()
 }
 
 fn add(load: &mut TreeLoad, class: ConcurrencyClass) {
@@ -26,7 +27,7 @@ impl Executor {
     /// The running tools here, as the other agents see them.
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
         let is_agent = |name: &str| env.tool(name).is_some_and(|tool| tool.agent.is_some());
-        let own = self.entries.iter().filter(|entry| entry.slot() == AdmissionSlot::Executing && !is_agent(&entry.tool_use.name));
+        let own = self.entries.iter().filter(|entry| entry.stage() == ToolStage::Executing && !is_agent(&entry.tool_use.name));
         let mut executing = TreeLoad::default();
         own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| add(&mut executing, class));
         executing
@@ -34,7 +35,7 @@ impl Executor {
 
     /// Something ended in another agent: what waited for it may start.
     pub(crate) fn on_room(&mut self, scope: &mut PipelineScope<'_>) -> ToolEvent {
-        match self.entries.iter().any(|entry| entry.slot() == AdmissionSlot::Queued) {
+        match self.entries.iter().any(|entry| entry.stage() == ToolStage::Queued) {
             true => self.scan(scope),
             false => ToolEvent::default(),
         }
