@@ -84,35 +84,49 @@ impl AgentLoop {
         (seen, cause): (&mut usize, StopCause),
         effects: &mut AgentEffects,
     ) -> Option<Vec<ParentNotice>> {
-        let (_, effect) = effects.get_mut(*seen)?;
+        let (agent, effect) = effects.get(*seen)?;
         *seen += 1;
-        if is_message(effect) {
+        let (is_root, is_message) = (agent.is_root(), is_message(effect));
+        let concerns_agents = !is_root || matches!(effect, Effect::StartAgent { .. } | Effect::StopTool { .. });
+        let concerning = concerns_agents.then(|| (agent.clone(), effect.clone()));
+        if is_message {
             self.check_budget(env, now, effects);
         }
-        let (agent, effect) = effects.get_mut(*seen - 1)?;
-        if agent.is_root() {
-            let Effect::StartTool { run, tool_use } = effect else {
-                if let Effect::StopTool { run } = *effect {
-                    self.check_budget(env, now, effects); // a tool that is stopped because the money is spent gets a result for that
-                    self.agents.stop(now, (run, cause), effects);
-                }
-                return Some(Vec::new());
-            };
-            let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Some(Vec::new()) };
-            let (run, tool_use) = (*run, tool_use.clone());
-            *effect = Effect::StartAgent { run, tool_use: tool_use.clone() };
-            let tool = (tool, self.session.permissions());
-            let everywhere = self.everywhere(env);
-            let told = effects.beside(everywhere, |effects| self.agents.start(env, now, (run, &tool_use), tool, effects));
-            return Some(told.into_iter().collect());
+        let Some((agent, effect)) = concerning else { return Some(Vec::new()) };
+        if is_root {
+            return Some(self.carry_out_for_root(env, now, (&effect, cause), effects));
         }
-        let (agent, effect) = (agent.clone(), effect.clone());
         let everywhere = self.everywhere(env);
         let told = effects.beside(everywhere, |effects| self.agents.on_effect(now, &agent, &effect, effects));
         if let Effect::Emit(Emission::Result(result)) = &effect {
             self.session.charge(result);
         }
         Some(told)
+    }
+
+    /// Starts and stops the agents that carry out a tool use of the root.
+    fn carry_out_for_root(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (effect, cause): (&Effect, StopCause),
+        effects: &mut AgentEffects,
+    ) -> Vec<ParentNotice> {
+        match effect {
+            Effect::StartAgent { run, tool_use } => {
+                let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Vec::new() };
+                let tool = (tool, self.session.permissions());
+                let everywhere = self.everywhere(env);
+                let told = effects.beside(everywhere, |effects| self.agents.start(env, now, (*run, tool_use), tool, effects));
+                told.into_iter().collect()
+            }
+            Effect::StopTool { run } => {
+                self.check_budget(env, now, effects); // a tool that is stopped because the money is spent gets a result for that
+                self.agents.stop(now, (*run, cause), effects);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Lets the root's session act, beside the running tools of its agents.

@@ -120,14 +120,9 @@ impl Effects {
         self.items.clear();
     }
 
-    /// An effect by its place, to be replaced by one that says more precisely what is wanted.
-    pub(crate) fn get_mut(&mut self, place: usize) -> Option<&mut (Agent, Effect)> {
-        self.items.get_mut(place)
-    }
-
-    /// Takes out the effects from this place on, to be pushed again with others between them.
-    pub(crate) fn split_off(&mut self, place: usize) -> Vec<(Agent, Effect)> {
-        self.items.split_off(place.min(self.items.len()))
+    /// An effect by its place.
+    pub(crate) fn get(&self, place: usize) -> Option<&(Agent, Effect)> {
+        self.items.get(place)
     }
 
     /// How many effects there are.

@@ -8,7 +8,6 @@ mod lookup;
 pub(crate) mod memory;
 pub(crate) mod prompt;
 mod result;
-mod verbose_hooks;
 
 use alloc::collections::VecDeque;
 
@@ -16,7 +15,6 @@ use command::PromptDemand;
 use lookup::{LookupResults, PendingPrompt};
 use memory::SessionMemory;
 use prompt::RequestFrame;
-use verbose_hooks::VerboseHooks;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, Input};
@@ -40,7 +38,6 @@ pub(crate) struct Session {
     waiting: VecDeque<(u32, Arc<[Block]>)>,
     /// The common part of all requests, once there was one: putting it together takes longer than a step.
     frame: Option<Arc<RequestFrame>>,
-    verbose: VerboseHooks,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,27 +78,6 @@ impl SessionMemory {
 impl Session {
     /// Takes all inputs.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
-        let before = effects.len();
-        self.verbose.hear(env, input, effects);
-        self.take(env, now, input, effects);
-        self.verbose.emit_reports(env, before, effects);
-    }
-
-    /// The result of this agent is no longer needed (B-8). Unlike a cancel it does not come from the user.
-    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
-        let before = effects.len();
-        match &mut self.state {
-            SessionState::Idle => (),
-            SessionState::Starting(_) => self.abort_start(env, now, AbortKind::Unneeded, effects),
-            SessionState::Running { query, .. } => {
-                let verdict = query.stop(&mut QueryScope::new(env, now, &mut self.memory, effects));
-                self.on_verdict(env, now, verdict, effects);
-            }
-        }
-        self.verbose.emit_reports(env, before, effects);
-    }
-
-    fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
         match (&mut self.state, input) {
             (SessionState::Idle, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
                 self.start(env, now, *prompt, content, effects);
@@ -135,6 +111,18 @@ impl Session {
         }
     }
 
+    /// The result of this agent is no longer needed (B-8). Unlike a cancel it does not come from the user.
+    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
+        match &mut self.state {
+            SessionState::Idle => (),
+            SessionState::Starting(_) => self.abort_start(env, now, AbortKind::Unneeded, effects),
+            SessionState::Running { query, .. } => {
+                let verdict = query.stop(&mut QueryScope::new(env, now, &mut self.memory, effects));
+                self.on_verdict(env, now, verdict, effects);
+            }
+        }
+    }
+
     /// The running tools and the spending, as the other agents of the tree see them (T-4, S-10).
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
         match &self.state {
@@ -153,12 +141,10 @@ impl Session {
 
     /// A message of some agent came: running work ends if the money is spent (S-10).
     pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
-        let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.look_at_budget(&mut QueryScope::new(env, now, &mut self.memory, effects));
             self.on_verdict(env, now, verdict, effects);
         }
-        self.verbose.emit_reports(env, before, effects);
     }
 
     /// The permissions that were learnt (T-11, T-24).
@@ -183,12 +169,10 @@ impl Session {
 
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
-        let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.on_room(&mut QueryScope::new(env, now, &mut self.memory, effects));
             self.on_verdict(env, now, verdict, effects);
         }
-        self.verbose.emit_reports(env, before, effects);
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.
@@ -290,7 +274,7 @@ impl Session {
             self.waiting.push_front(message);
         }
         if let Some((prompt, content)) = self.waiting.pop_front() {
-            self.take(env, now, &Input::Prompt { prompt, content }, effects);
+            self.step(env, now, &Input::Prompt { prompt, content }, effects);
         }
     }
 }

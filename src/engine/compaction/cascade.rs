@@ -40,14 +40,14 @@ pub(crate) fn cascade(
     if tokens < figures.threshold {
         let since = tracking.last.as_ref().map(|last| format!(", request {} after {}", last.turns, last.id)).unwrap_or_default();
         let why = format!("{tokens} tokens are under the threshold of {}{since}", figures.threshold);
-        note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
+        note(env, CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
         warn(env, tokens, figures, tracking, effects);
         return CascadeDecision::Call;
     }
     let help = auto_help(env, conversation, tracking);
     if let SummaryAvailability::Unavailable(why) = help {
         let why = format!("{tokens} tokens reach the threshold of {}, but {why}", figures.threshold);
-        note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
+        note(env, CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
         tell_excess(env, frame.model(), || tokens, tracking, effects);
         warn(env, tokens, figures, tracking, effects);
     }
@@ -90,11 +90,11 @@ fn snip_dead(
     };
     if tracking.dead.is_empty() {
         let why = format!("{hidden} messages that stay in the store are left out again");
-        return note(CompactionLevel::Snip, true, &why, (before, before), effects);
+        return note(env, CompactionLevel::Snip, true, &why, (before, before), effects);
     }
     if !env.settings.compaction.snip {
         let why = format!("{} marked dead, but it is switched off", tracking.dead.len());
-        return note(CompactionLevel::Snip, false, &why, (before, before), effects);
+        return note(env, CompactionLevel::Snip, false, &why, (before, before), effects);
     }
     let plan = snip::plan(conversation, &tracking.dead);
     tracking.dead.clone_from(&plan.kept);
@@ -112,7 +112,7 @@ fn snip_dead(
         (false, true) => String::from("dead messages"),
         (false, false) => format!("dead messages; {stay}"),
     };
-    note(CompactionLevel::Snip, !names.is_empty(), &why, (before, after), effects);
+    note(env, CompactionLevel::Snip, !names.is_empty(), &why, (before, after), effects);
     if !names.is_empty() {
         effects.push(Effect::Emit(Emission::SnipBoundary { names, tokens_freed: before.saturating_sub(after) }));
     }
@@ -132,13 +132,13 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if settings.microcompact == MicrocompactMode::Local {
         microcompact::clear(conversation, &old, &env.settings.texts);
         let after = context_tokens(env, frame, conversation);
-        note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
+        note(env, CompactionLevel::Microcompact, true, "old results", (before, after), effects);
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
         return effects.push(Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, tokens_freed: before.saturating_sub(after) }));
     }
     if cache_edit::is_taken(&env.settings.request_extra) {
         let why = "requests carry an edit of their own";
-        return note(CompactionLevel::Microcompact, false, why, (before, before), effects);
+        return note(env, CompactionLevel::Microcompact, false, why, (before, before), effects);
     }
     let edit = conversation.edit_mut().get_or_insert_with(|| Arc::new(CacheEdit::new(settings.keep_results, &env.tools)));
     let new = Arc::make_mut(edit).covers(old);
@@ -146,7 +146,7 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
         let after = context_tokens(env, frame, conversation);
         let ids: Vec<&str> = new.iter().map(|old| &*old.tool_use_id).collect();
         let why = format!("the API is asked to clear the results of {}", ids.join(", "));
-        note(CompactionLevel::Microcompact, true, &why, (before, after), effects);
+        note(env, CompactionLevel::Microcompact, true, &why, (before, after), effects);
     }
 }
 
@@ -168,7 +168,7 @@ fn commit_staged(
             } else {
                 String::from("it is switched off")
             };
-            note(CompactionLevel::Collapse, false, &why, (before, before), effects);
+            note(env, CompactionLevel::Collapse, false, &why, (before, before), effects);
             break;
         }
         let staged = conversation.unstage(index);
@@ -178,9 +178,9 @@ fn commit_staged(
                 conversation.collapse(staged);
                 has_committed = true;
                 let after = context_tokens(env, frame, conversation);
-                note(CompactionLevel::Collapse, true, &format!("{span}: {why}"), (before, after), effects);
+                note(env, CompactionLevel::Collapse, true, &format!("{span}: {why}"), (before, after), effects);
             }
-            Err(problem) => note(CompactionLevel::Collapse, false, &format!("{span}: {problem}"), (before, before), effects),
+            Err(problem) => note(env, CompactionLevel::Collapse, false, &format!("{span}: {problem}"), (before, before), effects),
         }
     }
     has_committed
@@ -263,6 +263,11 @@ pub(super) fn tell_excess(
     }
 }
 
-pub(super) fn note(level: CompactionLevel, ran: bool, why: &str, (before, after): (u64, u64), effects: &mut Effects) {
-    effects.push(Effect::Note(Note::Compaction { level, ran, why: why.into(), before, after }));
+/// What a level did, or why it did nothing; consumers are told where the session is verbose (S-11).
+pub(super) fn note(env: &Environment, level: CompactionLevel, ran: bool, why: &str, (before, after): (u64, u64), effects: &mut Effects) {
+    let why: Arc<str> = why.into();
+    effects.push(Effect::Note(Note::Compaction { level, ran, why: why.clone(), before, after }));
+    if env.settings.session.verbose {
+        effects.push(Effect::Emit(Emission::CompactionReport { level, ran, why, before, after }));
+    }
 }

@@ -122,12 +122,12 @@ impl Compaction {
         let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
         let Some(parts) = ConversationParts::divide(seen, settings) else {
             let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
-            return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
+            return Err(Box::new(failed(env, &cause, sizes, spent, failure, effects)));
         };
         let answers = parts.replaced.iter().filter(|item| item.is_answer()).count();
         if answers < cause.answers_min as usize {
             let failure = AttemptFailure::new("too_few_rounds", &format!("{answers} of the {} answers that it takes", cause.answers_min));
-            return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
+            return Err(Box::new(failed(env, &cause, sizes, spent, failure, effects)));
         }
         let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
         let kept: u64 = parts.kept.iter().map(|item| item_tokens(env, item)).sum();
@@ -252,7 +252,7 @@ impl Compaction {
         let denied = (said.decision == Some(PermissionWord::Deny)).then(|| said.reasons.first().cloned().unwrap_or_default());
         if let Some(reason) = said.stop.or(denied) {
             let reason = if reason.is_empty() { String::from("a hook prevented it") } else { format!("a hook prevented it: {reason}") };
-            return self.fail(AttemptFailure::new("compaction_prevented", &reason), effects);
+            return self.fail(env, AttemptFailure::new("compaction_prevented", &reason), effects);
         }
         self.instructions.extend(said.contexts.into_iter().map(|(_, context)| context));
         self.ask(env, now, id, effects)
@@ -265,7 +265,7 @@ impl Compaction {
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
             if !self.shorten(env, &failure) {
-                return self.fail(AttemptFailure::new("summary_too_long", "the same summary request was too long before"), effects);
+                return self.fail(env, AttemptFailure::new("summary_too_long", "the same summary request was too long before"), effects);
             }
             request = self.request(&env.settings.texts);
         }
@@ -335,7 +335,7 @@ impl Compaction {
         };
         self.spent.count(&call, ended);
         if ended.is_part {
-            return self.fail(AttemptFailure::new("summary_cut_short", "the stream of the summary broke"), effects);
+            return self.fail(env, AttemptFailure::new("summary_cut_short", "the stream of the summary broke"), effects);
         }
         if env.settings.compaction.summary_tags && !self.has_asked_for_tags && !summary::is_tagged(&blocks) {
             self.has_asked_for_tags = true;
@@ -344,11 +344,11 @@ impl Compaction {
         }
         let said = match summary::read(&blocks, ended.stop_reason.as_deref()) {
             Ok(said) => said,
-            Err(failure) => return self.fail(failure, effects),
+            Err(failure) => return self.fail(env, failure, effects),
         };
         let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings);
         if let Err(failure) = self.tokens_after(added.tokens(env)) {
-            return self.fail(failure, effects);
+            return self.fail(env, failure, effects);
         }
         let told = Json::from_value(&CompactionBriefing { trigger: self.cause.trigger.as_str(), summary: Some(&said) });
         let input = without_tool(HookEvent::PostCompact, told);
@@ -372,12 +372,12 @@ impl Compaction {
     ) -> CompactionVerdict {
         self.state = CompactionState::Finished;
         if !reactive::is_too_long(&failure) {
-            return self.fail(failure, effects);
+            return self.fail(env, failure, effects);
         }
         self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request(&env.settings.texts)), failure: failure.clone() });
         // A further try is no further attempt, because it asks something else.
         let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
-        if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(failure, effects) }
+        if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(env, failure, effects) }
     }
 
     fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
@@ -402,7 +402,7 @@ impl Compaction {
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
         let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
             Ok(tokens_after) => tokens_after,
-            Err(failure) => return self.fail(failure, effects),
+            Err(failure) => return self.fail(env, failure, effects),
         };
         let id = added.summary.name.clone();
         let mut items = vec![added.summary.clone()];
@@ -414,7 +414,7 @@ impl Compaction {
         let conversation = Conversation::from_items(items);
         let tokens = (self.sizes.context, tokens_after);
         let trigger = self.cause.trigger;
-        note(self.cause.level(), true, self.cause.in_words(), tokens, effects);
+        note(env, self.cause.level(), true, self.cause.in_words(), tokens, effects);
         let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
         let (tokens_before, tokens_after) = tokens;
         effects.push(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept }));
@@ -428,10 +428,10 @@ impl Compaction {
         CompactionVerdict::Done(Box::new(SuccessfulCompaction { id, conversation, tokens, spent: core::mem::take(&mut self.spent) }))
     }
 
-    fn fail(&mut self, failure: AttemptFailure, effects: &mut Effects) -> CompactionVerdict {
+    fn fail(&mut self, env: &Environment, failure: AttemptFailure, effects: &mut Effects) -> CompactionVerdict {
         self.state = CompactionState::Finished;
         let spent = core::mem::take(&mut self.spent);
-        CompactionVerdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
+        CompactionVerdict::Failed(Box::new(failed(env, &self.cause, self.sizes, spent, failure, effects)))
     }
 
     fn check_invariants(&self) {
@@ -452,7 +452,7 @@ struct CompactionBriefing<'a> {
 
 fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut Effects) -> Option<HookVerdict> {
     match input {
-        Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
+        Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome, effects),
         Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
         _ => None,
     }
@@ -469,13 +469,14 @@ fn emit_item(item: &ConversationItem, why: &str, effects: &mut Effects) {
 }
 
 fn failed(
+    env: &Environment,
     cause: &CompactionCause,
     sizes: CompactionSizes,
     spent: CompactionUsage,
     failure: AttemptFailure,
     effects: &mut Effects,
 ) -> FailedCompaction {
-    note(cause.level(), false, &failure.summary(), (sizes.context, sizes.context), effects);
+    note(env, cause.level(), false, &failure.summary(), (sizes.context, sizes.context), effects);
     if cause.trigger != CompactTrigger::Manual {
         // The user who asked for it gets the failure as an error.
         let text = format!("the conversation was not summarised: {}", failure.summary());

@@ -145,7 +145,7 @@ impl Pipeline {
         match (&mut self.step, input) {
             (PipelineState::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
             (PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
-                let verdict = hooks.on_ended(scope.now, *hook, outcome);
+                let verdict = hooks.on_ended(scope.now, *hook, outcome, scope.effects);
                 self.on_hooks(scope, verdict, heard)
             }
             (PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. }, Input::Timer(_)) => {
@@ -342,7 +342,9 @@ impl Pipeline {
 
     fn reach_call(&mut self, scope: &mut PipelineScope<'_>) -> PipelineVerdict {
         self.enter(scope, PipelineStep::Call, PipelineState::Calling { questions: ElicitationQueue::default() });
-        scope.effects.push(Effect::StartTool { run: self.run, tool_use: self.tool_use.clone() });
+        let (run, tool_use) = (self.run, self.tool_use.clone());
+        let is_agent = scope.env.tool(&tool_use.name).is_some_and(|tool| tool.agent.is_some());
+        scope.effects.push(if is_agent { Effect::StartAgent { run, tool_use } } else { Effect::StartTool { run, tool_use } });
         PipelineVerdict::Running
     }
 

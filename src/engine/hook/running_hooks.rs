@@ -6,7 +6,7 @@
 //! ```
 
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
-use crate::engine::contract::{Effect, Effects, TimerId};
+use crate::engine::contract::{Effect, Effects, Emission, TimerId};
 use crate::engine::permission::PermissionWord;
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
@@ -27,6 +27,8 @@ struct RunningHook {
     run: HookRun,
     until: Time,
     outcome: Option<Arc<HookOutcome>>,
+    /// Its name, where consumers are told of it: the session is verbose (S-11).
+    told_name: Option<Arc<str>>,
 }
 
 /// The verdict of all hooks together, in the order in which they are defined.
@@ -55,11 +57,19 @@ impl RunningHooks {
         let input = Arc::new(input);
         let matches = |matcher: &Option<Arc<str>>| matcher.as_ref().is_none_or(|matcher| is_for(matcher, input.tool.as_deref()));
         let of_event = (0..).zip(&env.hooks).filter(|(_, hook)| hook.event == input.event && matches(&hook.matcher));
-        let hooks: Vec<RunningHook> = of_event
-            .map(|(number, hook)| RunningHook { run: HookRun { hook: number, subject }, until: now + hook.timeout, outcome: None })
-            .collect();
+        let is_verbose = env.settings.session.verbose;
+        let started = of_event.map(|(number, hook)| RunningHook {
+            run: HookRun { hook: number, subject },
+            until: now + hook.timeout,
+            outcome: None,
+            told_name: is_verbose.then(|| hook.name.clone()),
+        });
+        let hooks: Vec<RunningHook> = started.collect();
         for hook in &hooks {
             effects.push(Effect::RunHook { hook: hook.run, input: input.clone() });
+            if let Some(name) = hook.told_name.clone() {
+                effects.push(Effect::Emit(Emission::HookStarted { hook: hook.run, name }));
+            }
         }
         (!hooks.is_empty()).then_some(Self { since: now, hooks })
     }
@@ -70,8 +80,9 @@ impl RunningHooks {
     }
 
     /// Takes what a hook said; the verdict when it was the last. What is said late or by another hook counts for nothing.
-    pub(crate) fn on_ended(&mut self, now: Time, run: HookRun, outcome: &Arc<HookOutcome>) -> Option<HookVerdict> {
+    pub(crate) fn on_ended(&mut self, now: Time, run: HookRun, outcome: &Arc<HookOutcome>, effects: &mut Effects) -> Option<HookVerdict> {
         let hook = self.hooks.iter_mut().find(|hook| hook.run == run && hook.outcome.is_none())?;
+        hook.tell_end(true, effects);
         hook.outcome = Some(outcome.clone());
         self.verdict(now)
     }
@@ -80,7 +91,7 @@ impl RunningHooks {
     pub(crate) fn on_timer(&mut self, now: Time, effects: &mut Effects) -> Option<HookVerdict> {
         let since = self.since;
         for hook in self.hooks.iter_mut().filter(|hook| hook.outcome.is_none() && hook.until <= now) {
-            effects.push(Effect::StopHook { hook: hook.run });
+            hook.stop(effects);
             let failure = Some(format!("it did not answer within {}", hook.until.since(since)).into());
             hook.outcome = Some(Arc::new(HookOutcome { failure, ..HookOutcome::default() }));
         }
@@ -90,7 +101,7 @@ impl RunningHooks {
     /// Stops those that still run: nothing comes of any of them.
     pub(crate) fn abort(&self, effects: &mut Effects) {
         for hook in self.hooks.iter().filter(|hook| hook.outcome.is_none()) {
-            effects.push(Effect::StopHook { hook: hook.run });
+            hook.stop(effects);
         }
     }
 
@@ -110,6 +121,20 @@ impl RunningHooks {
             verdict.failures.extend(failure.clone().map(|failure| (run, failure)));
         }
         Some(verdict)
+    }
+}
+
+impl RunningHook {
+    fn stop(&self, effects: &mut Effects) {
+        effects.push(Effect::StopHook { hook: self.run });
+        self.tell_end(false, effects);
+    }
+
+    /// Tells consumers that it runs no more; whether it has answered.
+    fn tell_end(&self, answered: bool, effects: &mut Effects) {
+        if let Some(name) = self.told_name.clone() {
+            effects.push(Effect::Emit(Emission::HookEnded { hook: self.run, name, answered }));
+        }
     }
 }
 
@@ -153,7 +178,7 @@ mod tests {
     }
 
     fn says(hooks: &mut RunningHooks, hook: u32, outcome: HookOutcome) -> Option<HookVerdict> {
-        hooks.on_ended(Time(500), run(hook), &Arc::new(outcome))
+        hooks.on_ended(Time(500), run(hook), &Arc::new(outcome), &mut Effects::default())
     }
 
     fn decides(decision: PermissionWord, reason: &str) -> HookOutcome {
@@ -186,7 +211,7 @@ mod tests {
         assert_eq!(says(&mut hooks, 2, HookOutcome::default()), None, "twice counts once");
         assert_eq!(says(&mut hooks, 0, HookOutcome::default()), None);
         let other = HookRun { subject: HookSubject::Stop(RequestId::first(2)), hook: 1 };
-        assert_eq!(hooks.on_ended(Time(1), other, &Arc::default()), None, "the same hook, run for something else");
+        assert_eq!(hooks.on_ended(Time(1), other, &Arc::default(), &mut Effects::default()), None, "the same hook, run for something else");
         let verdict = says(&mut hooks, 1, HookOutcome::default()).unwrap();
         assert_eq!(verdict, HookVerdict { took: Micros(500), ..HookVerdict::default() });
     }

@@ -58,7 +58,7 @@ impl Query {
     pub(super) fn step_stop_hooks(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
         let verdict = match input {
-            Input::HookEnded { hook, outcome } => hooks.on_ended(scope.now, *hook, outcome),
+            Input::HookEnded { hook, outcome } => hooks.on_ended(scope.now, *hook, outcome, scope.effects),
             Input::Timer(HOOK_TIMER) => hooks.on_timer(scope.now, scope.effects),
             _ => None,
         };
