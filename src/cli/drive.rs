@@ -12,7 +12,7 @@ use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept
 use crate::files::{atomic, open};
 use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
-use crate::live::drive::sweep::{ClientSweep, RowVerdict, sweep_after, usual_run};
+use crate::live::drive::sweep::{ClientSweep, RowVerdict, clients_at_once, sweep_after, usual_run};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
@@ -84,7 +84,7 @@ pub(super) struct DriveArguments {
     /// Run each row of a sweep so often; a row whose runs differ is flaky, and fails
     #[arg(long, value_name = "N", default_value = "1", requires = "sweep")]
     repeat: NonZeroUsize,
-    /// How many clients run at once in a sweep; two for each core when not given, because clients wait most of the time
+    /// How many clients run at once in a sweep; when not given two for each core, or fewer where the run in which nothing is done computes much
     #[arg(long, value_name = "N", requires = "sweep")]
     jobs: Option<NonZeroUsize>,
     /// How long an answer pauses before a sweep acts, in milliseconds: the client needs this time to read the bytes before
@@ -162,7 +162,7 @@ async fn swept(
         lead: Duration::from_millis(arguments.lead),
         wait: Duration::from_millis(arguments.wait),
         repeat: arguments.repeat.get(),
-        jobs: arguments.jobs.map_or_else(|| CLIENTS_PER_CORE * threads_available().get(), NonZeroUsize::get),
+        jobs: arguments.jobs.map_or_else(|| clients_at_once(threads_available().get(), usual.cores_busy), NonZeroUsize::get),
     };
     let report = sweep_after(&loaded.setup, how, usual, &wanted, stop).await;
     for row in report.rows.iter().filter(|_| arguments.show) {
@@ -183,9 +183,6 @@ async fn swept(
     }
     if report.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }
-
-/// How many clients of a sweep run at once on each core.
-const CLIENTS_PER_CORE: usize = 2;
 
 /// More rows than this are not repeated by a command each.
 const COMMANDS_MAX: usize = 20;

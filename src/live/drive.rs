@@ -143,6 +143,8 @@ pub struct ClientRun {
     pub traces: ClientTraces,
     /// The judgement of its traces and of its later requests.
     pub judgement: RunJudgement,
+    /// How many cores the client kept busy; known on Linux, of a run that was alone.
+    pub cores_busy: Option<f64>,
 }
 
 impl ClientHarness {
@@ -271,7 +273,9 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     let failures = scripted_interrupt::failures(&setup.scenario, drive.terminal, &interrupts);
     let (text, judgement) = (String::new(), RunJudgement::default());
     let traces = ClientTraces { acted_at, ..traces };
-    let run = ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement };
+    let cores_busy = None;
+    let run =
+        ClientRun { verdict, first_answers, output, again, failures, text, boundaries, marked, action, traces, judgement, cores_busy };
     Ok(judged(setup, drive, (act, abort.as_ref()), run, &folders.named()))
 }
 

@@ -226,12 +226,10 @@ impl RunJudge<'_> {
         let Some(act) = self.act.filter(|act| act.what.is_abort() && !matches!(act.at, ClientMoment::Start(_))) else { return };
         judgement.asked.push(RunQuestion::Aborts);
         let lead = if act.at.is_in_answer() { act.lead } else { Duration::ZERO };
-        for exchange in &self.first {
-            let Some(after) = exchange.after_action.and_then(|after| after.checked_sub(lead)).filter(|after| *after > COMMAND_GRACE) else {
-                continue;
-            };
-            let (name, what, after) = (exchange.name(), &act.what, after.as_millis());
-            judgement.problems.push(format!("O-11: the client asks on after {what}: {name} came {after} ms later"));
+        let is_late = |exchange: &&&RunExchange| exchange.after_action.is_some_and(|after| after.saturating_sub(lead) > COMMAND_GRACE);
+        for exchange in self.first.iter().filter(is_late) {
+            let (name, what, grace) = (exchange.name(), &act.what, COMMAND_GRACE.as_millis());
+            judgement.problems.push(format!("O-11: the client asks on after {what}: {name} came more than {grace} ms later"));
         }
     }
 

@@ -6,6 +6,25 @@ use std::time::Duration;
 
 use crate::prelude::*;
 
+/// The unit of the kernel for other programs.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// The time that all processes have computed which ended below this one, to a hundredth of a second.
+pub(super) fn computed_by_the_ended() -> Option<Duration> {
+    /// The places behind the name of the time in programs and in the kernel.
+    const OF_CHILDREN: [usize; 2] = [13, 14];
+    let fields = stat_fields("/proc/self/stat")?;
+    let ticks: Option<f64> = OF_CHILDREN.iter().map(|place| fields.get(*place)?.parse::<f64>().ok()).sum();
+    Some(Duration::from_secs_f64(ticks? / TICKS_PER_SECOND))
+}
+
+/// The fields of such a file behind the name, which may have blanks and brackets.
+fn stat_fields(path: &str) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(path).ok()?;
+    let (_, behind_name) = stat.rsplit_once(") ")?;
+    Some(behind_name.split(' ').map(String::from).collect())
+}
+
 /// A process that runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunningProcess(pub(super) u32);
@@ -35,14 +54,9 @@ impl RunningProcess {
 
     /// How long it has been there, to a hundredth of a second.
     pub(super) fn age(self) -> Option<Duration> {
-        /// The unit of the kernel for other programs.
-        const TICKS_PER_SECOND: f64 = 100.0;
         /// The place of the start behind the name.
         const START: usize = 19;
-        let stat = fs::read_to_string(self.place("stat")).ok()?;
-        // A name may have blanks and brackets.
-        let (_, behind_name) = stat.rsplit_once(") ")?;
-        let started = behind_name.split(' ').nth(START)?.parse::<f64>().ok()? / TICKS_PER_SECOND;
+        let started = stat_fields(&self.place("stat"))?.get(START)?.parse::<f64>().ok()? / TICKS_PER_SECOND;
         let now = fs::read_to_string("/proc/uptime").ok()?.split(' ').next()?.parse::<f64>().ok()?;
         Some(Duration::from_secs_f64((now - started).max(0.0)))
     }
@@ -58,6 +72,16 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+
+    #[test]
+    fn k_9_the_system_tells_how_long_ended_processes_have_computed() {
+        let before = computed_by_the_ended().unwrap();
+        let busy = "n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done";
+        // A child of a child counts too.
+        assert!(Command::new("sh").args(["-c", &format!("sh -c '{busy}'; :")]).status().unwrap().success());
+        let computed = computed_by_the_ended().unwrap().saturating_sub(before);
+        assert!(computed >= Duration::from_millis(20), "{computed:?}");
+    }
 
     #[test]
     fn k_9_the_system_tells_of_a_process() {

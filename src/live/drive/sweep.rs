@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::moment::{ClientMoment, last_answer};
+use super::process_facts::computed_by_the_ended;
 use super::profile::{ClientProfile, ClientSignal};
 use super::{
     ActionOutcome, BoundaryAction, CallResult, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving,
@@ -89,6 +91,19 @@ pub enum RowVerdict {
     },
 }
 
+/// How many clients may run at once, where each keeps so many of the cores busy. Clients wait most of the time. But those that compute would slow
+/// each other down, and what is found then is not found again in a run alone.
+#[must_use]
+pub fn clients_at_once(cores: usize, cores_busy: Option<f64>) -> usize {
+    const PER_CORE_MAX: usize = 2;
+    /// The part of the machine that clients keep busy together.
+    const BUSY_MAX: f64 = 0.75;
+    let most = cores * PER_CORE_MAX;
+    let Some(busy) = cores_busy.filter(|busy| *busy > 0.0) else { return most.max(1) };
+    let fitting = (1..=most).rev().find(|clients| *clients as f64 * busy <= cores as f64 * BUSY_MAX);
+    fitting.unwrap_or(1)
+}
+
 /// Runs the client once to learn the moments, then for each of them and each action.
 ///
 /// # Errors
@@ -111,7 +126,10 @@ pub async fn usual_run(setup: &Arc<RunSetup>, client: &ClientHarness) -> Result<
     // A second prompt is that of the command that runs again.
     let owes_second = setup.scenario.prompts.get(1).is_some_and(|prompt| prompt.turns.first().is_none_or(|turn| !turn.may));
     let once = ClientHarness { again: client.again.clone().filter(|_| owes_second), ..client.clone() };
+    let (began, computed) = (Instant::now(), computed_by_the_ended());
     let mut usual = drive(setup, &once, None).await?;
+    let computed = computed_by_the_ended().zip(computed).map(|(after, before)| after.saturating_sub(before));
+    usual.cores_busy = computed.map(|computed| computed.as_secs_f64() / began.elapsed().as_secs_f64());
     let is_its_own_end = usual.output.leaving == ClientLeaving::OnItsOwn;
     // A profile that has codes for this end has judged it.
     let is_judged =
@@ -360,5 +378,26 @@ impl ClientSweepReport {
     /// How many runs were made.
     pub fn runs(&self) -> usize {
         self.rows.iter().map(|row| row.runs.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_9_clients_that_compute_much_are_run_after_each_other() {
+        let table = [
+            (2, None, 4, "nothing is known"),
+            (2, Some(0.2), 4, "clients wait most of the time"),
+            (2, Some(0.5), 3, "three keep three quarters busy"),
+            (2, Some(1.3), 1, "one alone is nearly too much"),
+            (2, Some(9.0), 1, "one must run"),
+            (8, Some(1.3), 4, "room for several"),
+            (1, Some(0.0), 2, "nothing was measured"),
+        ];
+        for (cores, busy, expected, reason) in table {
+            assert_eq!(clients_at_once(cores, busy), expected, "{cores} {busy:?}: {reason}");
+        }
     }
 }

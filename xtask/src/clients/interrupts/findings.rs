@@ -17,9 +17,17 @@ pub(super) struct AgentFinding {
 /// The rows of one action in which a problem was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FindingPlaces {
-    /// At least one. The first is done again.
+    /// At least one.
     pub(super) moments: Vec<String>,
-    pub(super) rate: Option<RepeatRate>,
+    /// The row that was done again, of several the one that showed the problem most often.
+    pub(super) example: Option<FindingExample>,
+}
+
+/// A row that was done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FindingExample {
+    pub(super) moment: String,
+    pub(super) rate: RepeatRate,
 }
 
 /// How often a problem came again.
@@ -46,13 +54,18 @@ pub(super) fn findings(report: &AgentReport) -> Vec<AgentFinding> {
     found
 }
 
-/// The moments to do again, for each action.
-pub(super) fn examples(findings: &[AgentFinding]) -> BTreeMap<&str, Vec<&str>> {
+/// How many rows of a finding are done again at most: until one shows the problem each time.
+pub(super) const EXAMPLES_MAX: usize = 3;
+
+/// The moments to do again in this round, for each action: a further one of each finding that did not come again each time.
+pub(super) fn examples(findings: &[AgentFinding], round: usize) -> BTreeMap<&str, Vec<&str>> {
     let mut examples: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (action, places) in findings.iter().flat_map(|finding| &finding.places) {
+        let is_sure = places.example.as_ref().is_some_and(|example| example.rate.found > 0 && example.rate.found == example.rate.of);
+        let Some(moment) = places.candidate(round).filter(|_| !is_sure) else { continue };
         let moments = examples.entry(action).or_default();
-        if !moments.contains(&&*places.moments[0]) {
-            moments.push(&places.moments[0]);
+        if !moments.contains(&moment) {
+            moments.push(moment);
         }
     }
     examples
@@ -62,11 +75,33 @@ pub(super) fn examples(findings: &[AgentFinding]) -> BTreeMap<&str, Vec<&str>> {
 pub(super) fn add_rates(findings: &mut [AgentFinding], again: &AgentReport) {
     for AgentFinding { text, places, .. } in findings {
         for (action, places) in places {
-            let is_example = |row: &&AgentRow| row.action == *action && row.moment == places.moments[0];
-            let Some(row) = again.rows.iter().find(is_example) else { continue };
-            let found = row.problems.iter().find(|problem| problem.text == *text).map_or(0, |problem| problem.runs);
-            places.rate = Some(RepeatRate { found, of: row.runs_in_time() });
+            let is_place = |row: &&AgentRow| row.action == *action && places.moments.contains(&row.moment);
+            let examples = again.rows.iter().filter(is_place).map(|row| {
+                let found = row.problems.iter().find(|problem| problem.text == *text).map_or(0, |problem| problem.runs);
+                FindingExample { moment: row.moment.clone(), rate: RepeatRate { found, of: row.runs_in_time() } }
+            });
+            for example in examples.collect::<Vec<_>>() {
+                if places.example.as_ref().is_none_or(|known| known.rate.found < example.rate.found) {
+                    places.example = Some(example);
+                }
+            }
         }
+    }
+}
+
+impl FindingPlaces {
+    /// The row whose command is printed.
+    pub(super) fn shown_moment(&self) -> &str {
+        self.example.as_ref().map_or(&self.moments[0], |example| &example.moment)
+    }
+
+    /// The row to do again in a round: the first one, the last one, the middle one.
+    fn candidate(&self, round: usize) -> Option<&str> {
+        let last = self.moments.len() - 1;
+        let mut order = vec![0, last, last / 2];
+        order.dedup();
+        order.truncate(self.moments.len());
+        order.get(round).map(|place| &*self.moments[*place])
     }
 }
 
@@ -99,10 +134,32 @@ pub(super) mod tests {
         let shown: Vec<_> = found.iter().map(|finding| (finding.kind, &*finding.text, finding.places.len())).collect();
         assert_eq!(shown, [(AgentMoment::Answer, "O-1: a | b", 2), (AgentMoment::Done, "K-9: gone", 1)]);
         assert_eq!(found[0].places["SIGINT:process"].moments, ["1:3", "1:4"]);
-        assert_eq!(examples(&found), BTreeMap::from([("SIGINT:process", vec!["1:3"]), ("SIGINT:group", vec!["1:4", "done+50ms"])]));
+        assert_eq!(examples(&found, 0), BTreeMap::from([("SIGINT:process", vec!["1:3"]), ("SIGINT:group", vec!["1:4", "done+50ms"])]));
         add_rates(&mut found, &report());
-        let rate = found[0].places["SIGINT:process"].rate;
-        assert_eq!(rate, Some(RepeatRate { found: 2, of: 2 }), "the run that came too late does not count");
+        let example = found[0].places["SIGINT:process"].example.clone();
+        let rate = RepeatRate { found: 2, of: 2 };
+        assert_eq!(example, Some(FindingExample { moment: "1:3".into(), rate }), "the run that came too late does not count");
+    }
+
+    #[test]
+    fn k_9_a_finding_that_does_not_come_again_is_tried_at_another_moment() {
+        let moments = ["1:3", "1:4", "1:5", "1:6"].map(String::from).to_vec();
+        let mut places = FindingPlaces { moments, example: None };
+        let rounds = |places: &FindingPlaces| {
+            let finding = AgentFinding {
+                kind: AgentMoment::Answer,
+                text: "O-1: a | b".into(),
+                places: BTreeMap::from([("a".into(), places.clone())]),
+            };
+            (0..=EXAMPLES_MAX)
+                .map(|round| examples(core::slice::from_ref(&finding), round).remove("a").map(|m| m.join(" ")))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(rounds(&places), [Some("1:3".into()), Some("1:6".into()), Some("1:4".into()), None]);
+        places.example = Some(FindingExample { moment: "1:6".into(), rate: RepeatRate { found: 3, of: 3 } });
+        assert_eq!((rounds(&places), places.shown_moment()), (vec![None; 4], "1:6"));
+        let two = FindingPlaces { moments: vec!["1:3".into(), "1:4".into()], example: None };
+        assert_eq!(rounds(&two), [Some("1:3".into()), Some("1:4".into()), None, None]);
     }
 
     #[test]

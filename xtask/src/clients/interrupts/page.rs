@@ -47,7 +47,8 @@ pub(super) fn page(old: &str, date: &str, agents: &[(&str, AgentOutcome)]) -> St
          the process and to its group (as Ctrl-C does), each in a run of its own. Then the session is resumed. [Profiles](profiles.md#what-is-judged) says what is judged, and\n\
          [clients](clients.md#interrupt-a-client-at-every-boundary) which moments there are.\n\n\
          A problem stands in the words of its rows, once for each kind of moment. The last column has, for each action, what to append to\n\
-         `reenact drive scenarios/clients/NAME.toml` to see it, and the rows that had it. Then this command was run with `--repeat 3`: how often the problem came again.\n\n\
+         `reenact drive scenarios/clients/NAME.toml` to see it, and the rows that had it. Then this command was run with `--repeat 3`: how often the problem came again. Where\n\
+         it did not come each time, two further rows were tried, and the best one stands here.\n\n\
          Not run on {date}, and with the rows of an earlier run: {missing}.\n\n{}",
         sections.collect::<Vec<_>>().join("\n")
     )
@@ -98,7 +99,7 @@ impl AgentSweep<'_> {
         let count = if late > 0 { format!("{}, {late} too late", rows.len()) } else { rows.len().to_string() };
         let found: Vec<&AgentFinding> = self.findings.iter().filter(|finding| finding.kind == kind).collect();
         if found.is_empty() {
-            let nothing = if late == rows.len() { "" } else { "nothing" };
+            let nothing = if late == rows.len() { "not asked" } else { "nothing" };
             return format!("| {} | {count} | {nothing} | |\n", kind.title());
         }
         let line = |finding: &&AgentFinding| {
@@ -128,13 +129,14 @@ fn shown_places(actions: &[&str], places: &FindingPlaces, asked: usize) -> Strin
         [first, .., last] if moments.len() > SHOWN_MAX => format!("{first} … {last}"),
         _ => moments.join(", "),
     };
-    let again = places.rate.map_or_else(|| String::from("not repeated"), |RepeatRate { found, of }| format!("again {found} of {of}"));
+    let again = places.example.as_ref().map(|example| example.rate);
+    let again = again.map_or_else(|| String::from("not repeated"), |RepeatRate { found, of }| format!("again {found} of {of}"));
     // A signal without a target goes to both.
     let words = ["SIGINT", "SIGTERM"]
         .into_iter()
         .fold(actions.join(","), |words, signal| words.replace(&format!("{signal}:group,{signal}:process"), signal));
     let each = if actions.len() > 1 { ", each" } else { "" };
-    format!("`--sweep {words} --only {}`: {} of {asked} rows ({shown}), {again}{each}", moments[0], moments.len())
+    format!("`--sweep {words} --only {}`: {} of {asked} rows ({shown}), {again}{each}", places.shown_moment(), moments.len())
 }
 
 /// For a cell of a table.
@@ -144,7 +146,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::findings::{add_rates, findings, tests::report};
+    use super::super::findings::{FindingExample, add_rates, findings, tests::report};
     use super::*;
 
     #[test]
@@ -158,7 +160,8 @@ mod tests {
                     `--sweep SIGINT:process --only 1:3`: 2 of 2 rows (1:3, 1:4), again 2 of 2 |\n";
         assert!(section.contains(line) && section.contains("| while it starts | 0 |"), "{section}");
         assert!(section.starts_with("## a 1.2\n\n2026-01-02: 5 rows, 4 failed, 1 too late. Not asked: result lines.\n"), "{section}");
-        let places = FindingPlaces { moments: vec!["1:5".into()], rate: Some(RepeatRate { found: 1, of: 3 }) };
+        let example = FindingExample { moment: "1:5".into(), rate: RepeatRate { found: 1, of: 3 } };
+        let places = FindingPlaces { moments: vec!["1:5".into()], example: Some(example) };
         let both = shown_places(&["SIGINT:group", "SIGINT:process", "SIGTERM:group"], &places, 2);
         assert_eq!(both, "`--sweep SIGINT,SIGTERM:group --only 1:5`: 1 of 2 rows (1:5), again 1 of 3, each");
         let old = page("", "2026-01-02", &[("a", AgentOutcome::Swept(section.clone())), ("b", AgentOutcome::NotInstalled)]);

@@ -80,13 +80,15 @@ fn section(stage: &CaseStage, agent: SweptAgent, version: &str, date: &str) -> R
     }
     let mut found: Vec<AgentFinding> = findings::findings(&report);
     let repeats = REPEATS.to_string();
-    let examples = findings::examples(&found).into_iter().map(|(action, moments)| {
-        let only = moments.iter().flat_map(|moment| ["--only", moment].map(String::from));
-        ["--sweep", action, "--repeat", &repeats].map(String::from).into_iter().chain(only).collect::<Vec<_>>()
-    });
-    for options in examples.collect::<Vec<_>>() {
-        let options: Vec<&str> = options.iter().map(|option| &**option).collect();
-        findings::add_rates(&mut found, &drive(stage, agent, &options)?);
+    for round in 0..findings::EXAMPLES_MAX {
+        let examples = findings::examples(&found, round).into_iter().map(|(action, moments)| {
+            let only = moments.iter().flat_map(|moment| ["--only", moment].map(String::from));
+            ["--sweep", action, "--repeat", &repeats].map(String::from).into_iter().chain(only).collect::<Vec<_>>()
+        });
+        for options in examples.collect::<Vec<_>>() {
+            let options: Vec<&str> = options.iter().map(|option| &**option).collect();
+            findings::add_rates(&mut found, &drive(stage, agent, &options)?);
+        }
     }
     Ok(AgentSweep { agent: agent.name, version, date, report: &report, findings: &found }.section())
 }
