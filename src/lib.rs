@@ -7,7 +7,8 @@
 
 extern crate alloc;
 
-mod prelude;
+#[cfg(all(feature = "cli", unix))]
+pub(crate) use reenact_wire::prelude;
 
 /// The examples of the README and of the pages in `docs` are tests.
 #[cfg(all(doctest, feature = "files"))]
@@ -22,23 +23,23 @@ compile_error!(
 );
 
 #[cfg(all(feature = "live", unix))]
-pub mod children;
+pub use reenact_children as children;
 #[cfg(all(feature = "cli", unix))]
 pub mod cli;
-pub mod engine;
-pub mod explore;
+pub use reenact_engine as engine;
+pub use reenact_explore as explore;
 #[cfg(feature = "files")]
-pub mod files;
+pub use reenact_files as files;
 #[cfg(all(feature = "live", unix))]
-pub mod live;
-pub mod oracle;
+pub use reenact_live as live;
+pub use reenact_oracle as oracle;
 #[cfg(feature = "files")]
-pub mod runner;
-pub mod scenario;
-pub mod sim;
-pub mod stores;
+pub use reenact_runner as runner;
+pub use reenact_scenario as scenario;
+pub use reenact_sim as sim;
+pub use reenact_stores as stores;
 #[cfg(feature = "proptest")]
-pub mod strategies;
-pub mod transcript;
-pub mod wire;
-pub mod world;
+pub use reenact_strategies as strategies;
+pub use reenact_transcript as transcript;
+pub use reenact_wire as wire;
+pub use reenact_world as world;

@@ -10,7 +10,7 @@ use super::executor::GRACE_TIMER;
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A complete agent: session, query loop, streaming tool executor, and the agents that it makes.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,7 +16,8 @@ use alloc::collections::BTreeMap;
 
 use result::AgentResult;
 use task::AgentTask;
-pub(crate) use task::problems as input_problems;
+#[doc(hidden)]
+pub use task::problems as input_problems;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::budget::NanoUsd;
@@ -29,8 +30,8 @@ use super::session::Session;
 use super::settings::{AgentTool, Environment, ThinkingSetting};
 use super::texts::TextName;
 use super::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::block::{Block, ToolUse};
+use reenact_wire::block::{Block, ToolUse};
+use reenact_wire::prelude::*;
 
 /// The only prompt of a child.
 const PROMPT: u32 = 1;

@@ -14,7 +14,7 @@ pub use super::date::{Date, DateError, PRICES_AS_OF};
 pub use money::{MoneyError, NanoUsd};
 pub use prices::{PriceRow, PriceTable, TokenPrices};
 
-use crate::wire::usage::Usage;
+use reenact_wire::usage::Usage;
 
 /// The older name of the error.
 #[deprecated(note = "the error is `reenact::engine::data_file::DataFileError`")]
@@ -22,20 +22,22 @@ pub type PriceTableError = super::data_file::DataFileError;
 
 /// How an answer is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AnswerCharge<'a> {
+#[doc(hidden)]
+pub struct AnswerCharge<'a> {
     /// The model that answered.
-    pub(crate) model: &'a str,
+    pub model: &'a str,
     /// Which prices hold.
-    pub(crate) date: Date,
+    pub date: Date,
     /// Whether the answer was asked for at fast speed.
-    pub(crate) is_fast: bool,
+    pub is_fast: bool,
     /// Whether the model refused before it had said anything: that is free.
-    pub(crate) is_refused_at_once: bool,
+    pub is_refused_at_once: bool,
 }
 
 impl PriceTable {
     /// The cost of one answer. Prices can depend on the size of its prompt, so answers are charged one by one and not by their sum.
-    pub(crate) fn cost(&self, usage: &Usage, charge: AnswerCharge<'_>) -> NanoUsd {
+    #[doc(hidden)]
+    pub fn cost(&self, usage: &Usage, charge: AnswerCharge<'_>) -> NanoUsd {
         if charge.is_refused_at_once {
             return NanoUsd(0);
         }

@@ -36,13 +36,13 @@ use super::retry::broken_stream::{StreamBreak, StreamProgress};
 use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
 use super::settings::Environment;
 use super::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::assembler::{Assembler, AssemblerStep};
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::event::{EventPayload, NAMELESS, StreamEvent};
-use crate::wire::http::HttpHeader;
-use crate::wire::request::Request;
-use crate::wire::usage::{Usage, cleared_input_tokens};
+use reenact_wire::assembler::{Assembler, AssemblerStep};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::event::{EventPayload, NAMELESS, StreamEvent};
+use reenact_wire::http::HttpHeader;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::usage::{Usage, cleared_input_tokens};
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
 const RETRY_TIMER: u32 = 1;
@@ -131,7 +131,7 @@ pub(crate) enum CallVerdict {
     Abandoned(LostAttempt),
 }
 
-/// What an attempt used up whose answer is lost. It is paid for.
+/// The use of an attempt whose answer is lost. It is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostAttempt {
     pub(crate) usage: Usage,

@@ -41,8 +41,8 @@ use super::contract::{Effect, Effects};
 use super::conversation::Conversation;
 use super::emission::{CompactTrigger, Emission};
 use super::settings::Environment;
-use crate::prelude::*;
-use crate::wire::usage::Usage;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 /// A session's memory of compactions, from request to request and from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]

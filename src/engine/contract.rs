@@ -12,6 +12,7 @@
 //! A whole engine in twenty lines: it asks once, and ends with the answer. Tools, timers and failures are beyond it.
 //!
 //! ```
+//! # mod reenact { pub use reenact_engine as engine; pub use reenact_wire as wire; }
 //! use reenact::engine::contract::*;
 //!
 //! #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,11 +47,12 @@ mod terminal;
 
 use core::fmt;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 pub use effect::Effect;
 pub use input::{AnswerEnd, Catalogue, FailureCause, Input, ProgressKind, StagedSummary, ToolOutcome};
-pub(crate) use names::original_id;
+#[doc(hidden)]
+pub use names::original_id;
 pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 pub use terminal::Terminal;
 
@@ -59,11 +61,11 @@ pub use super::hook::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 pub use super::permission::{PermissionAnswer, PermissionWord, ToolCheck};
 pub use super::settings::{Environment, Settings, ToolDefinition, ToolSafety};
 pub use super::time::{Micros, Time};
-pub use crate::wire::block::{Block, BlockKind, Message, Role, ToolInput, ToolUse};
-pub use crate::wire::event::{BlockDelta, EventPayload, StreamEvent};
-pub use crate::wire::http::HttpHeader;
-pub use crate::wire::json::Json;
-pub use crate::wire::request::Request;
+pub use reenact_wire::block::{Block, BlockKind, Message, Role, ToolInput, ToolUse};
+pub use reenact_wire::event::{BlockDelta, EventPayload, StreamEvent};
+pub use reenact_wire::http::HttpHeader;
+pub use reenact_wire::json::Json;
+pub use reenact_wire::request::Request;
 
 /// The version of this contract; boundary logs carry it. New variants of [`Input`] and [`Effect`] do not change it, other changes do.
 pub const CONTRACT_VERSION: u32 = 1;

@@ -27,13 +27,13 @@ use super::compaction::cache_edit::CacheEdit;
 use super::contract::{RequestId, StagedSummary};
 use super::session::prompt::RequestFrame;
 use super::settings::NeighbourMerging;
-use crate::prelude::*;
-use crate::wire::block::{Block, Message, Role};
-use crate::wire::request::Request;
-use crate::wire::tokens;
-use crate::wire::usage::Usage;
 use core::ops::Range;
 use count::CountedPrefix;
+use reenact_wire::block::{Block, Message, Role};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::tokens;
+use reenact_wire::usage::Usage;
 
 /// The conversation of an agent: its items, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -365,12 +365,14 @@ impl Conversation {
 }
 
 /// The name of the item that holds the answer to a request.
-pub(crate) fn answer_name(id: RequestId) -> Arc<str> {
+#[doc(hidden)]
+pub fn answer_name(id: RequestId) -> Arc<str> {
     format!("p{}.r{}.a{}", id.prompt, id.turn, id.attempt).into()
 }
 
 /// The last words in names of items that are made of other names, without their numbers.
-pub(crate) const NAME_WORDS: [&str; 10] =
+#[doc(hidden)]
+pub const NAME_WORDS: [&str; 10] =
     ["attachments", "go-on", "hooks", "interrupted", "nudge", "results", "stop-hook", "stop-hook-context", "structure", "summary"];
 
 /// Whether a name ends as names do: with a place in the session, or with a word behind one.
@@ -380,6 +382,7 @@ fn is_made_of_words(name: &str) -> bool {
 }
 
 /// The name of the item that holds the results of that answer's tool uses.
-pub(crate) fn results_name(id: RequestId) -> Arc<str> {
+#[doc(hidden)]
+pub fn results_name(id: RequestId) -> Arc<str> {
     format!("{}.results", answer_name(id)).into()
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
 use super::date::Date;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Why a text is no such table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,24 +1,24 @@
 //! Which state follows which: one table beside each machine, from which the diagrams in ARCHITECTURE.md are drawn.
 //!
-//! A table is true because its machine asks it: each change of state goes through [`Diagram::pass`], which asserts that the edge is there. And
+//! A table is true because its machine asks it: each change of state goes through `Diagram::pass`, which asserts that the edge is there. And
 //! it holds nothing else, because a test runs and sweeps every scenario and names the edges that none of them took. So a diagram can neither
 //! lack what the code does nor show what it does not do. A release build asks, too: a run along an unknown edge is a run nobody has looked at.
 
 /// From which state, by what, to which. The first state has no name before it.
-pub(crate) type DiagramEdge = (&'static str, &'static str, &'static str);
+pub type DiagramEdge = (&'static str, &'static str, &'static str);
 
 /// One machine's states and how they follow each other.
-pub(crate) struct Diagram {
+pub struct Diagram {
     /// The name of the machine.
-    pub(crate) machine: &'static str,
-    pub(crate) edges: &'static [DiagramEdge],
+    pub machine: &'static str,
+    pub edges: &'static [DiagramEdge],
 }
 
 impl Diagram {
     /// The machine changes its state.
     #[inline]
     pub(crate) fn pass(&self, from: &'static str, by: &str, to: &'static str) {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "taken-edges"))]
         if taken::note(self.machine, from, by, to) {
             return;
         }
@@ -31,8 +31,8 @@ impl Diagram {
 }
 
 /// Every machine that has one. A machine that is not here is not drawn, and its edges fail the test below.
-#[cfg(test)]
-pub(crate) const DIAGRAMS: &[&Diagram] = &[
+#[cfg(any(test, feature = "taken-edges"))]
+pub const DIAGRAMS: &[&Diagram] = &[
     &super::query::DIAGRAM,
     &super::call::DIAGRAM,
     &super::executor::entry::DIAGRAM,
@@ -41,21 +41,23 @@ pub(crate) const DIAGRAMS: &[&Diagram] = &[
 ];
 
 /// Which edges were taken on this thread, for the test that asks for each.
-#[cfg(test)]
+#[cfg(any(test, feature = "taken-edges"))]
 #[expect(clippy::disallowed_types, reason = "a test looks at machines deep inside of an engine, which have no way to tell it")]
-pub(crate) mod taken {
+pub mod taken {
     use std::cell::RefCell;
     use std::collections::BTreeSet;
+    use std::string::String;
+    use std::thread_local;
 
     /// The machine, from which state, by what, to which.
-    type Taken = BTreeSet<(&'static str, &'static str, String, &'static str)>;
+    pub type Taken = BTreeSet<(&'static str, &'static str, String, &'static str)>;
 
     thread_local! {
         static TAKEN: RefCell<Option<Taken>> = const { RefCell::new(None) };
     }
 
     /// Notes all edges that `body` takes, those included that no table has.
-    pub(crate) fn during(body: impl FnOnce()) -> Taken {
+    pub fn during(body: impl FnOnce()) -> Taken {
         TAKEN.set(Some(Taken::new()));
         body();
         TAKEN.take().unwrap_or_default()
@@ -70,6 +72,7 @@ pub(crate) mod taken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reenact_wire::prelude::*;
 
     const DOOR: Diagram = Diagram { machine: "door", edges: &[("", "built", "Shut"), ("Shut", "pushed", "Open")] };
 

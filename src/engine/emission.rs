@@ -13,16 +13,15 @@ use super::contract::{ProgressKind, RequestId, Terminal, ToolRun};
 use super::hook::HookRun;
 use super::permission::PermissionMode;
 use super::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::block::Block;
-use crate::wire::event::StreamEvent;
-use crate::wire::json::Json;
-use crate::wire::usage::Usage;
+use reenact_wire::block::Block;
+use reenact_wire::event::StreamEvent;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 /// Something for the consumer of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Emission {
     /// `system/init`: the surroundings of the session (S-4).
     Init {

@@ -6,13 +6,14 @@
 //!                 └── unknown tool, or aborted before its start ──────────────┘
 //! ```
 //!
-//! One entry per tool use, in order of arrival. What may run beside others is [`class`], who may start is [`admission`], what may come out is
-//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of
+//! One entry per tool use, in order of arrival. What may run beside others is [`class`], who may start is `admission`, what may come out is
+//! `ordering`, who is aborted and why is `abort`; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of
 //! its run.
 
 pub(crate) mod abort;
 mod admission;
-pub(crate) mod class;
+#[doc(hidden)]
+pub mod class;
 mod closing;
 pub(crate) mod entry;
 mod input;
@@ -38,8 +39,8 @@ use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
 use super::settings::{InterruptBehaviour, ResultDelivery, Settings};
 use super::time::Time;
-use crate::prelude::*;
-use crate::wire::block::{Block, ToolUse};
+use reenact_wire::block::{Block, ToolUse};
+use reenact_wire::prelude::*;
 
 /// The timer that ends the grace of stopping tools. Which ones is a matter of the time; the owner sets it (O-27).
 pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };

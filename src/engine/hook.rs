@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::contract::{RequestId, ToolRun};
 use super::permission::PermissionWord;
 use super::time::Micros;
-use crate::prelude::*;
-use crate::wire::json::Json;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// A hook as the environment defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::contract::{Agent, CONTRACT_VERSION, Effect, Effects, Engine, Input};
 use super::settings::Environment;
 use super::time::Time;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The version of the log's lines.
 pub const LOG_VERSION: u32 = 1;

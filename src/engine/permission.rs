@@ -7,8 +7,8 @@ pub(crate) mod decide;
 
 use serde::{Deserialize, Serialize};
 
-use crate::prelude::*;
-use crate::wire::json::Json;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// A tool's own check of an input before it runs (T-22, T-24).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

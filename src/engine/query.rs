@@ -54,9 +54,9 @@ use super::session::memory::SessionMemory;
 use super::session::prompt::RequestFrame;
 use super::settings::Environment;
 use super::time::Time;
-use crate::prelude::*;
-use crate::wire::block::Block;
-use crate::wire::usage::Usage;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 /// One prompt's way through the loop.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,11 +13,11 @@ use super::contract::RequestId;
 use super::random::Seed;
 use super::settings::{CloudProvider, RetrySettings, Settings, UnauthorizedPolicy};
 use super::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
-use crate::wire::http::HttpHeader;
-use crate::wire::rate_limit::reset_us;
 use broken_stream::{StreamBreak, StreamProgress};
+use reenact_wire::error::{ApiError, ContextFigures, ErrorKind};
+use reenact_wire::http::HttpHeader;
+use reenact_wire::prelude::*;
+use reenact_wire::rate_limit::reset_us;
 
 mod backoff;
 pub(crate) mod broken_stream;

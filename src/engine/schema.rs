@@ -4,8 +4,8 @@
 
 use core::fmt;
 
-use crate::prelude::*;
-use crate::wire::json::Json;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// Something in an input that the schema does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,8 @@
 mod command;
 mod lookup;
 pub(crate) mod memory;
-pub(crate) mod prompt;
+#[doc(hidden)]
+pub mod prompt;
 mod result;
 
 use alloc::collections::VecDeque;
@@ -26,8 +27,8 @@ use super::query::{Query, QueryBeginning, QueryOutcome, QueryScope, QueryVerdict
 use super::settings::Environment;
 use super::status;
 use super::time::Time;
-use crate::prelude::*;
-use crate::wire::block::Block;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 /// The root agent's conversation with its user.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,15 +16,11 @@ mod session;
 mod table;
 
 pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
-pub(crate) use compaction::compaction_keys;
 pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode, TooLargeRequestPolicy};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
-pub(crate) use pipeline::pipeline_keys;
-pub(crate) use retry::retry_keys;
 pub use retry::{BrokenStreamPolicy, CloudProvider, OverloadPolicy, RetrySettings, UnauthorizedPolicy};
 pub use safety::ToolSafety;
-pub(crate) use session::session_keys;
 use table::settings;
 
 pub use session::{CommandAction, OrphanedPermission, SessionSettings, SlashCommand, ThinkingSetting};
@@ -39,10 +35,10 @@ use super::texts::ModelTexts;
 use super::time::Micros;
 use super::tokenizer::Tokenizer;
 use super::windows::WindowTable;
-use crate::prelude::*;
-use crate::wire::block::Message;
-use crate::wire::json::Json;
-pub use crate::wire::order::StreamOrderPolicy;
+use reenact_wire::block::Message;
+use reenact_wire::json::Json;
+pub use reenact_wire::order::StreamOrderPolicy;
+use reenact_wire::prelude::*;
 
 /// Everything that a step may read and must not change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::table::TextName;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The texts that the model sees from the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,7 +168,7 @@ mod tests {
         for name in TextName::ALL {
             assert_eq!(serde_json::to_string(name).unwrap(), format!("\"{}\"", name.key()));
         }
-        let settings = serde_json::to_string(&crate::engine::settings::Settings::default()).unwrap();
+        let settings = serde_json::to_string(&crate::settings::Settings::default()).unwrap();
         assert!(!settings.contains("texts"), "{settings}");
     }
 

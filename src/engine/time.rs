@@ -7,7 +7,7 @@ use core::ops::{Add, Sub};
 
 use serde::{Deserialize, Serialize};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// An instant on the virtual clock, in microseconds from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

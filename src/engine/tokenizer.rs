@@ -5,9 +5,9 @@
 
 use core::fmt;
 
-use crate::prelude::*;
-use crate::wire::block::Block;
-use crate::wire::tokens;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
+use reenact_wire::tokens;
 
 /// Counts tokens. The same block always has the same number of them.
 pub trait CountTokens: fmt::Debug + Send + Sync {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::budget::Date;
 use super::data_file::{DataFileError, is_row_for};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The table that holds when a scenario names no other.
 const SHIPPED: &str = include_str!("windows.toml");
@@ -88,7 +88,7 @@ impl Serialize for WindowTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::models::MODELS;
+    use reenact_wire::models::MODELS;
 
     #[test]
     fn c_4_the_shipped_table_is_read_and_says_what_each_model_takes() {

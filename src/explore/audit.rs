@@ -7,12 +7,12 @@
 use super::PanicGuard;
 use super::finding::SweepFinding;
 use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject, interrupt_at};
-use crate::engine::contract::Engine;
-use crate::oracle::repeated_requests;
-use crate::prelude::*;
-use crate::sim::Run;
-use crate::transcript::event::Transcript;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::Engine;
+use reenact_oracle::repeated_requests;
+use reenact_sim::Run;
+use reenact_transcript::event::Transcript;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// At how many boundaries runs are repeated.
 const PLACES: u64 = 6;

@@ -12,8 +12,8 @@ mod sabotage;
 
 use core::sync::atomic::AtomicU32;
 
-use crate::engine::contract::{Effect, Effects, Engine, Environment, Input, Request, RequestId, Time};
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, Request, RequestId, Time};
+use reenact_wire::prelude::*;
 
 /// One way to break an engine from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The finding of a sweep: a run, and what did not hold in it.
 
 use super::interrupt::{BoundaryPlace, SweepKind};
-use crate::oracle::Violation;
-use crate::prelude::*;
+use reenact_oracle::Violation;
+use reenact_wire::prelude::*;
 
 /// A run in which something did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@
 use super::PanicGuard;
 use super::finding::SweepFinding;
 use super::interrupt::{SweepKind, content, inject};
-use crate::engine::contract::Engine;
-use crate::engine::time::Time;
-use crate::oracle::Violation;
-use crate::prelude::*;
-use crate::sim::Run;
-use crate::transcript::event::{Event, EventKind, Transcript};
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::Engine;
+use reenact_engine::time::Time;
+use reenact_oracle::Violation;
+use reenact_sim::Run;
+use reenact_transcript::event::{Event, EventKind, Transcript};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// So many findings of a kind of interrupt are told by themselves.
 const FEW: usize = 1;

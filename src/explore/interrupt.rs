@@ -3,12 +3,12 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::engine::contract::{Block, Engine, Input};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::sim::Run;
-use crate::transcript::event::RunEnd;
-use crate::transcript::watch::TranscriptWatch;
+use reenact_engine::contract::{Block, Engine, Input};
+use reenact_engine::time::Time;
+use reenact_sim::Run;
+use reenact_transcript::event::RunEnd;
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::prelude::*;
 
 /// The text of an interrupting message.
 pub const TEXT: &str = "Wait. Something else first.";

@@ -2,16 +2,16 @@
 
 use super::PanicGuard;
 use super::interrupt::{RunBoundary, SweepKind, TEXT};
-use crate::engine::contract::{Block, Engine};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::interrupt::InterruptKind;
-use crate::scenario::plan::PlannedInterrupt;
-use crate::scenario::types::{Expectations, Scenario};
-use crate::sim::{Run, rules};
-use crate::transcript::event::{EventKind, RunEnd, Transcript};
-use crate::wire::validate::is_defect;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{Block, Engine};
+use reenact_engine::time::Micros;
+use reenact_scenario::interrupt::InterruptKind;
+use reenact_scenario::plan::PlannedInterrupt;
+use reenact_scenario::types::{Expectations, Scenario};
+use reenact_sim::{Run, rules};
+use reenact_transcript::event::{EventKind, RunEnd, Transcript};
+use reenact_wire::prelude::*;
+use reenact_wire::validate::is_defect;
+use reenact_world::setup::RunSetup;
 
 /// The scenario with the plan of its run, interrupted at a boundary or as it is. A run that ends in a panic has the choices up to it.
 pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBoundary, SweepKind)>, guard: &impl PanicGuard) -> Scenario {
@@ -42,8 +42,8 @@ pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBo
 /// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
 fn planned_interrupt(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt {
     let side = match boundary.side {
-        super::interrupt::BoundarySide::Before => crate::scenario::interrupt::TriggerSide::Before,
-        super::interrupt::BoundarySide::After => crate::scenario::interrupt::TriggerSide::After,
+        super::interrupt::BoundarySide::Before => reenact_scenario::interrupt::TriggerSide::Before,
+        super::interrupt::BoundarySide::After => reenact_scenario::interrupt::TriggerSide::After,
     };
     let kind = match kind {
         SweepKind::Cancel => InterruptKind::Cancel,

@@ -9,12 +9,12 @@ use alloc::collections::BTreeMap;
 use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject};
 use super::verdict::{judge, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
-use crate::engine::contract::{Block, Engine, Input};
-use crate::oracle::Oracles;
-use crate::prelude::*;
-use crate::sim::{FinishedRun, Run, rules};
-use crate::transcript::event::RunEnd;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{Block, Engine, Input};
+use reenact_oracle::Oracles;
+use reenact_sim::{FinishedRun, Run, rules};
+use reenact_transcript::event::RunEnd;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 pub use super::finding::SweepFinding;
 

@@ -2,14 +2,14 @@
 
 use super::PanicGuard;
 use super::interrupt::{RunBoundary, SweepKind, interrupt_at};
-use crate::engine::contract::Engine;
-use crate::engine::time::{Micros, Time};
-use crate::oracle::{Oracles, Violation, repeated_requests};
-use crate::prelude::*;
-use crate::sim::{Run, limits, rules};
-use crate::transcript::event::{EventKind, RunEnd, Transcript};
-use crate::transcript::record::TranscriptRecorder;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::Engine;
+use reenact_engine::time::{Micros, Time};
+use reenact_oracle::{Oracles, Violation, repeated_requests};
+use reenact_sim::{Run, limits, rules};
+use reenact_transcript::event::{EventKind, RunEnd, Transcript};
+use reenact_transcript::record::TranscriptRecorder;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// The oracle of a run that ends otherwise than with a terminal for every prompt.
 const ENDS: &str = "O-18";

@@ -51,7 +51,8 @@ pub fn write_with(path: &Path, access: FileAccess, contents: impl FnOnce(&mut dy
 ///
 /// # Errors
 /// When something has this name, also a link that leads nowhere; and those of the file system.
-pub(crate) fn create_new(path: &Path, access: FileAccess) -> io::Result<File> {
+#[doc(hidden)]
+pub fn create_new(path: &Path, access: FileAccess) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true);
     #[cfg(unix)]
@@ -66,8 +67,8 @@ pub(crate) fn create_new(path: &Path, access: FileAccess) -> io::Result<File> {
 ///
 /// # Errors
 /// Those of the file system.
-#[cfg(feature = "live")]
-pub(crate) fn replace_by_empty(path: &Path, access: FileAccess) -> io::Result<File> {
+#[doc(hidden)]
+pub fn replace_by_empty(path: &Path, access: FileAccess) -> io::Result<File> {
     let (temporary, file) = create_beside(path, access)?;
     named(&temporary, path).map(|()| file)
 }
@@ -265,7 +266,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "live")]
     fn k_12_what_may_hold_secrets_is_its_owners_and_never_written_through_a_link() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let folder = tempfile::tempdir().unwrap();

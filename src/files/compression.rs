@@ -78,14 +78,16 @@ impl<R: BufRead> Read for ZstdFrames<R> {
 }
 
 /// A decoder of zstd frames with a bounded window.
-pub(crate) fn zstd_decoder() -> FrameDecoder {
+#[doc(hidden)]
+pub fn zstd_decoder() -> FrameDecoder {
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
     decoder
 }
 
 /// The error of a decoder, with advice where it helps.
-pub(crate) fn zstd_error(error: FrameDecoderError) -> io::Error {
+#[doc(hidden)]
+pub fn zstd_error(error: FrameDecoderError) -> io::Error {
     io::Error::other(match error {
         FrameDecoderError::WindowSizeTooBig { requested, max } => format!(
             "it needs a zstd window of {} MiB, and at most {} MiB are read: compress it again with a smaller window",

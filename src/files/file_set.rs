@@ -93,7 +93,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::files::atomic::FileAccess;
+    use crate::atomic::FileAccess;
 
     fn new_file(path: &Path) -> UnnamedFile {
         let mut file = UnnamedFile::create(path, FileAccess::Everyone).unwrap();

@@ -47,12 +47,12 @@ use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
 use super::file_set::{self, FileSetError};
 use super::redact::{RedactionRules, ReplacedSecret};
 use super::{open, tape};
-use crate::prelude::plural;
-use crate::scenario::derive;
-use crate::scenario::language::scenario_text;
-use crate::scenario::recording::Recording;
-use crate::scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
-use crate::scenario::thread::OTHER;
+use reenact_scenario::derive;
+use reenact_scenario::language::scenario_text;
+use reenact_scenario::recording::Recording;
+use reenact_scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
+use reenact_scenario::thread::OTHER;
+use reenact_wire::prelude::plural;
 
 /// The formats that can be imported, for messages that say what else would do.
 const IMPORTED: &str = "a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a claude-trace log, a HAR file, an httprr trace, \

@@ -10,7 +10,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// Those of the file system, and when it is a folder, a pipe, a device or a socket. It never waits.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+#[doc(hidden)]
+pub fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -32,7 +33,8 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`open`], and when the file is larger.
-pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+#[doc(hidden)]
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("larger than {} MiB", bytes_max >> 20));
     let length = file.metadata()?.len();
@@ -50,7 +52,8 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn beginning(path: &Path, count: u64) -> io::Result<Vec<u8>> {
+#[doc(hidden)]
+pub fn beginning(path: &Path, count: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(count).read_to_end(&mut bytes)?;
     Ok(bytes)

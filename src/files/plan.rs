@@ -5,9 +5,9 @@ use std::{fs, io};
 
 use super::scenario::LoadedScenario;
 use super::{atomic, open};
-use crate::prelude::*;
-use crate::scenario::language::scenario_text;
-use crate::scenario::types::Scenario;
+use reenact_scenario::language::scenario_text;
+use reenact_scenario::types::Scenario;
+use reenact_wire::prelude::*;
 
 /// How each such file begins.
 const MARK: &str = "The run of scenario ";

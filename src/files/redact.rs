@@ -58,7 +58,7 @@ use self::json::{JsonStart, JsonStrings};
 use self::placeholder::{SecretNumbers, placeholder};
 use self::replacements::PendingReplacements;
 pub use self::rules::{RedactionOptions, RedactionRules, RulesError};
-use crate::prelude::plural;
+use reenact_wire::prelude::plural;
 
 /// How often a body is looked at, at most.
 const BODY_READINGS_MAX: usize = 8;

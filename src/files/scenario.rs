@@ -19,14 +19,14 @@ use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_s
 use super::import::format_probe;
 use super::tape::TapeWarning;
 use super::{open, schema, tape, text};
-use crate::engine::budget::PriceTable;
-use crate::engine::windows::WindowTable;
-use crate::prelude::*;
-use crate::scenario::derive;
-use crate::scenario::parse::{self, Diagnostic, Diagnostics, ParsedScenario, SourceText, TablePlaces};
-use crate::scenario::tape::Tape;
-use crate::scenario::types::Scenario;
-use crate::world::setup::{RunSetup, SetupError};
+use reenact_engine::budget::PriceTable;
+use reenact_engine::windows::WindowTable;
+use reenact_scenario::derive;
+use reenact_scenario::parse::{self, Diagnostic, Diagnostics, ParsedScenario, SourceText, TablePlaces};
+use reenact_scenario::tape::Tape;
+use reenact_scenario::types::Scenario;
+use reenact_wire::prelude::*;
+use reenact_world::setup::{RunSetup, SetupError};
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]

@@ -10,10 +10,10 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError, Validator};
 use serde_json::Value;
 
-use crate::engine::schema::{SchemaProblem, Validate, Validators};
-use crate::engine::settings::{Environment, ToolDefinition};
-use crate::prelude::*;
-use crate::wire::json::Json;
+use reenact_engine::schema::{SchemaProblem, Validate, Validators};
+use reenact_engine::settings::{Environment, ToolDefinition};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// Gives an environment the validator that follows from its tools' definitions.
 pub fn attach(environment: &mut Environment) {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
 use super::import::format_probe;
 use super::{atomic, open};
-use crate::scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
-use crate::scenario::tape::{Exchange, Tape, TapeHeader, UnusableCause, UnusableEntry};
+use reenact_scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
+use reenact_scenario::tape::{Exchange, Tape, TapeHeader, UnusableCause, UnusableEntry};
 
 /// Why a tape file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -209,8 +209,8 @@ fn no_tape(path: &Path, source: TapeError) -> ReadTapeError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::tape::TapeHeader;
-    use crate::scenario::tape::line::LineKind;
+    use reenact_scenario::tape::TapeHeader;
+    use reenact_scenario::tape::line::LineKind;
 
     fn message_of(contents: &[u8]) -> String {
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::open;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// No text that people write is larger.
 pub(super) const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -12,7 +12,8 @@ pub(super) const TEXT_BYTES_MAX: u64 = 64 << 20;
 ///
 /// # Errors
 /// When it cannot be read, is no regular file or too large, and when it is not UTF-8.
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+#[doc(hidden)]
+pub fn read(path: &Path) -> Result<String, String> {
     read_up_to(path, TEXT_BYTES_MAX)
 }
 
@@ -20,7 +21,8 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_up_to(path: &Path, bytes_max: u64) -> Result<String, String> {
+#[doc(hidden)]
+pub fn read_up_to(path: &Path, bytes_max: u64) -> Result<String, String> {
     decode(open::read(path, bytes_max).map_err(|error| error.to_string())?)
 }
 

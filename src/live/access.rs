@@ -18,7 +18,7 @@ use hyper::http::request;
 use hyper::http::uri::Authority;
 use hyper::{Method, Uri};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The header in which browsers mark a request that a page of another site causes, with an origin or without one.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

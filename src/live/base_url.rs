@@ -4,7 +4,7 @@ use core::fmt;
 
 use hyper::Uri;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A base URL: scheme, host, port, and a path that stands before each request's.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! There is no common name. So a client that is started gets all names that clients are known to read. A client reads its own and ignores the others.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The names, each with what its clients want behind the address, and these clients.
 const KNOWN: [(&str, &str, &str); 6] = [

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::prelude::*;
-use crate::scenario::tape::ClientFolder;
+use reenact_scenario::tape::ClientFolder;
+use reenact_wire::prelude::*;
 
 /// Each folder with what it is to the client.
 #[expect(
@@ -16,7 +16,7 @@ pub(super) fn inherited() -> impl Iterator<Item = (ClientFolder, PathBuf)> {
     home.into_iter().chain([(ClientFolder::Tmp, std::env::temp_dir())]).chain(work)
 }
 
-/// The same, each with the name that it is shown by, for [`RunSetup::for_client`](crate::world::setup::RunSetup::for_client).
+/// The same, each with the name that it is shown by, for [`RunSetup::for_client`](reenact_world::setup::RunSetup::for_client).
 pub fn named() -> Vec<(String, &'static str)> {
     inherited().map(|(folder, path)| (path.display().to_string(), folder.as_str())).collect()
 }

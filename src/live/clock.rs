@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::engine::time::{Micros, Time};
+use reenact_engine::time::{Micros, Time};
 
 /// How long a second of the scenario takes, in percent of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -20,15 +20,15 @@ pub use upstream::{ApiAddress, UpstreamError};
 
 use super::clock::{SessionClock, TimeScale};
 use super::network::Network;
-use crate::engine::contract::{Agent, Engine, Input, RequestId};
-use crate::engine::time::{Micros, Time};
-use crate::explore::panic_text;
-use crate::live::serve::AnswerNote;
-use crate::prelude::*;
-use crate::sim::Run;
-use crate::sim::in_flight::{OutsideCall, RunProgress};
-use crate::sim::report::RunReport;
-use crate::transcript::event::RunEnd;
+use crate::serve::AnswerNote;
+use reenact_engine::contract::{Agent, Engine, Input, RequestId};
+use reenact_engine::time::{Micros, Time};
+use reenact_explore::panic_text;
+use reenact_sim::Run;
+use reenact_sim::in_flight::{OutsideCall, RunProgress};
+use reenact_sim::report::RunReport;
+use reenact_transcript::event::RunEnd;
+use reenact_wire::prelude::*;
 
 /// How many parts of answers may wait for the run: more would be memory that grows with a slow engine.
 const WAITING_MAX: usize = 1_024;

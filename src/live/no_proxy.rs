@@ -3,7 +3,7 @@
 //! A client whose environment names a proxy (`HTTP_PROXY`, `ALL_PROXY`) would send requests for loopback there. The proxy has another loopback. So each
 //! client that is started here gets `NO_PROXY` with the names of loopback. What the variable held before stays in it.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Both spellings are in use, and programs differ in which one wins.
 const NAMES: [&str; 2] = ["NO_PROXY", "no_proxy"];

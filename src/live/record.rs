@@ -41,14 +41,14 @@ use tokio::sync::{Semaphore, oneshot};
 use self::disk::{TapeFile, WrittenTape};
 pub use self::summary::{ExchangeCounts, TapeSummary};
 use self::upstream::RecorderUpstream;
-use crate::children::{ChildExit, ChildSession, ChildStartError, WatcherProgram};
-use crate::engine::time::Micros;
-use crate::files::atomic::ExistingFile;
-use crate::files::redact::{RedactionRules, Redactor};
-use crate::live::access::{AccessRules, RefusedRequests};
-use crate::live::base_url::BaseUrl;
-use crate::scenario::tape::ResponseEnd;
-use crate::wire::http::HttpHeader;
+use crate::access::{AccessRules, RefusedRequests};
+use crate::base_url::BaseUrl;
+use reenact_children::{ChildExit, ChildSession, ChildStartError, WatcherProgram};
+use reenact_engine::time::Micros;
+use reenact_files::atomic::ExistingFile;
+use reenact_files::redact::{RedactionRules, Redactor};
+use reenact_scenario::tape::ResponseEnd;
+use reenact_wire::http::HttpHeader;
 
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);

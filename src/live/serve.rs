@@ -36,16 +36,16 @@ use super::access::AccessRules;
 use super::clock::TimeScale;
 use super::head_watch::HEAD_WAIT_MAX;
 use super::network::Network;
-use crate::engine::contract::{Agent, Micros, RequestId};
-#[cfg(feature = "network")]
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::TablePlaces;
-use crate::scenario::types::AnswerTiming;
-use crate::transcript::event::EventKind;
-use crate::world::setup::RunSetup;
 use gate::AnswerGates;
+use reenact_engine::contract::{Agent, Micros, RequestId};
+#[cfg(feature = "network")]
+use reenact_engine::time::Time;
+use reenact_scenario::latency::Latency;
+use reenact_scenario::parse::TablePlaces;
+use reenact_scenario::types::AnswerTiming;
+use reenact_transcript::event::EventKind;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 use verdict::ServeVerdict;
 
 /// The header in which a client of ours says whose its request is; see [`name`].

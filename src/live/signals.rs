@@ -2,7 +2,8 @@
 
 /// A signal that ends a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StopSignal {
+#[doc(hidden)]
+pub enum StopSignal {
     /// Ctrl-C was pressed: every process of the same group got it, too.
     Interrupt,
     /// This process alone was asked to end.
@@ -11,20 +12,23 @@ pub(crate) enum StopSignal {
 
 /// The signals that this process listens for.
 #[derive(Debug)]
-pub(crate) struct StopSignals {
+#[doc(hidden)]
+pub struct StopSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 impl StopSignals {
     /// Begins to listen; needs a runtime.
-    pub(crate) fn listen() -> std::io::Result<Self> {
+    #[doc(hidden)]
+    pub fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
     /// Waits for the next signal.
-    pub(crate) async fn next(&mut self) -> StopSignal {
+    #[doc(hidden)]
+    pub async fn next(&mut self) -> StopSignal {
         tokio::select! {
             biased;
             _ = self.terminate.recv() => StopSignal::Terminate,

@@ -22,17 +22,17 @@ use super::network::Network as _;
 use super::network::simulated_network::SimulatedNetwork;
 use super::serve::verdict::ServeVerdict;
 use super::serve::{self, AnswerPace, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
-use crate::engine::contract::{Agent, Engine};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
-use crate::scenario::statement::Statement;
-use crate::sim::expect;
-use crate::sim::expect::delays::DelayTolerance;
-use crate::sim::report::RunReport;
-use crate::sim::{Run, limits};
-use crate::transcript::event::{Event, EventKind, RunEnd};
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{Agent, Engine};
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
+use reenact_scenario::statement::Statement;
+use reenact_sim::expect;
+use reenact_sim::expect::delays::DelayTolerance;
+use reenact_sim::report::RunReport;
+use reenact_sim::{Run, limits};
+use reenact_transcript::event::{Event, EventKind, RunEnd};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// The longest time on the network's clock; a tick takes some microseconds.
 pub const NETWORK_TIME_MAX: Micros = Micros::from_secs(3_600);
@@ -133,7 +133,7 @@ fn as_on_network(setup: &Arc<RunSetup>, scale: TimeScale) -> (Arc<RunSetup>, Net
     }
     let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
     scenario.limits.time = scenario.limits.time.min(longest);
-    (Arc::new(RunSetup { scenario, ..RunSetup::clone(setup) }), network)
+    (Arc::new(setup.with_scenario(scenario)), network)
 }
 
 /// The same for the server: the waits of the engine are judged at the engine, because requests may be late, or lost, on their way.

@@ -15,8 +15,8 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
-use crate::files::open;
-use crate::prelude::*;
+use reenact_files::open;
+use reenact_wire::prelude::*;
 
 /// All roots that there are take a quarter of a MiB.
 const CA_BYTES_MAX: u64 = 16 << 20;

@@ -5,10 +5,10 @@
 
 use super::running_tools::{RunningTools, asked_about, asked_tool};
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Effect, Emission, Input, RequestId, ToolRun};
-use crate::engine::settings::{InterruptBehaviour, QueuedBlockPolicy};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, Emission, Input, RequestId, ToolRun};
+use reenact_engine::settings::{InterruptBehaviour, QueuedBlockPolicy};
+use reenact_engine::time::{Micros, Time};
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-11";
 

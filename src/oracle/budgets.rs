@@ -4,12 +4,12 @@
 //! at the price of the model that was asked or of the one that answered, whichever is lower: a lower bound of what the engine must have reckoned.
 
 use super::{OracleFindings, OracleRules};
-use crate::engine::budget::{AnswerCharge, NanoUsd};
-use crate::engine::contract::{Effect, Emission, Note, RequestId};
-use crate::engine::settings::SessionSettings;
-use crate::prelude::*;
-use crate::wire::raw_json::RawObject;
-use crate::wire::usage::Usage;
+use reenact_engine::budget::{AnswerCharge, NanoUsd};
+use reenact_engine::contract::{Effect, Emission, Note, RequestId};
+use reenact_engine::settings::SessionSettings;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-13";
 

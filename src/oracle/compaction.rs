@@ -11,12 +11,12 @@
 //! was told.
 
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Request, RequestId, Terminal};
-use crate::engine::emission::CompactionLevel;
-use crate::engine::settings::{CompactionSettings, HostMessage, RequestPlace};
-use crate::prelude::*;
-use crate::wire::tokens;
-use crate::wire::usage::Usage;
+use reenact_engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Request, RequestId, Terminal};
+use reenact_engine::emission::CompactionLevel;
+use reenact_engine::settings::{CompactionSettings, HostMessage, RequestPlace};
+use reenact_wire::prelude::*;
+use reenact_wire::tokens;
+use reenact_wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-12";
 

@@ -4,9 +4,9 @@
 //! back. Which of the two it is shows before the next request.
 
 use super::OracleFindings;
-use crate::engine::contract::{Effect, Emission, Note, RequestId};
-use crate::engine::emission::Transition;
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, Emission, Note, RequestId};
+use reenact_engine::emission::Transition;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-5";
 

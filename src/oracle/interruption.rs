@@ -4,9 +4,9 @@
 //! agents.
 
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Effect, Emission, Input, Terminal};
-use crate::engine::permission::PermissionAnswer;
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, Emission, Input, Terminal};
+use reenact_engine::permission::PermissionAnswer;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-30";
 

@@ -2,9 +2,9 @@
 //! and elicitation is answered or taken back. When no prompt is open in the whole tree, no timer is set. And nothing is taken back that is not open.
 
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Effect, EventPayload, HookRun, HookSubject, Input, Note, RequestId, TimerId, ToolRun};
-use crate::engine::time::Time;
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, EventPayload, HookRun, HookSubject, Input, Note, RequestId, TimerId, ToolRun};
+use reenact_engine::time::Time;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-27";
 

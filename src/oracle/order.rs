@@ -2,9 +2,9 @@
 
 use super::running_tools::{RunningTool, RunningTools, ToolClass};
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Agent, Effect, Emission, RequestId, ToolRun};
-use crate::engine::settings::EmissionOrder;
-use crate::prelude::*;
+use reenact_engine::contract::{Agent, Effect, Emission, RequestId, ToolRun};
+use reenact_engine::settings::EmissionOrder;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-14";
 

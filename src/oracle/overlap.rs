@@ -2,8 +2,8 @@
 
 use super::running_tools::{RunningTool, RunningTools, ToolClass};
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Agent, ToolRun};
-use crate::prelude::*;
+use reenact_engine::contract::{Agent, ToolRun};
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-3";
 

@@ -5,9 +5,9 @@
 
 use super::OracleFindings;
 use super::compaction::ORACLE;
-use crate::engine::contract::{AnswerEnd, Effect, Input, Request, RequestId};
-use crate::prelude::*;
-use crate::wire::error::ApiError;
+use reenact_engine::contract::{AnswerEnd, Effect, Input, Request, RequestId};
+use reenact_wire::error::ApiError;
+use reenact_wire::prelude::*;
 
 /// The requests of one agent that may have been too long, or were.
 #[derive(Clone, Debug, Default)]

@@ -4,11 +4,11 @@
 //! All but the order is the API's own rule, so the API's own check is asked. O-10 leaves it out: a problem of results is reported once.
 
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Effect, Emission, Message, RequestId, Role};
-use crate::engine::settings::ResultOrder;
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::validate;
+use reenact_engine::contract::{Effect, Emission, Message, RequestId, Role};
+use reenact_engine::settings::ResultOrder;
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::prelude::*;
+use reenact_wire::validate;
 
 pub(super) const ORACLE: &str = "O-1";
 

@@ -2,8 +2,8 @@
 
 use super::OracleFindings;
 use super::running_tools::ToolClass;
-use crate::engine::contract::{Effect, Input, Note, RequestId, ToolRun, ToolUse};
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, Input, Note, RequestId, ToolRun, ToolUse};
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-17";
 

@@ -2,8 +2,8 @@
 //! between copies, drawn from outside, or dependent on an address.
 
 use super::Violation;
-use crate::prelude::*;
-use crate::transcript::event::Transcript;
+use reenact_transcript::event::Transcript;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-16";
 

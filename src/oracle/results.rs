@@ -1,9 +1,9 @@
 //! O-2: every emitted tool use has exactly one emitted result by the end of its prompt, and none has two.
 
 use super::OracleFindings;
-use crate::engine::contract::{Effect, Emission, RequestId};
-use crate::prelude::*;
-use crate::wire::block::BlockKind;
+use reenact_engine::contract::{Effect, Emission, RequestId};
+use reenact_wire::block::BlockKind;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-2";
 

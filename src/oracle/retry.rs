@@ -2,10 +2,10 @@
 //! for is undercut unless the speed or the model changes, and a wait is announced before it and kept.
 
 use super::{OracleFindings, OracleRules};
-use crate::engine::contract::{Effect, Emission, Input, Micros, RequestId, Time};
-use crate::prelude::*;
-use crate::wire::error::ApiError;
-use crate::wire::event::EventPayload;
+use reenact_engine::contract::{Effect, Emission, Input, Micros, RequestId, Time};
+use reenact_wire::error::ApiError;
+use reenact_wire::event::EventPayload;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-9";
 

@@ -3,13 +3,13 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
-use crate::engine::emission::ToolState;
-use crate::engine::executor::class;
-use crate::engine::settings::{DiscardPolicy, InterruptBehaviour, ToolDefinition, ToolSafety};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::block::ToolUse;
+use reenact_engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
+use reenact_engine::emission::ToolState;
+use reenact_engine::executor::class;
+use reenact_engine::settings::{DiscardPolicy, InterruptBehaviour, ToolDefinition, ToolSafety};
+use reenact_engine::time::{Micros, Time};
+use reenact_wire::block::ToolUse;
+use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! O-6: after a model switch no signature of another model is sent.
 
 use super::OracleFindings;
-use crate::engine::contract::{Effect, Emission, Message, RequestId};
-use crate::prelude::*;
-use crate::wire::block::Block;
+use reenact_engine::contract::{Effect, Emission, Message, RequestId};
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-6";
 

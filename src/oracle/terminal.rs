@@ -3,8 +3,8 @@
 
 use super::OracleFindings;
 use super::running_tools::asked_about;
-use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId};
-use crate::prelude::*;
+use reenact_engine::contract::{Agent, Effect, Emission, Input, RequestId};
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-8";
 

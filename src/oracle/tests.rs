@@ -9,14 +9,14 @@ mod oversize;
 mod queued_blocks;
 
 use super::*;
-use crate::engine::contract::{
+use reenact_engine::contract::{
     AnswerEnd, Block, Emission, HookEvent, HookInput, HookRun, HookSubject, HttpHeader, Json, PermissionAnswer, Request, Role, Settings,
     Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
-use crate::engine::emission::{AssistantMessage, UserMessage};
-use crate::engine::settings::InterruptBehaviour;
-use crate::wire::block::Message;
-use crate::wire::block::{BlockKind, ToolInput};
+use reenact_engine::emission::{AssistantMessage, UserMessage};
+use reenact_engine::settings::InterruptBehaviour;
+use reenact_wire::block::Message;
+use reenact_wire::block::{BlockKind, ToolInput};
 
 /// `R` is safe, `W` exclusive, `C` safe and stops for a message.
 fn environment(change: impl FnOnce(&mut Settings)) -> Environment {
@@ -370,7 +370,8 @@ fn o_14_results_come_in_the_order_of_the_settings() {
 #[test]
 fn o_16_the_first_event_that_differs_is_named() {
     let transcript = |times: &[u64]| {
-        let event = |at: &u64| crate::transcript::event::Event { at: Time(*at), agent: Agent::ROOT, what: EventKind::Input(Input::Cancel) };
+        let event =
+            |at: &u64| reenact_transcript::event::Event { at: Time(*at), agent: Agent::ROOT, what: EventKind::Input(Input::Cancel) };
         Transcript { header: Default::default(), events: times.iter().map(event).collect() }
     };
     let compare =

@@ -2,9 +2,9 @@
 //! see, by the same check.
 
 use super::OracleFindings;
-use crate::engine::contract::{Request, RequestId};
-use crate::prelude::*;
-use crate::wire::validate::{self, RequestValidator};
+use reenact_engine::contract::{Request, RequestId};
+use reenact_wire::prelude::*;
+use reenact_wire::validate::{self, RequestValidator};
 
 pub(super) const ORACLE: &str = "O-10";
 

@@ -3,8 +3,8 @@
 //! Consumers end a session at the first error that they see. So an error is the last word of its prompt: nothing is asked after it.
 
 use super::OracleFindings;
-use crate::engine::contract::{Effect, Emission, Note, RequestId, Terminal};
-use crate::prelude::*;
+use reenact_engine::contract::{Effect, Emission, Note, RequestId, Terminal};
+use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-7";
 

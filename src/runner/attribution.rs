@@ -4,16 +4,16 @@ use alloc::collections::BTreeMap;
 
 use super::shipped_scenarios::shipped;
 use super::threads_available;
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::contract::{Agent, Effect, Input, RequestId};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::sim::Run;
-use crate::transcript::event::EventKind;
-use crate::transcript::watch::TranscriptWatch;
-use crate::wire::validate::endpoint::RequestHead;
-use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
-use crate::world::setup::RunSetup;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::contract::{Agent, Effect, Input, RequestId};
+use reenact_engine::time::Time;
+use reenact_sim::Run;
+use reenact_transcript::event::EventKind;
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::prelude::*;
+use reenact_wire::validate::endpoint::RequestHead;
+use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
+use reenact_world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
 const UNSAID: [&str; 16] = [

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::shipped_scenarios::shipped;
 use super::{PanicCatcher, in_parallel, threads_available};
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::diagram::{DIAGRAMS, taken};
-use crate::explore::interrupt::SweepKind;
-use crate::explore::sweep::sweep;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::diagram::{DIAGRAMS, taken};
+use reenact_explore::interrupt::SweepKind;
+use reenact_explore::sweep::sweep;
 
 #[test]
 fn q_1_and_q_2_and_t_1_the_diagrams_show_what_is_done_and_nothing_else() {

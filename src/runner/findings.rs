@@ -3,23 +3,22 @@
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::PanicCatcher;
 use super::sweep::sweep_all;
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
-use crate::explore::audit::audit;
-use crate::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
-use crate::explore::sweep::{SweepFinding, SweepReport};
-use crate::explore::verdict::{look, violations_of};
-use crate::files::scenario::{LoadedScenario, load};
-use crate::prelude::*;
-use crate::sim::Run;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
+use reenact_explore::audit::audit;
+use reenact_explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
+use reenact_explore::sweep::{SweepFinding, SweepReport};
+use reenact_explore::verdict::{look, violations_of};
+use reenact_files::scenario::{LoadedScenario, load};
+use reenact_sim::Run;
+use reenact_wire::prelude::*;
 
 fn hello(overrides: &[(&str, &str)]) -> LoadedScenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (String::from(*key), String::from(*value))).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/query/read-one-file.toml");
+    let path = crate::shipped_scenarios::checkout().join("scenarios/query/read-one-file.toml");
     load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -6,21 +6,21 @@ use std::path::Path;
 
 use super::shipped_scenarios::shipped;
 use super::{PanicCatcher, in_parallel, threads_available};
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::log;
-use crate::engine::random::Seed;
-use crate::engine::time::Micros;
-use crate::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
-use crate::explore::plan::planned;
-use crate::explore::verdict::look;
-use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, load, load_with};
-use crate::files::{plan, schema};
-use crate::scenario::plan::{Plan, WaitKind};
-use crate::scenario::types::Scenario;
-use crate::sim::Run;
-use crate::transcript::event::Transcript;
-use crate::transcript::json;
-use crate::world::setup::RunSetup;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::log;
+use reenact_engine::random::Seed;
+use reenact_engine::time::Micros;
+use reenact_explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
+use reenact_explore::plan::planned;
+use reenact_explore::verdict::look;
+use reenact_files::scenario::{FileReach, LoadOptions, LoadedScenario, load, load_with};
+use reenact_files::{plan, schema};
+use reenact_scenario::plan::{Plan, WaitKind};
+use reenact_scenario::types::Scenario;
+use reenact_sim::Run;
+use reenact_transcript::event::Transcript;
+use reenact_transcript::json;
+use reenact_world::setup::RunSetup;
 
 const OTHER_SEED: u64 = 0xfeed_5eed;
 
@@ -120,7 +120,7 @@ fn f_11_a_boundary_log_holds_the_waits_that_its_engine_was_given() {
 
 /// The scenario in which everything is drawn, lookups too.
 fn all_drawn() -> LoadedScenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/world/all-drawn.toml");
+    let path = crate::shipped_scenarios::checkout().join("scenarios/world/all-drawn.toml");
     let set = [("engine.look_up_skills", "true"), ("session.skills_latency", "10ms..50ms")];
     load(&path, &set.map(|(key, value)| (key.into(), value.into()))).unwrap_or_else(|error| panic!("{error}"))
 }

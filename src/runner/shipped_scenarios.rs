@@ -5,23 +5,28 @@
 //! see what goes red (`cargo xtask mutants`) compiles the library once.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::run_all;
 use super::snapshot::{SnapshotStanding, check};
 use super::statements::judge;
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::texts::{ModelTexts, TextName, USER_TEXTS, parts};
-use crate::files::scenario::{LoadedScenario, find, load_all};
-use crate::prelude::*;
-use crate::sim::report::RunReport;
-use crate::sim::statements::RunView;
-use crate::transcript::event::EventKind;
-use crate::transcript::json;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::texts::{ModelTexts, TextName, USER_TEXTS, parts};
+use reenact_files::scenario::{LoadedScenario, find, load_all};
+use reenact_sim::report::RunReport;
+use reenact_sim::statements::RunView;
+use reenact_transcript::event::EventKind;
+use reenact_transcript::json;
+use reenact_wire::prelude::*;
+
+/// The folder of the whole checkout.
+pub(crate) fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a room is two folders down").into()
+}
 
 /// The scenarios, each combination of a matrix by itself.
 pub(super) fn shipped() -> Vec<LoadedScenario> {
-    let (paths, errors) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")]);
+    let (paths, errors) = find(&[checkout().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
     paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::scenario::{LoadedScenario, snapshot_path};
-use crate::files::snapshot::{Snapshot, SnapshotError, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
-use crate::prelude::*;
-use crate::sim::report::RunReport;
-use crate::transcript::text::DetailLevel;
+use reenact_files::scenario::{LoadedScenario, snapshot_path};
+use reenact_files::snapshot::{Snapshot, SnapshotError, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
+use reenact_sim::report::RunReport;
+use reenact_transcript::text::DetailLevel;
+use reenact_wire::prelude::*;
 
 /// How a transcript stands to the one that was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 
 use super::shipped_scenarios::shipped;
 use super::threads_available;
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::contract::{Effects, Engine, Environment, Input, RequestId, Time, TimerId, ToolRun};
-use crate::prelude::*;
-use crate::sim::Run;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::contract::{Effects, Engine, Environment, Input, RequestId, Time, TimerId, ToolRun};
+use reenact_sim::Run;
+use reenact_wire::prelude::*;
 
 /// An engine that gets every input twice, the first time under a wrong number.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::files::scenario::LoadedScenario;
-use crate::prelude::*;
-use crate::scenario::statement::PassedStatements;
-use crate::sim::report::RunReport;
-use crate::sim::statements::{self, Failure, PlayedRun, RunView, SkippedJudgement};
-use crate::transcript::event::{RunEnd, Transcript};
+use reenact_files::scenario::LoadedScenario;
+use reenact_scenario::statement::PassedStatements;
+use reenact_sim::report::RunReport;
+use reenact_sim::statements::{self, Failure, PlayedRun, RunView, SkippedJudgement};
+use reenact_transcript::event::{RunEnd, Transcript};
+use reenact_wire::prelude::*;
 
 /// The verdict on the statements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 
 use super::{PanicCatcher, in_parallel};
-use crate::engine::contract::Engine;
-use crate::explore::interrupt::SweepKind;
-use crate::explore::sweep::{SweepReport, sweep};
-use crate::files::scenario::LoadedScenario;
-use crate::prelude::*;
+use reenact_engine::contract::Engine;
+use reenact_explore::interrupt::SweepKind;
+use reenact_explore::sweep::{SweepReport, sweep};
+use reenact_files::scenario::LoadedScenario;
+use reenact_wire::prelude::*;
 
 /// Sweeps over scenarios on `threads` threads, each with an engine that `new_engine` makes. A panic is a finding. How many threads
 /// there are changes no report.

@@ -3,14 +3,14 @@
 //! A profile is a file of the same language as a scenario, read by the same reader, or the section `[client]` of a scenario. What it leaves out is not
 //! judged. In commands, variables and files stand `{base_url}`, `{base_url_v1}`, `{home}`, `{work}`, `{tmp}`, `{session}` and `{prompt}`.
 
-use crate::engine::budget::Date;
-use crate::prelude::*;
-use crate::scenario::language::forms::{Readable, TextTable, word_forms};
-use crate::scenario::language::keys::keys;
-use crate::scenario::language::tables::{Section, Sections};
-use crate::scenario::parse::nearest::nearest;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::{Diagnostics, data_file};
+use crate::language::forms::{Readable, TextTable, word_forms};
+use crate::language::keys::keys;
+use crate::language::tables::{Section, Sections};
+use crate::parse::nearest::nearest;
+use crate::parse::reader::TableReader;
+use crate::parse::{Diagnostics, data_file};
+use reenact_engine::budget::Date;
+use reenact_wire::prelude::*;
 
 keys! {
     /// `[client]`: a profile of the client that is driven (K-7). Keys that are left out are not judged.

@@ -17,13 +17,13 @@ use super::recording::{Recording, WholeTape};
 use super::tape::{Exchange, Tape, TapeHeader};
 use super::thread::{MAIN, OTHER};
 use super::types::{Scenario, ScriptedPrompt, TapeSource};
-use crate::prelude::*;
-use crate::wire::answer::AnswerReader;
-use crate::wire::block::{Block, BlockKind, ToolUse};
-use crate::wire::container::container_id;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::Request;
-use crate::wire::usage::Usage;
+use reenact_wire::answer::AnswerReader;
+use reenact_wire::block::{Block, BlockKind, ToolUse};
+use reenact_wire::container::container_id;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::Request;
+use reenact_wire::usage::Usage;
 
 /// The prompt of a recording that holds answers only.
 pub const NOT_RECORDED: &str = "(not recorded)";

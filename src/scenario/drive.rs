@@ -1,7 +1,7 @@
 //! `[drive]` and `[[normalise]]`: what is known of a real client that is driven through a scenario (K-7, K-10).
 
-use crate::prelude::*;
-use crate::scenario::client_profile::ClientProfile;
+use crate::client_profile::ClientProfile;
+use reenact_wire::prelude::*;
 
 /// The facts about a driven client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 //! Words are checked against all that an engine of any kind may give. A misspelt expectation would otherwise fail only after the run, and look
 //! like a defect of the engine.
 
-use crate::engine::contract::Terminal;
-use crate::engine::emission::Transition;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::forms::{FigureRange, TextListOf, WordList, WordOf};
-use crate::scenario::language::keys::keys;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::tree::{TextPlace, TreeValueKind};
+use crate::language::forms::{FigureRange, TextListOf, WordList, WordOf};
+use crate::language::keys::{KeyTable as _, keys};
+use crate::parse::reader::TableReader;
+use crate::parse::tree::{TextPlace, TreeValueKind};
+use reenact_engine::contract::Terminal;
+use reenact_engine::emission::Transition;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 keys! {
     /// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
@@ -56,11 +56,20 @@ keys! {
     }
 }
 
+impl Expectations {
+    /// The names of all keys.
+    #[doc(hidden)]
+    pub fn keys() -> Vec<&'static str> {
+        Self::names()
+    }
+}
+
 /// The run's own ends (M-3, M-9), which may stand where a terminal does.
 const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
 
 /// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for the one that compares two runs.
-pub(crate) const BREAKABLE: [&str; 16] =
+#[doc(hidden)]
+pub const BREAKABLE: [&str; 16] =
     ["O-1", "O-2", "O-3", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-27", "O-30"];
 
 /// The possible ends of a prompt, or of the run.

@@ -9,11 +9,11 @@ use core::fmt;
 
 use known_errors::KnownError;
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::forms::{ModelName, Probability};
-use crate::scenario::language::keys::keys;
-use crate::scenario::parse::reader::TableReader;
+use crate::language::forms::{ModelName, Probability};
+use crate::language::keys::keys;
+use crate::parse::reader::TableReader;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// One `[[fault]]`.
 #[derive(Clone, Debug, PartialEq)]

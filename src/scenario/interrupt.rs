@@ -2,10 +2,10 @@
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
 use super::turn::ScriptedTurn;
-use crate::engine::contract::{Agent, StagedSummary};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::block::Block;
+use reenact_engine::contract::{Agent, StagedSummary};
+use reenact_engine::time::Micros;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 /// One `[[interrupt]]`, `[[dead]]` or `[[collapse]]`. It happens once, or not at all when its moment never comes.
 #[derive(Clone, Debug, PartialEq)]

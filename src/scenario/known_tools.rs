@@ -8,11 +8,11 @@
 //! be lost.
 
 use super::latency::Latency;
-use crate::engine::settings::InterruptBehaviour;
-use crate::engine::settings::{ToolDefinition, ToolSafety};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::json::{Json, push_string};
+use reenact_engine::settings::InterruptBehaviour;
+use reenact_engine::settings::{ToolDefinition, ToolSafety};
+use reenact_engine::time::Micros;
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 /// A tool that is known by its name.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,7 +21,7 @@ use self::description::TableDescription;
 use self::keys::KeyTable;
 use self::toml::TomlTable;
 use super::types::Scenario;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A scenario as the text of a file (F-6), `comments` first. It reads back as the same scenario; keys with their default are left out.
 pub fn scenario_text(scenario: &Scenario, comments: &[String]) -> String {

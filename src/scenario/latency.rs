@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::random::KeyedDraws;
-use crate::engine::time::Micros;
-use crate::prelude::*;
+use reenact_engine::random::KeyedDraws;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// A span of virtual time, or how to draw one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ fn rounded(micros: f64) -> Micros {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::random::Seed;
+    use reenact_engine::random::Seed;
 
     fn sorted(latency: &Latency) -> Vec<Micros> {
         let mut drawn: Vec<_> = (0..2_001).filter_map(|n| latency.draw(&mut Seed(5).draws("test", &n.to_string()), None, n)).collect();

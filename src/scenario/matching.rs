@@ -1,13 +1,13 @@
 //! `[matching]`: how requests are held against the recorded ones (M-3).
 
-use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{Word, WordValue};
-use crate::scenario::language::keys::{KeyForm, KeyPosition, keys};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::wire::compare::{VolatileMember, VolatileRule};
+use crate::language::description::ValueShape;
+use crate::language::forms::{Word, WordValue};
+use crate::language::keys::{KeyForm, KeyPosition, keys};
+use crate::language::toml::TomlValue;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_wire::compare::{VolatileMember, VolatileRule};
+use reenact_wire::prelude::*;
 
 keys! {
     /// How requests are held against the recorded ones (M-3).

@@ -4,19 +4,19 @@
 
 use super::expectations::Expectations;
 use super::latency::Latency;
-use crate::engine::random::Seed;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::description::{ValueShape, WrittenForm};
-use crate::scenario::language::forms::Probability;
-use crate::scenario::language::keys::{KeyForm, KeyPosition, keys};
-use crate::scenario::language::tables::{Section, Sections};
-use crate::scenario::language::text;
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::span::RANGE_HELP;
-use crate::scenario::parse::tree::TreeValue;
+use crate::language::description::{ValueShape, WrittenForm};
+use crate::language::forms::Probability;
+use crate::language::keys::{KeyForm, KeyPosition, keys};
+use crate::language::tables::{Section, Sections};
+use crate::language::text;
+use crate::language::toml::TomlValue;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::span::RANGE_HELP;
+use crate::parse::tree::TreeValue;
+use reenact_engine::random::Seed;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 keys! {
     /// `[network]`: a simulated network between engine and model server (M-11).

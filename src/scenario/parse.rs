@@ -15,7 +15,8 @@ mod diagnostic;
 mod extends;
 mod kind;
 mod matrix;
-pub(crate) mod nearest;
+#[doc(hidden)]
+pub mod nearest;
 mod overrides;
 mod places;
 mod preset;
@@ -33,7 +34,7 @@ use self::report::DiagnosticReport;
 use self::tree::{TextPlace, TreeMember, TreeTable};
 use super::language::read_table::read_table;
 use super::types::Scenario;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 pub use self::diagnostic::{Diagnostic, Diagnostics};
 pub use self::extends::{FindBase, SourceText};

@@ -8,11 +8,11 @@
 use alloc::collections::BTreeMap;
 
 use super::interrupt::{InterruptKind, TriggerSide};
-use crate::engine::random::Seed;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::forms::ChunkSize;
-use crate::scenario::language::keys::keys;
+use crate::language::forms::ChunkSize;
+use crate::language::keys::keys;
+use reenact_engine::random::Seed;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// Choices by the name of what they are about.
 pub type NamedChoices<T> = BTreeMap<Arc<str>, T>;

@@ -7,16 +7,16 @@
 
 pub(crate) mod files;
 
-use crate::engine::budget::Date;
-use crate::engine::settings::Settings;
-use crate::engine::texts::ModelTexts;
-use crate::prelude::*;
-use crate::scenario::language::forms::Readable;
-use crate::scenario::language::keys::keys;
-use crate::scenario::language::settings::EngineKeys;
-use crate::scenario::language::tables::{Section, Sections};
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::{Diagnostics, data_file};
+use crate::language::forms::Readable;
+use crate::language::keys::keys;
+use crate::language::settings::EngineKeys;
+use crate::language::tables::{Section, Sections};
+use crate::parse::reader::TableReader;
+use crate::parse::{Diagnostics, data_file};
+use reenact_engine::budget::Date;
+use reenact_engine::settings::Settings;
+use reenact_engine::texts::ModelTexts;
+use reenact_wire::prelude::*;
 
 pub use files::{names, text};
 
@@ -165,7 +165,7 @@ fn check_verdict(keys: &ObservationKeys, reader: &mut TableReader<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::parse;
+    use crate::parse;
 
     #[test]
     fn f_13_every_shipped_preset_is_read_without_a_diagnostic() {
@@ -193,12 +193,12 @@ mod tests {
         let mut own = preset.clone();
         (own.max_tokens, own.retry.max_retries) = (9, 4);
         assert_eq!(settings_of(&format!("{named}\nmax_tokens = 9\nretry.max_retries = 4"), &[]), own, "in the same tables");
-        own.texts.replaced.insert(crate::engine::texts::TextName::Interrupted, "Stop.".into());
+        own.texts.replaced.insert(reenact_engine::texts::TextName::Interrupted, "Stop.".into());
         let with_texts = format!("{named}\nmax_tokens = 9\nretry.max_retries = 4\n[texts]\ninterrupted = \"Stop.\"");
         assert_eq!(settings_of(&with_texts, &[]), own, "text by text");
         assert_eq!(settings_of("", &[("engine.preset", name)]), preset, "named from outside");
         let again = settings_of(&named, &[("engine.retry.on_overload", "give_up")]);
-        assert_eq!(again.retry.on_overload, crate::engine::settings::OverloadPolicy::GiveUp, "what is set from outside wins");
+        assert_eq!(again.retry.on_overload, reenact_engine::settings::OverloadPolicy::GiveUp, "what is set from outside wins");
         assert_eq!(again.retry.broken_streams, preset.retry.broken_streams);
     }
 

@@ -3,7 +3,7 @@
 
 use super::tape::{Exchange, Tape, TapeHeader};
 use super::thread::whole_bodies;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Recorded exchanges in order.
 pub trait Recording {

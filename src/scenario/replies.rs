@@ -1,13 +1,13 @@
 //! Scripted replies of hooks, people and the store of results (M-7). By default hooks are silent,
 //! people allow everything, and there is no place to store anything; all of it at once.
 
-use crate::engine::hook::{HookDefinition, HookOutcome};
-use crate::engine::permission::PermissionAnswer;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::forms::TrueMark;
-use crate::scenario::language::keys::keys;
-use crate::scenario::latency::Latency;
+use crate::language::forms::TrueMark;
+use crate::language::keys::keys;
+use crate::latency::Latency;
+use reenact_engine::hook::{HookDefinition, HookOutcome};
+use reenact_engine::permission::PermissionAnswer;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// A hook: as the engine knows it, and what it says here.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use super::statement::tool_uses;
 use super::types::{Scenario, TurnBlock};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 impl Scenario {
     /// The class of each tool use by its id. If tool uses share an id and their classes differ, each runs alone.

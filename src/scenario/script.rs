@@ -8,11 +8,11 @@ use core::fmt;
 
 use super::plan::{Plan, StreamShape};
 use super::types::{ScriptedTurn, TurnBlock};
-use crate::engine::random::{KeyedDraws, Seed};
-use crate::prelude::*;
-use crate::wire::block::ToolInput;
-use crate::wire::error::ErrorKind;
-use crate::wire::json::{Json, push_string};
+use reenact_engine::random::{KeyedDraws, Seed};
+use reenact_wire::block::ToolInput;
+use reenact_wire::error::ErrorKind;
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 /// The owner of a scripted answer, each counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -301,9 +301,9 @@ fn signature(thinking: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::assembler::{Assembler, AssemblerStep};
-    use crate::wire::event::StreamEvent;
-    use crate::wire::sse::SseFramer;
+    use reenact_wire::assembler::{Assembler, AssemblerStep};
+    use reenact_wire::event::StreamEvent;
+    use reenact_wire::sse::SseFramer;
 
     fn turn() -> ScriptedTurn {
         let tool = TurnBlock::Tool {

@@ -1,10 +1,10 @@
 //! Side requests of clients: titles, topic checks, probes of a quota. A scenario is not about them, so rules answer them (M-3).
 
-use crate::prelude::*;
-use crate::scenario::language::keys::keys;
-use crate::scenario::parse::reader::TableReader;
-use crate::wire::block::{BlockKind, Role};
-use crate::wire::request::Request;
+use crate::language::keys::keys;
+use crate::parse::reader::TableReader;
+use reenact_wire::block::{BlockKind, Role};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 keys! {
     /// A kind of side request, and its answer. All given conditions must hold. Such a request uses up no answer of the scenario. The first rule that fits counts.
@@ -63,8 +63,8 @@ fn holds(value: &serde_json::Value, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::block::{Block, Message};
-    use crate::wire::json::Json;
+    use reenact_wire::block::{Block, Message};
+    use reenact_wire::json::Json;
 
     #[test]
     fn m_3_the_conditions_of_a_side_request_must_all_hold() {

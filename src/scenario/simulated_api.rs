@@ -1,9 +1,9 @@
 //! `[api]`: the limits and refusals of the simulated API beside the general ones (M-2).
 
-use crate::prelude::*;
-use crate::scenario::language::keys::keys;
-use crate::scenario::parse::reader::TableReader;
-use crate::wire::models::SignaturePolicy;
+use crate::language::keys::keys;
+use crate::parse::reader::TableReader;
+use reenact_wire::models::SignaturePolicy;
+use reenact_wire::prelude::*;
 
 keys! {
     /// The limits and refusals of the simulated API beside the general ones (M-2, N-6).

@@ -12,12 +12,12 @@ use super::interrupt::InterruptKind;
 use super::replies::{AT_ONCE, ResultStore, ScriptedElicitation, ScriptedLookups, ScriptedReply};
 use super::script::{self, AnswerOrigin, ScriptedTask, TurnPlace};
 use super::types::{Scenario, ScriptedAuth, ScriptedOutcome, ScriptedTurn, TurnBlock};
-use crate::engine::contract::Catalogue;
-use crate::engine::permission::ToolCheck;
-use crate::engine::settings::{HostMessage, MessagePlace, RequestPlace};
-use crate::prelude::*;
-use crate::wire::block::{Block, Message};
-use crate::wire::request::Request;
+use reenact_engine::contract::Catalogue;
+use reenact_engine::permission::ToolCheck;
+use reenact_engine::settings::{HostMessage, MessagePlace, RequestPlace};
+use reenact_wire::block::{Block, Message};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// One thing that a scenario says will happen. What is counted is counted from 0, but for places of turns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -241,7 +241,8 @@ fn joined(path: &[PathStep], step: PathStep) -> StatementPath {
 }
 
 /// The section that it is in, and the how many-th of that.
-pub(crate) fn interrupt_path(scenario: &Scenario, index: usize) -> StatementPath {
+#[doc(hidden)]
+pub fn interrupt_path(scenario: &Scenario, index: usize) -> StatementPath {
     let section = scenario.interrupts[index].kind.section();
     let before = scenario.interrupts[..index].iter().filter(|other| other.kind.section() == section).count();
     entry(section, before)

@@ -4,13 +4,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::http::{HttpHeader, is_event_stream};
-use crate::wire::json::Json;
+use reenact_engine::time::Micros;
+use reenact_wire::http::{HttpHeader, is_event_stream};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 pub mod line;
-pub(crate) mod placeholder;
+#[doc(hidden)]
+pub mod placeholder;
 
 /// The version of the line format that this program writes, and the newest it reads (F-5).
 pub const TAPE_VERSION: u32 = 1;

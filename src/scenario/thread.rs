@@ -15,14 +15,15 @@ use serde_json::Value;
 
 use self::answer_fate::{BlockGist, RequestTerms};
 use super::tape::Exchange;
-use crate::prelude::*;
-use crate::wire::answer::AnswerReader;
-use crate::wire::compare::VolatileMember;
-use crate::wire::json::push_string;
-use crate::wire::raw_json::{RawObject, elements};
-use crate::wire::server_threads::{CompleteRequest, ServerThreads};
+use reenact_wire::answer::AnswerReader;
+use reenact_wire::compare::VolatileMember;
+use reenact_wire::json::push_string;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
+use reenact_wire::server_threads::{CompleteRequest, ServerThreads};
 
-pub(crate) use self::answer_fate::AnswerFate;
+#[doc(hidden)]
+pub use self::answer_fate::AnswerFate;
 pub(super) use self::answer_fate::may_be_repeated;
 
 use self::forks::Forks;
@@ -338,7 +339,8 @@ impl ThreadLineage {
     }
 
     /// The reply to the request that was placed last; `reply` gets the number of its attempt.
-    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> AnswerFate) {
+    #[doc(hidden)]
+    pub fn replied(&mut self, reply: impl FnOnce(u32) -> AnswerFate) {
         if let Some(known) = self.requests.last_mut() {
             known.reply = reply(known.attempt);
         }

@@ -3,12 +3,12 @@
 use super::latency::Latency;
 use super::replies::{ScriptedElicitation, ScriptedReply};
 use super::tape::Provenance;
-use crate::engine::contract::{FailureCause, ProgressKind};
-use crate::engine::permission::ToolCheck;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::block::Block;
-use crate::wire::json::Json;
+use reenact_engine::contract::{FailureCause, ProgressKind};
+use reenact_engine::permission::ToolCheck;
+use reenact_engine::time::Micros;
+use reenact_wire::block::Block;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// A prompt of the user with its answers. The answers may come from a tape instead.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -13,11 +13,11 @@ use super::network::NetworkScript;
 use super::plan::Plan;
 use super::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
 use super::side::SideRule;
-use crate::engine::random::Seed;
-use crate::engine::settings::{Settings, ToolDefinition};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::block::Message;
+use reenact_engine::random::Seed;
+use reenact_engine::settings::{Settings, ToolDefinition};
+use reenact_engine::time::Micros;
+use reenact_wire::block::Message;
+use reenact_wire::prelude::*;
 
 pub use super::expectations::Expectations;
 pub use super::matching::RequestMatching;

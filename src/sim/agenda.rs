@@ -5,8 +5,8 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
 
-use crate::engine::time::Time;
-use crate::world::Arrival;
+use reenact_engine::time::Time;
+use reenact_world::Arrival;
 
 /// Everything that is scheduled.
 #[derive(Clone, Debug, Default)]

@@ -5,18 +5,20 @@
 //!   terminals, transitions, tools, messages     of an engine's run, whose effects are seen
 //! ```
 
-pub(crate) mod delays;
-pub(crate) mod requests;
+#[doc(hidden)]
+pub mod delays;
+#[doc(hidden)]
+pub mod requests;
 
 use delays::DelayTolerance;
 
-use crate::engine::contract::{Effect, Input, Terminal};
-use crate::engine::emission::{Emission, Note};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::types::Expectations;
-use crate::transcript::event::{EventKind, RunEnd, Transcript};
-use crate::transcript::text::{self, DetailLevel};
+use reenact_engine::contract::{Effect, Input, Terminal};
+use reenact_engine::emission::{Emission, Note};
+use reenact_engine::time::Micros;
+use reenact_scenario::types::Expectations;
+use reenact_transcript::event::{EventKind, RunEnd, Transcript};
+use reenact_transcript::text::{self, DetailLevel};
+use reenact_wire::prelude::*;
 
 /// A run of an engine, as expectations see it.
 pub(super) struct EngineRun<'a> {
@@ -117,7 +119,8 @@ fn text_failures(what: &str, (present, absent): (&[String], &[String]), texts: i
 }
 
 /// The first line that is wanted and is not there. Where times are not exact they are left out of what is wanted, and of the lines (M-11).
-pub(crate) fn order_failure(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance) -> Option<String> {
+#[doc(hidden)]
+pub fn order_failure(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance) -> Option<String> {
     if expect.order.is_empty() {
         return None; // rendering costs more than the run
     }

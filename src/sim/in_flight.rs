@@ -13,12 +13,12 @@ use super::expect::delays::DelayTolerance;
 use super::limits;
 use super::report::RunReport;
 use super::rules::JudgedBy;
-use crate::engine::contract::{Agent, Effect, Engine, Input, RequestId};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::transcript::event::{EventKind, RunEnd};
-use crate::transcript::watch::TranscriptWatch;
-use crate::wire::request::Request;
+use reenact_engine::contract::{Agent, Effect, Engine, Input, RequestId};
+use reenact_engine::time::{Micros, Time};
+use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// An order for the outside.
 #[derive(Clone, Debug, PartialEq)]

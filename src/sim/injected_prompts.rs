@@ -4,16 +4,16 @@
 //! answered in full at the instant at which they are made, always with the same text, and the world never hears of them: no
 //! answer of the scenario is used up, and no draw moves.
 
-use crate::engine::contract::{Agent, AnswerEnd, Effect, Emission, Input, Request, RequestId};
-use crate::prelude::*;
-use crate::scenario::plan::{Plan, StreamShape};
-use crate::scenario::script::{self, AnswerOrigin, ScriptedBody, StreamStyle, TurnPlace};
-use crate::scenario::types::{ScriptedTurn, TurnBlock};
-use crate::wire::event::StreamEvent;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
-use crate::wire::sse::SseFramer;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{Agent, AnswerEnd, Effect, Emission, Input, Request, RequestId};
+use reenact_scenario::plan::{Plan, StreamShape};
+use reenact_scenario::script::{self, AnswerOrigin, ScriptedBody, StreamStyle, TurnPlace};
+use reenact_scenario::types::{ScriptedTurn, TurnBlock};
+use reenact_wire::event::StreamEvent;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::sse::SseFramer;
+use reenact_world::setup::RunSetup;
 
 /// The answer to such a prompt.
 const TEXT: &str = "Understood.";

@@ -1,20 +1,22 @@
 //! The limits of a run (M-9): how each is called where it is reached, how high it is, and which key raises it.
 
-use crate::prelude::*;
-use crate::scenario::types::RunLimits;
-use crate::transcript::event::RunEnd;
-use crate::transcript::text;
-use crate::world::setup::RunSetup;
+use reenact_scenario::types::RunLimits;
+use reenact_transcript::event::RunEnd;
+use reenact_transcript::text;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// On the virtual time.
-pub(crate) const TIME: &str = "virtual time";
+#[doc(hidden)]
+pub const TIME: &str = "virtual time";
 /// On the inputs of the engine.
 pub(super) const EVENTS: &str = "events";
 /// On requests, attempts counted.
 pub(super) const REQUESTS: &str = "requests";
 
 /// The end of a run, in a few words; of a limit its height too, and the key that raises it.
-pub(crate) fn end_text(setup: &RunSetup, end: &RunEnd) -> String {
+#[doc(hidden)]
+pub fn end_text(setup: &RunSetup, end: &RunEnd) -> String {
     let short = text::end_text(end);
     let RunEnd::LimitReached { limit } = end else { return short };
     let RunLimits { time, events, requests } = setup.scenario.limits;

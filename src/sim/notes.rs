@@ -1,13 +1,14 @@
 //! Notes of the world about an answer, for the transcript.
 
-use crate::engine::contract::Agent;
-use crate::engine::time::Time;
-use crate::transcript::event::{EventKind, RunEnd};
-use crate::transcript::watch::TranscriptWatch;
-use crate::world::WorldNote;
+use reenact_engine::contract::Agent;
+use reenact_engine::time::Time;
+use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_world::WorldNote;
 
 /// Passes a note to a watcher; returns the end of the run when there is not an answer.
-pub(crate) fn note_world(watcher: &mut impl TranscriptWatch, now: Time, agent: &Agent, note: WorldNote) -> Option<RunEnd> {
+#[doc(hidden)]
+pub fn note_world(watcher: &mut impl TranscriptWatch, now: Time, agent: &Agent, note: WorldNote) -> Option<RunEnd> {
     match note {
         WorldNote::Served { id, answer, provenance, fault, differences } => {
             if let Some(text) = fault {

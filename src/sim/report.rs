@@ -6,16 +6,16 @@ use super::expect::delays::DelayTolerance;
 use super::expect::{EngineRun, requests};
 use super::limits;
 use super::rules;
-use crate::engine::contract::Terminal;
-use crate::engine::log::BoundaryLog;
-use crate::engine::time::Micros;
-use crate::oracle::Violation;
-use crate::prelude::*;
-use crate::scenario::statement::PassedStatements;
-use crate::transcript::event::{EventKind, RunEnd, Transcript};
-use crate::transcript::text::{self, DetailLevel};
-use crate::world::World;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::Terminal;
+use reenact_engine::log::BoundaryLog;
+use reenact_engine::time::Micros;
+use reenact_oracle::Violation;
+use reenact_scenario::statement::PassedStatements;
+use reenact_transcript::event::{EventKind, RunEnd, Transcript};
+use reenact_transcript::text::{self, DetailLevel};
+use reenact_wire::prelude::*;
+use reenact_world::World;
+use reenact_world::setup::RunSetup;
 
 /// One finished run.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,12 +5,12 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::time::{Micros, Time};
-use crate::oracle::{Oracles, Violation};
-use crate::prelude::*;
-use crate::scenario::types::Expectations;
-use crate::transcript::event::{Event, EventKind, RunEnd, Transcript};
-use crate::world::setup::RunSetup;
+use reenact_engine::time::{Micros, Time};
+use reenact_oracle::{Oracles, Violation};
+use reenact_scenario::types::Expectations;
+use reenact_transcript::event::{Event, EventKind, RunEnd, Transcript};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// The rules by which a run is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +105,12 @@ pub(super) fn failures(violations: &[Violation], expect: &Expectations) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::{Agent, Effect, Environment, Input, RequestId};
-    use crate::oracle::ORACLES;
-    use crate::scenario::expectations::BREAKABLE;
-    use crate::scenario::types::Scenario;
-    use crate::transcript::watch::TranscriptWatch;
-    use crate::wire::request::Request;
+    use reenact_engine::contract::{Agent, Effect, Environment, Input, RequestId};
+    use reenact_oracle::ORACLES;
+    use reenact_scenario::expectations::BREAKABLE;
+    use reenact_scenario::types::Scenario;
+    use reenact_transcript::watch::TranscriptWatch;
+    use reenact_wire::request::Request;
 
     fn violation(oracle: &'static str) -> Violation {
         Violation { at: Time::ZERO, oracle, text: "two tools".into() }

@@ -20,12 +20,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use evidence::RunsEvidence;
 
-use crate::prelude::*;
-use crate::scenario::parse::TablePlaces;
-use crate::scenario::plan::Plan;
-use crate::scenario::statement::{PassedStatements, Statement, StatementEntry, StatementPath, statements};
-use crate::transcript::event::{RunEnd, Transcript};
-use crate::world::setup::RunSetup;
+use reenact_scenario::parse::TablePlaces;
+use reenact_scenario::plan::Plan;
+use reenact_scenario::statement::{PassedStatements, Statement, StatementEntry, StatementPath, statements};
+use reenact_transcript::event::{RunEnd, Transcript};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// One finished run of a file.
 #[derive(Clone, Copy, Debug)]

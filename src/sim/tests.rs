@@ -1,24 +1,26 @@
 //! Whole runs of the reference engine over scripted scenarios made in code.
 
+use std::println;
+
 use super::*;
-use crate::engine::agent_loop::AgentLoop;
-use crate::engine::log::{ReplayError, replay};
-use crate::engine::settings::ToolDefinition;
-use crate::engine::time::Micros;
-use crate::scenario::known_tools::known_tool;
-use crate::scenario::latency::Latency;
-use crate::scenario::types::{Chunking, Scenario, ScriptedPrompt, ScriptedTool, ScriptedTurn, TurnBlock};
-use crate::transcript::json;
-use crate::transcript::text::DetailLevel;
-use crate::wire::block::Block;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::log::{ReplayError, replay};
+use reenact_engine::settings::ToolDefinition;
+use reenact_engine::time::Micros;
+use reenact_scenario::known_tools::known_tool;
+use reenact_scenario::latency::Latency;
+use reenact_scenario::types::{Chunking, Scenario, ScriptedPrompt, ScriptedTool, ScriptedTurn, TurnBlock};
+use reenact_transcript::json;
+use reenact_transcript::text::DetailLevel;
+use reenact_wire::block::Block;
 
 mod delays;
 mod faults;
 mod interrupts;
 
 /// A tool as requests have it.
-fn definition_of(name: &str) -> crate::wire::json::Json {
-    crate::wire::json::Json::trusted(format!(r#"{{"name":"{name}","input_schema":{{"type":"object"}}}}"#))
+fn definition_of(name: &str) -> reenact_wire::json::Json {
+    reenact_wire::json::Json::trusted(format!(r#"{{"name":"{name}","input_schema":{{"type":"object"}}}}"#))
 }
 
 pub(crate) fn tool(name: &str, input: &str) -> TurnBlock {
@@ -54,7 +56,7 @@ fn scenario() -> Scenario {
 
 /// A run of a scenario file.
 fn run_file(toml: &str) -> RunReport<AgentLoop> {
-    run(crate::scenario::parse::scenario("x.toml", toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario)
+    run(reenact_scenario::parse::scenario("x.toml", toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario)
 }
 
 fn run(scenario: Scenario) -> RunReport<AgentLoop> {
@@ -150,7 +152,7 @@ fn x_4_the_json_form_reads_back_and_gives_the_same_text() {
     assert_eq!(read, transcript);
     assert_eq!(json::to_json_lines(&read), lines);
     for detail in [DetailLevel::Brief, DetailLevel::Normal, DetailLevel::Debug] {
-        assert_eq!(crate::transcript::text::render(&read, detail), crate::transcript::text::render(&transcript, detail));
+        assert_eq!(reenact_transcript::text::render(&read, detail), reenact_transcript::text::render(&transcript, detail));
     }
 }
 
@@ -201,8 +203,8 @@ fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
 struct StutteringEngine;
 
 impl Engine for StutteringEngine {
-    fn step(&mut self, _env: &crate::engine::contract::Environment, _now: Time, input: &Input, effects: &mut Effects) {
-        use crate::engine::contract::{EventPayload, Message, Request, RequestId, Terminal};
+    fn step(&mut self, _env: &reenact_engine::contract::Environment, _now: Time, input: &Input, effects: &mut Effects) {
+        use reenact_engine::contract::{EventPayload, Message, Request, RequestId, Terminal};
         match input {
             Input::Prompt { content, .. } => {
                 for _ in 0..2 {
@@ -234,7 +236,7 @@ fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
 
 /// The demands of T-4, T-5, T-7 and T-8 on three tool uses that arrive at once, by a model that knows no engine: who ends when, and in
 /// which order results come out.
-fn expected_emissions(exclusive: [bool; 3], takes: [u64; 3], order: crate::engine::settings::EmissionOrder) -> Vec<usize> {
+fn expected_emissions(exclusive: [bool; 3], takes: [u64; 3], order: reenact_engine::settings::EmissionOrder) -> Vec<usize> {
     let (mut started, mut ended) = ([None; 3], [None::<u64>; 3]);
     let mut emitted = Vec::new();
     for now in 0..200 {
@@ -257,8 +259,8 @@ fn expected_emissions(exclusive: [bool; 3], takes: [u64; 3], order: crate::engin
                 emitted.push(tool);
             }
             let holds = match order {
-                crate::engine::settings::EmissionOrder::Eager => exclusive[tool] && started[tool].is_some(),
-                crate::engine::settings::EmissionOrder::Arrival => true,
+                reenact_engine::settings::EmissionOrder::Eager => exclusive[tool] && started[tool].is_some(),
+                reenact_engine::settings::EmissionOrder::Arrival => true,
             };
             if ended[tool].is_none() && holds {
                 break;
@@ -270,7 +272,7 @@ fn expected_emissions(exclusive: [bool; 3], takes: [u64; 3], order: crate::engin
 
 #[test]
 fn t_8_two_safe_and_one_exclusive_tool_in_all_orders_of_completion_and_both_settings() {
-    use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder};
+    use reenact_engine::settings::{EmissionOrder, ResultDelivery, ResultOrder};
     let orders = [[10, 20, 30], [10, 30, 20], [20, 10, 30], [20, 30, 10], [30, 10, 20], [30, 20, 10]];
     let arrangements = [[true, false, false], [false, true, false], [false, false, true]];
     let settings = [(EmissionOrder::Eager, ResultOrder::ToolUse), (EmissionOrder::Eager, ResultOrder::Emission)];
@@ -283,7 +285,7 @@ fn t_8_two_safe_and_one_exclusive_tool_in_all_orders_of_completion_and_both_sett
         scenario.settings.result_order = result;
         scenario.settings.result_delivery = ResultDelivery::AtOnce;
         let fixed = |micros| Latency::Fixed(Micros(micros));
-        scenario.timing = crate::scenario::types::AnswerTiming { head: fixed(1), first_event: fixed(0), between_events: fixed(0) };
+        scenario.timing = reenact_scenario::types::AnswerTiming { head: fixed(1), first_event: fixed(0), between_events: fixed(0) };
         scenario.tools = ["S0", "S1", "S2", "X0", "X1", "X2"].map(|name| tool_taking(name, name.starts_with('S'), takes)).into();
         let name = |index: usize| format!("{}{index}", if exclusive[index] { "X" } else { "S" });
         scenario.prompts[0].turns[0].content = (0..3).map(|index| tool(&name(index), "{}")).collect();
@@ -303,8 +305,8 @@ fn tool_taking(name: &str, safe: bool, takes: [u64; 3]) -> ScriptedTool {
 
 /// The indexes of the emitted results, in order.
 fn emitted_results(report: &RunReport<AgentLoop>) -> Vec<usize> {
-    let index = |event: &crate::transcript::event::Event| match &event.what {
-        EventKind::Effect(Effect::Emit(crate::engine::emission::Emission::User(message))) => Some(message.run.index as usize),
+    let index = |event: &reenact_transcript::event::Event| match &event.what {
+        EventKind::Effect(Effect::Emit(reenact_engine::emission::Emission::User(message))) => Some(message.run.index as usize),
         _ => None,
     };
     report.transcript.events.iter().filter_map(index).collect()
@@ -318,7 +320,7 @@ fn sent_results(report: &RunReport<AgentLoop>) -> Vec<usize> {
     });
     let blocks = requests.next_back().into_iter().flat_map(|request| &request.added).flat_map(|message| &message.content);
     let index = |block: &Block| match block.kind() {
-        crate::wire::block::BlockKind::ToolResult { tool_use_id, .. } => tool_use_id.bytes().last().map(|digit| usize::from(digit - b'1')),
+        reenact_wire::block::BlockKind::ToolResult { tool_use_id, .. } => tool_use_id.bytes().last().map(|digit| usize::from(digit - b'1')),
         _ => None,
     };
     blocks.filter_map(index).collect()

@@ -10,9 +10,9 @@ use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredBranch,
 use super::json_lines::{each_object, shared};
 use super::tree::{EntryLinks, EntryTree};
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Role};
-use crate::wire::raw_json::RawObject;
+use reenact_wire::block::{Block, BlockKind, Role};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The types of lines that are known.
 const TYPES: [&str; 12] = [

@@ -5,8 +5,8 @@ use super::conversation::{StoreRemarks, StoredBranch, StoredConversation, Stored
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::block::Role;
+use reenact_wire::block::Role;
+use reenact_wire::prelude::*;
 
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let document = StoreDocument::read(file)?;

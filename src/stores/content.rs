@@ -1,9 +1,9 @@
 //! Blocks in the form of the Messages API, made of what stores hold.
 
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, ToolInput, ToolUse};
-use crate::wire::json::{Json, push_string};
-use crate::wire::raw_json::{RawObject, elements, string};
+use reenact_wire::block::{Block, BlockKind, ToolInput, ToolUse};
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements, string};
 
 /// Content as the Messages API has it: a text, or an array of blocks. Any other value says nothing.
 pub(super) fn blocks(content: Option<&str>) -> Vec<Block> {

@@ -5,10 +5,10 @@ use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredBranch,
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::block::{Block, Role};
-use crate::wire::json::Json;
-use crate::wire::raw_json::{RawObject, elements};
+use reenact_wire::block::{Block, Role};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
 
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let document = StoreDocument::read(file)?;

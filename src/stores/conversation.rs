@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message, Role};
+use reenact_wire::block::{Block, BlockKind, Message, Role};
+use reenact_wire::prelude::*;
 
 /// The most remarks that are kept of one conversation.
 const REMARKS_MAX: usize = 50;

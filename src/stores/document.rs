@@ -2,8 +2,8 @@
 
 use super::conversation::HistoryPlace;
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::raw_json::{RawObject, elements};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
 
 /// A document.
 #[derive(Debug)]

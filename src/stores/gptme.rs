@@ -7,9 +7,9 @@ use super::content;
 use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
 use super::json_lines::each_object;
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::block::{Block, Role};
-use crate::wire::raw_json::RawObject;
+use reenact_wire::block::{Block, Role};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let (mut messages, mut remarks, mut is_known) = (Vec::new(), StoreRemarks::default(), false);

@@ -2,8 +2,8 @@
 
 use super::conversation::StoreRemarks;
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::raw_json::RawObject;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// Gives each object to `take`, with its line from 1. Lines that are none become remarks.
 ///

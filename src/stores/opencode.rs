@@ -12,9 +12,9 @@ use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::sqlite::{self, SqliteDatabase};
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::block::{Block, Role};
-use crate::wire::raw_json::RawObject;
+use reenact_wire::block::{Block, Role};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The error of an answer that the user ended: opencode sends what had come of it.
 const ABORTED: &str = "MessageAbortedError";

@@ -10,10 +10,10 @@ use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConver
 use super::json_lines::{each_object, shared};
 use super::tree::{EntryLinks, EntryTree};
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
-use crate::wire::block::{Block, Role};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use reenact_wire::block::{Block, Role};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The versions whose entries name their parents.
 const VERSIONS: [u64; 2] = [2, 3];

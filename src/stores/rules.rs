@@ -14,8 +14,8 @@ pub use validity::validity;
 
 use super::content::result_text;
 use super::conversation::StoredMessage;
-use crate::prelude::*;
-use crate::wire::block::{BlockKind, Role};
+use reenact_wire::block::{BlockKind, Role};
+use reenact_wire::prelude::*;
 
 /// A history that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,8 @@ pub fn result_texts(messages: &[StoredMessage]) -> impl Iterator<Item = (&Arc<st
 }
 
 /// A text for a sentence, cut.
-pub(crate) fn quoted(text: &str) -> String {
+#[doc(hidden)]
+pub fn quoted(text: &str) -> String {
     /// Enough to find it by.
     const SHOWN_MAX: usize = 60;
     let text = joined_words(text);

@@ -18,9 +18,9 @@ use alloc::collections::BTreeMap;
 
 use super::conversation::StoreRemarks;
 use super::{StoreError, StoreFile};
-use crate::prelude::*;
 use log::CommittedLog;
 use record::SqliteValue;
+use reenact_wire::prelude::*;
 
 /// How a database begins.
 const MAGIC: &[u8] = b"SQLite format 3\0";

@@ -21,11 +21,11 @@ fn shown(messages: &[StoredMessage]) -> Vec<String> {
     let of_message = |message: &StoredMessage| {
         let role = message.role.as_str();
         let blocks = message.blocks.iter().map(move |stored| match stored.block.kind() {
-            crate::wire::block::BlockKind::Text(text) => format!("{role} {}: {text}", stored.place),
-            crate::wire::block::BlockKind::ToolUse(call) => {
+            reenact_wire::block::BlockKind::Text(text) => format!("{role} {}: {text}", stored.place),
+            reenact_wire::block::BlockKind::ToolUse(call) => {
                 format!("{role} {}: calls {} {} {}", stored.place, call.id, call.name, call.input.as_str())
             }
-            crate::wire::block::BlockKind::ToolResult { tool_use_id, is_error } => {
+            reenact_wire::block::BlockKind::ToolResult { tool_use_id, is_error } => {
                 let failed = if *is_error { " failed" } else { "" };
                 format!("{role} {}: result of {tool_use_id}{failed}: {}", stored.place, content::result_text(&stored.block))
             }
@@ -327,7 +327,7 @@ const SAMPLES: [(&str, StoreFormat, usize, &[&str]); 9] = [
 
 #[test]
 fn v_9_samples_of_real_stores_are_read() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/stores");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/stores");
     for (name, format, messages, rules) in SAMPLES {
         let Ok(bytes) = std::fs::read(folder.join(name)) else {
             std::eprintln!("SKIPPED: {name} is not in {}", folder.display());

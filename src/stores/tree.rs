@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::conversation::StoreRemarks;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The links of an entry: its place in the tree.
 #[derive(Clone, Debug)]

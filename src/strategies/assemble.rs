@@ -17,27 +17,27 @@ use super::tools::{NAMES, STRUCTURED, is_wrong, tools, usual};
 use super::turns::{is_literal, is_plain, prompt};
 use super::values::{latency, model, vary};
 use super::{faults, fitting, interrupts, question_parts};
-use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::permission::PermissionSettings;
-use crate::engine::random::Seed;
-use crate::engine::settings::{
+use reenact_engine::budget::{Date, NanoUsd};
+use reenact_engine::permission::PermissionSettings;
+use reenact_engine::random::Seed;
+use reenact_engine::settings::{
     CompactionSettings, InterruptBehaviour, PipelineSettings, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
 };
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::fault::{AnswerSubstitute, FaultKind, FaultRule};
-use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
-use crate::scenario::known_tools::{KnownInterrupts, known_tool};
-use crate::scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
-use crate::scenario::script::{AnswerOrigin, TurnPlace, tool_uses};
-use crate::scenario::statement;
-use crate::scenario::types::{
+use reenact_engine::time::Micros;
+use reenact_scenario::fault::{AnswerSubstitute, FaultKind, FaultRule};
+use reenact_scenario::interrupt::{InterruptKind, ScriptedInterrupt};
+use reenact_scenario::known_tools::{KnownInterrupts, known_tool};
+use reenact_scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
+use reenact_scenario::script::{AnswerOrigin, TurnPlace, tool_uses};
+use reenact_scenario::statement;
+use reenact_scenario::types::{
     AnswerTiming, Chunking, RefreshOutcome, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt, ScriptedTool, ScriptedTurn,
     SimulatedApi, TurnBlock,
 };
-use crate::wire::block::{Block, Message};
-use crate::wire::json::Json;
-use crate::wire::models::SignaturePolicy;
+use reenact_wire::block::{Block, Message};
+use reenact_wire::json::Json;
+use reenact_wire::models::SignaturePolicy;
+use reenact_wire::prelude::*;
 
 /// Everything that a case may be made of.
 #[derive(Clone, Debug)]

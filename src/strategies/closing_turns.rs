@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::values::words;
-use crate::prelude::*;
-use crate::scenario::types::{ScriptedTurn, TurnBlock};
+use reenact_scenario::types::{ScriptedTurn, TurnBlock};
+use reenact_wire::prelude::*;
 
 /// An answer that ends a prompt.
 pub fn closing_turn() -> BoxedStrategy<ScriptedTurn> {

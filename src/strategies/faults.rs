@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::values::{model, some_time, span, tool_use_id, vary};
-use crate::prelude::*;
-use crate::scenario::fault::known_errors::{KNOWN_ERRORS, KnownError, PROXY_PAGE};
-use crate::scenario::fault::{
+use reenact_scenario::fault::known_errors::{KNOWN_ERRORS, KnownError, PROXY_PAGE};
+use reenact_scenario::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
     STREAM_PARTS,
 };
+use reenact_wire::prelude::*;
 
 /// Any fault at any place.
 pub fn fault() -> BoxedStrategy<FaultRule> {

@@ -6,7 +6,7 @@ use proptest::bool::weighted;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The features of one case.
 pub type CaseFeatures = BTreeSet<Feature>;

@@ -1,18 +1,18 @@
 //! Fits a generated scenario: it must have an end, and requests that the API accepts, as far as the scenario decides that.
 
 use super::feature::{CaseFeatures, Feature};
-use crate::engine::hook::{HookEvent, HookOutcome};
-use crate::engine::permission::PermissionWord;
-use crate::engine::settings::{CommandAction, ThinkingSetting};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::fault::{AnswerChange, AnswerSubstitute, FaultKind, FaultRule, NumberSpan};
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, ScriptedInterrupt};
-use crate::scenario::replies::ScriptedReply;
-use crate::scenario::types::{RunLimits, Scenario, ScriptedPrompt, ScriptedTurn, TurnBlock};
-use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::json::Json;
-use crate::wire::models::{ModelFacts, ModelGeneration};
+use reenact_engine::hook::{HookEvent, HookOutcome};
+use reenact_engine::permission::PermissionWord;
+use reenact_engine::settings::{CommandAction, ThinkingSetting};
+use reenact_engine::time::Micros;
+use reenact_scenario::fault::{AnswerChange, AnswerSubstitute, FaultKind, FaultRule, NumberSpan};
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, ScriptedInterrupt};
+use reenact_scenario::replies::ScriptedReply;
+use reenact_scenario::types::{RunLimits, Scenario, ScriptedPrompt, ScriptedTurn, TurnBlock};
+use reenact_wire::block::{Block, BlockKind, Message, Role};
+use reenact_wire::json::Json;
+use reenact_wire::models::{ModelFacts, ModelGeneration};
+use reenact_wire::prelude::*;
 
 /// Settings that no model takes together are the user's fault and not the engine's.
 pub(super) fn to_the_api(scenario: &mut Scenario) {

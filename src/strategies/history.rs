@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use super::question_parts::permission_answer;
 use super::tools::{NAMES, input, is_wrong};
 use super::values::{text, words};
-use crate::engine::settings::OrphanedPermission;
-use crate::prelude::*;
-use crate::wire::block::{Block, Message};
-use crate::wire::json::Json;
+use reenact_engine::settings::OrphanedPermission;
+use reenact_wire::block::{Block, Message};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// Messages from before, and what a person answered about a tool use that was not run (S-3).
 #[derive(Clone, Debug, Default, PartialEq)]

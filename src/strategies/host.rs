@@ -8,10 +8,10 @@ use proptest::sample::{select, subsequence};
 use super::tools::NAMES;
 use super::turns::content;
 use super::values::words;
-use crate::engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace};
-use crate::prelude::*;
-use crate::wire::block::{Block, Message, Role};
-use crate::wire::json::Json;
+use reenact_engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace};
+use reenact_wire::block::{Block, Message, Role};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The changes and messages of a host, each list in the order of its requests.
 #[derive(Clone, Debug, Default, PartialEq)]

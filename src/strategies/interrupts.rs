@@ -9,11 +9,11 @@ use super::closing_turns::closing_turn;
 use super::tools::NAMES;
 use super::turns::{content, turn};
 use super::values::{message_name, span, tool_use_id, words};
-use crate::engine::contract::{Agent, StagedSummary};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
-use crate::scenario::types::ScriptedTurn;
+use reenact_engine::contract::{Agent, StagedSummary};
+use reenact_engine::time::Micros;
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use reenact_scenario::types::ScriptedTurn;
+use reenact_wire::prelude::*;
 
 /// A cancel or a message, at any anchor.
 pub fn interrupt() -> BoxedStrategy<ScriptedInterrupt> {

@@ -7,12 +7,12 @@ use proptest::sample::select;
 
 use super::feature::{CaseFeatures, Feature};
 use super::values::{latency, odd_text, rule, some_time, span, text, vary, words};
-use crate::engine::contract::{FailureCause, ProgressKind};
-use crate::engine::permission::{PermissionWord, ToolCheck};
-use crate::prelude::*;
-use crate::scenario::replies::{ScriptedElicitation, ScriptedReply};
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
-use crate::wire::json::Json;
+use reenact_engine::contract::{FailureCause, ProgressKind};
+use reenact_engine::permission::{PermissionWord, ToolCheck};
+use reenact_scenario::replies::{ScriptedElicitation, ScriptedReply};
+use reenact_scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The outcome of a run, with all its parts at once; see [`fitting`].
 pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {

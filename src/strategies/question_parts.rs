@@ -7,11 +7,11 @@ use proptest::sample::select;
 
 use super::outcomes::reply;
 use super::values::{latency, rule, some_time, vary, words};
-use crate::engine::hook::{HookDefinition, HookEvent, HookOutcome};
-use crate::engine::permission::{PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource};
-use crate::prelude::*;
-use crate::scenario::replies::{AT_ONCE, ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
-use crate::wire::json::Json;
+use reenact_engine::hook::{HookDefinition, HookEvent, HookOutcome};
+use reenact_engine::permission::{PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource};
+use reenact_scenario::replies::{AT_ONCE, ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// A hook of any point.
 pub fn hook() -> BoxedStrategy<ScriptedHook> {
@@ -27,7 +27,7 @@ pub fn hook() -> BoxedStrategy<ScriptedHook> {
         .boxed()
 }
 
-fn usually_at_once() -> impl Strategy<Value = crate::scenario::latency::Latency> {
+fn usually_at_once() -> impl Strategy<Value = reenact_scenario::latency::Latency> {
     prop_oneof![2 => Just(AT_ONCE), 1 => latency()]
 }
 

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::values::{model, rule, vary, words};
-use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::settings::{CommandAction, SessionSettings, SlashCommand, ThinkingSetting};
-use crate::prelude::*;
-use crate::wire::json::Json;
+use reenact_engine::budget::{Date, NanoUsd};
+use reenact_engine::settings::{CommandAction, SessionSettings, SlashCommand, ThinkingSetting};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// How often a field is not as usual.
 const SHARE: f64 = 0.3;

@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
-use crate::engine::settings::{
+use reenact_engine::settings::{
     AbortResultOrder, BrokenStreamPolicy, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, MicrocompactMode,
     NeighbourMerging, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy, QueuedMessagePlace, ResultDelivery, ResultOrder,
     RetrySettings, Settings, SiblingAbort, StreamOrderPolicy, TooLargeRequestPolicy, UnauthorizedPolicy,
 };
-use crate::engine::texts::{ModelTexts, TextName, TextSet, parts};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::json::Json;
+use reenact_engine::texts::{ModelTexts, TextName, TextSet, parts};
+use reenact_engine::time::Micros;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// How often a field is not as usual.
 const SHARE: f64 = 0.3;

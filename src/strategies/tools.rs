@@ -9,11 +9,11 @@ use proptest::strategy::Union;
 use super::closing_turns::closing_turn;
 use super::outcomes::outcome;
 use super::values::{latency, model, vary, words};
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
-use crate::prelude::*;
-use crate::scenario::known_tools::known_tool;
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, ScriptedTurn, ToolUseSlip, TurnBlock};
-use crate::wire::json::Json;
+use reenact_engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
+use reenact_scenario::known_tools::known_tool;
+use reenact_scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, ScriptedTurn, ToolUseSlip, TurnBlock};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The tools that there may be: well-known ones, one that makes agents, one of a server, one of which nothing is known, one for structured output.
 pub const NAMES: [&str; 10] = ["Read", "Grep", "Edit", "Write", "Bash", "WebFetch", AGENT, "mcp__desk__ask", "Measure", STRUCTURED];

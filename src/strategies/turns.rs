@@ -8,10 +8,10 @@ use proptest::sample::select;
 pub use super::closing_turns::closing_turn;
 use super::tools::tool_use;
 use super::values::{odd_text, some_time, text, vary, words};
-use crate::prelude::*;
-use crate::scenario::types::{ScriptedPrompt, ScriptedTurn, TurnBlock};
-use crate::wire::block::Block;
-use crate::wire::json::Json;
+use reenact_scenario::types::{ScriptedPrompt, ScriptedTurn, TurnBlock};
+use reenact_wire::block::Block;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// How many answers each prompt has beside those that are about something: continuations, summaries and questions of hooks need some, too.
 pub const CLOSING: usize = 4;

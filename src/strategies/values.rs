@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
+use reenact_engine::time::Micros;
+use reenact_scenario::latency::Latency;
+use reenact_wire::prelude::*;
 
 /// A value like `$usual`, of which each field has one of its own values with the probability `$share`. It shrinks to the usual one.
 macro_rules! vary {

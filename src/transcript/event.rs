@@ -5,14 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::contract::{Agent, Effect, Input, RequestId};
-use crate::engine::random::Seed;
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::wire::block::Message;
-use crate::wire::compare;
-use crate::wire::json::Json;
-use crate::wire::request::Request;
+use reenact_engine::contract::{Agent, Effect, Input, RequestId};
+use reenact_engine::random::Seed;
+use reenact_engine::time::Time;
+use reenact_wire::block::Message;
+use reenact_wire::compare;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// The record of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,8 @@ pub struct Transcript {
 
 impl Transcript {
     /// The kinds of its events, in order.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &EventKind> {
+    #[doc(hidden)]
+    pub fn kinds(&self) -> impl Iterator<Item = &EventKind> {
         self.events.iter().map(|event| &event.what)
     }
 }

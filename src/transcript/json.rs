@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::event::{Event, Transcript, TranscriptHeader};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The JSON Schema of one line, header or event: what the emitted messages hold inside is described where their types are.
 pub const SCHEMA: &str = include_str!("schema.json");

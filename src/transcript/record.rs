@@ -11,11 +11,11 @@
 
 use super::event::{Event, EventKind, FrameRecord, RequestRecord, Transcript, TranscriptHeader};
 use super::watch::TranscriptWatch;
-use crate::engine::contract::{Agent, ByAgent, Effect, Input};
-use crate::engine::random::Seed;
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::wire::request::Request;
+use reenact_engine::contract::{Agent, ByAgent, Effect, Input};
+use reenact_engine::random::Seed;
+use reenact_engine::time::Time;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// The recorder of a run, with the events so far.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +124,7 @@ fn record(before: Option<&Request>, request: &Request) -> RequestRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::TimerId;
+    use reenact_engine::contract::TimerId;
 
     fn recorded(recorder: &mut TranscriptRecorder, ids: core::ops::Range<u32>) {
         for id in ids {

@@ -17,10 +17,10 @@ use core::fmt::Write as _;
 use line::{LineClock, TextLine};
 
 use super::event::{Event, EventKind, RunEnd, Transcript};
-use crate::engine::contract::{Agent, ByAgent, Effect, RequestId, ToolRun};
-use crate::engine::emission::Emission;
-use crate::engine::time::Time;
-use crate::prelude::*;
+use reenact_engine::contract::{Agent, ByAgent, Effect, RequestId, ToolRun};
+use reenact_engine::emission::Emission;
+use reenact_engine::time::Time;
+use reenact_wire::prelude::*;
 
 /// How much a text shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,8 @@ pub fn render_untimed(transcript: &Transcript, detail: DetailLevel) -> String {
 }
 
 /// A part of a line, as it reads where times are left out.
-pub(crate) fn untimed(part: &str) -> String {
+#[doc(hidden)]
+pub fn untimed(part: &str) -> String {
     let part = without_spans(part);
     part.trim_start().trim_start_matches(['+', '…']).trim_start_matches("s ").trim_start().into()
 }
@@ -183,7 +184,7 @@ fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text with `…s` in place of each span as [`Micros`](crate::engine::time::Micros) are written: `1.500s`, `0.529585s`.
+/// The text with `…s` in place of each span as [`Micros`](reenact_engine::time::Micros) are written: `1.500s`, `0.529585s`.
 fn without_spans(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -4,8 +4,8 @@
 //! nothing. It is copied with its run.
 
 use super::event::EventKind;
-use crate::engine::contract::{Agent, Effect, Input};
-use crate::engine::time::Time;
+use reenact_engine::contract::{Agent, Effect, Input};
+use reenact_engine::time::Time;
 
 /// Sees all that a transcript would hold, as it happens.
 pub trait TranscriptWatch: Clone {

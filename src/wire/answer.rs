@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(crate) struct AnswerReader {
+pub struct AnswerReader {
     blocks: Vec<Block>,
     form: AnswerProgress,
 }
@@ -29,20 +29,20 @@ enum AnswerProgress {
 
 /// A complete message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CompleteAnswer {
+pub struct CompleteAnswer {
     /// The API's id.
-    pub(crate) id: Arc<str>,
+    pub id: Arc<str>,
     /// Its content; blocks that never stopped are left out.
-    pub(crate) blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
     /// The stop reason.
-    pub(crate) stop_reason: Option<Arc<str>>,
+    pub stop_reason: Option<Arc<str>>,
     /// Its tokens.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
 }
 
 impl AnswerReader {
     /// An answer of which nothing has come yet.
-    pub(crate) fn new(is_stream: bool) -> Self {
+    pub fn new(is_stream: bool) -> Self {
         let form = match is_stream {
             true => AnswerProgress::Stream { framer: Box::new(SseFramer::new()), assembler: Box::new(Assembler::new()) },
             false => AnswerProgress::Whole(Vec::new()),
@@ -51,7 +51,7 @@ impl AnswerReader {
     }
 
     /// Takes the next piece of the body.
-    pub(crate) fn feed(&mut self, piece: &[u8]) {
+    pub fn feed(&mut self, piece: &[u8]) {
         let (framer, assembler) = match &mut self.form {
             AnswerProgress::Stream { framer, assembler } => (framer, assembler),
             AnswerProgress::Whole(body) => return body.extend_from_slice(piece),
@@ -67,7 +67,7 @@ impl AnswerReader {
     }
 
     /// The complete blocks, in order.
-    pub(crate) fn into_blocks(self) -> Vec<Block> {
+    pub fn into_blocks(self) -> Vec<Block> {
         match &self.form {
             AnswerProgress::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
             AnswerProgress::Stream { .. } | AnswerProgress::Broken => self.blocks,
@@ -75,13 +75,12 @@ impl AnswerReader {
     }
 
     /// Whether the message is whole, so that nothing of the body matters any more; unknown for a body that is not streamed.
-    #[cfg(feature = "live")]
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         matches!(&self.form, AnswerProgress::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
     }
 
     /// The message; `None` when the answer brought none that is complete.
-    pub(crate) fn finish(self) -> Option<CompleteAnswer> {
+    pub fn finish(self) -> Option<CompleteAnswer> {
         match self.form {
             AnswerProgress::Whole(body) => {
                 let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;

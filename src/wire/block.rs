@@ -18,7 +18,6 @@ pub struct Block {
 
 /// The kinds of blocks that matter to an agent loop.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum BlockKind {
     /// Text.
     Text(Arc<str>),

@@ -8,7 +8,7 @@ use super::request::Request;
 use crate::prelude::*;
 
 /// The id that a whole answer, or an event of a stream, names; `None` when it names none.
-pub(crate) fn container_id(json: &str) -> Option<Arc<str>> {
+pub fn container_id(json: &str) -> Option<Arc<str>> {
     // Most events do not, and need not be taken apart for that.
     memchr::memmem::find(json.as_bytes(), b"\"container\"")?;
     let value: Value = serde_json::from_str(json).ok()?;
@@ -21,7 +21,7 @@ pub(crate) fn container_id(json: &str) -> Option<Arc<str>> {
 impl Request {
     /// The same in this container, unless it names one.
     #[must_use]
-    pub(crate) fn with_container(mut self, id: &str) -> Self {
+    pub fn with_container(mut self, id: &str) -> Self {
         if let Ok(members) = RawObject::parse(self.extra.as_str())
             && members.get("container").is_none()
         {

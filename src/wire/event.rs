@@ -12,7 +12,8 @@ use super::usage::Usage;
 use crate::prelude::*;
 
 /// The name of an event for which the stream gave none.
-pub(crate) const NAMELESS: &str = "message";
+#[doc(hidden)]
+pub const NAMELESS: &str = "message";
 
 /// A stream event as received: the SSE event name, the data as text, and what was understood of it.
 ///

@@ -326,6 +326,6 @@ mod tests {
     #[test]
     #[ignore = "writes src/wire/order.md anew"]
     fn write_the_order_table() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/wire/order.md"), markdown()).unwrap();
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/order.md"), markdown()).unwrap();
     }
 }

@@ -15,57 +15,57 @@ use crate::prelude::*;
 
 /// A JSON object as its members, in the order of the text.
 #[derive(Debug)]
-pub(crate) struct RawObject<'a> {
+pub struct RawObject<'a> {
     text: &'a str,
     members: Vec<(Cow<'a, str>, &'a str)>,
 }
 
 impl<'a> RawObject<'a> {
     /// Takes apart the object that `text` is. The error is the parser's, also when `text` is another kind of value.
-    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         let MemberIterator(members) = serde_json::from_str(text)?;
         Ok(Self { text, members })
     }
 
     /// The object as it was given.
-    pub(crate) fn text(&self) -> &'a str {
+    pub fn text(&self) -> &'a str {
         self.text
     }
 
     /// A member's text; the last one when there are several.
-    pub(crate) fn get(&self, key: &str) -> Option<&'a str> {
+    pub fn get(&self, key: &str) -> Option<&'a str> {
         self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// A member that is there and not `null`.
-    pub(crate) fn present(&self, key: &str) -> Option<&'a str> {
+    pub fn present(&self, key: &str) -> Option<&'a str> {
         self.get(key).filter(|value| *value != "null")
     }
 
     /// A member that is a string.
-    pub(crate) fn string(&self, key: &str) -> Option<Cow<'a, str>> {
+    pub fn string(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(string)
     }
 
     /// A member that is an object.
-    pub(crate) fn object(&self, key: &str) -> Option<RawObject<'a>> {
+    pub fn object(&self, key: &str) -> Option<RawObject<'a>> {
         self.get(key).and_then(|value| RawObject::parse(value).ok())
     }
 
     /// A member that is a count: a whole number, however it is written (`12`, `1.2e1`).
-    pub(crate) fn count(&self, key: &str) -> Option<u64> {
+    pub fn count(&self, key: &str) -> Option<u64> {
         let value = self.get(key)?;
         let float = || value.parse().ok().filter(|n: &f64| *n >= 0.0 && *n < 9e15 && *n as u64 as f64 == *n);
         value.parse().ok().or_else(|| float().map(|n| n as u64))
     }
 
     /// The members, in order.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+    pub fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.members.iter().map(|(name, value)| (&**name, *value))
     }
 
     /// The object's text with some members' values replaced; one that is not there is added at the end. All else stays byte for byte.
-    pub(crate) fn with(&self, edits: &[(&str, String)]) -> String {
+    pub fn with(&self, edits: &[(&str, String)]) -> String {
         let mut spans = Vec::new();
         let mut added = String::new();
         for (key, value) in edits {
@@ -103,7 +103,7 @@ impl<'a> RawObject<'a> {
     }
 
     /// The object's text without a member; the others byte for byte, what stands between them the usual way.
-    pub(crate) fn without(&self, key: &str) -> String {
+    pub fn without(&self, key: &str) -> String {
         let mut out = String::from("{");
         for (name, value) in self.members().filter(|(name, _)| *name != key) {
             if out.len() > 1 {
@@ -124,13 +124,13 @@ impl<'a> RawObject<'a> {
 }
 
 /// The elements of a JSON array as text.
-pub(crate) fn elements(text: &str) -> Result<Vec<&str>, serde_json::Error> {
+pub fn elements(text: &str) -> Result<Vec<&str>, serde_json::Error> {
     let elements: Vec<&RawValue> = serde_json::from_str(text)?;
     Ok(elements.into_iter().map(RawValue::get).collect())
 }
 
 /// The value of a JSON string, quotes included in `text`; `None` for every other kind of value. Borrowed when nothing is escaped.
-pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
+pub fn string(text: &str) -> Option<Cow<'_, str>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     match memchr(b'\\', inner.as_bytes()) {
         None => Some(Cow::Borrowed(inner)),
@@ -159,7 +159,7 @@ fn unescape(inner: &str) -> Option<String> {
 }
 
 /// The character for a backslash and this byte, `\u` aside.
-pub(crate) fn simple_escape(byte: u8) -> Option<char> {
+pub fn simple_escape(byte: u8) -> Option<char> {
     Some(match byte {
         b'"' | b'\\' | b'/' => char::from(byte),
         b'n' => '\n',

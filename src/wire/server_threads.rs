@@ -23,13 +23,13 @@ const CREATE_ONLY: [&str; 2] = ["system", "tools"];
 
 /// The conversations that are held, by the id of the message that each ends with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ServerThreads {
+pub struct ServerThreads {
     conversations: BTreeMap<Arc<str>, JsonConversation>,
 }
 
 /// A conversation as JSON text. What it shares with earlier ones is there once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JsonConversation {
+pub struct JsonConversation {
     /// By [`CREATE_ONLY`].
     frame: [Option<Arc<str>>; 2],
     messages: Vec<Arc<str>>,
@@ -37,16 +37,16 @@ pub(crate) struct JsonConversation {
 
 /// A request with everything that it stands for.
 #[derive(Clone, Debug)]
-pub(crate) struct CompleteRequest<'a> {
+pub struct CompleteRequest<'a> {
     /// Its body as a client that sends everything would have sent it.
-    pub(crate) body: Cow<'a, str>,
+    pub body: Cow<'a, str>,
     /// The conversation that is held when its answer is there; `None` when none is.
-    pub(crate) conversation: Option<JsonConversation>,
+    pub conversation: Option<JsonConversation>,
 }
 
 /// Why a request cannot be made whole.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum IncompleteRequest {
+pub enum IncompleteRequest {
     /// No such message, or not of a conversation that was to be held.
     #[error("no stored conversation ends with message `{id}`; send the whole history with `\"thread\":{{\"type\":\"create\"}}`")]
     Unknown {
@@ -71,7 +71,7 @@ impl ServerThreads {
     ///
     /// # Errors
     /// When it continues from what is not held, or is none that the API would take.
-    pub(crate) fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
+    pub fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
         // Most clients know nothing of this, and a body may be large.
         let named = memchr::memmem::find(body.as_bytes(), b"\"thread\"").and_then(|_| RawObject::parse(body).ok());
         let Some((request, thread)) = named.and_then(|request| request.present("thread").map(|thread| (request, thread))) else {
@@ -98,7 +98,7 @@ impl ServerThreads {
     }
 
     /// Holds a conversation that was answered with a complete message.
-    pub(crate) fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteAnswer) {
+    pub fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteAnswer) {
         if !replied.blocks.is_empty() {
             let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
             conversation.messages.push(format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(",")).into());
@@ -109,7 +109,7 @@ impl ServerThreads {
 
 impl<'a> CompleteRequest<'a> {
     /// A request that says everything, or of which nothing more is known.
-    pub(crate) fn as_it_is(body: &'a str) -> Self {
+    pub fn as_it_is(body: &'a str) -> Self {
         Self { body: body.into(), conversation: None }
     }
 }
@@ -139,8 +139,8 @@ impl JsonConversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::block::Block;
-    use crate::wire::usage::Usage;
+    use crate::block::Block;
+    use crate::usage::Usage;
 
     const CREATE: &str = r#"{"model":"m","tools":[{"name":"Read"}],"thread":{"type":"create"},"messages":[{"role":"user","content":"a"}]}"#;
 

@@ -90,6 +90,7 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     #[test]
     fn c_4_the_context_is_input_cached_or_not_and_output() {

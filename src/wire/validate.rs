@@ -152,7 +152,8 @@ impl Refusal {
     }
 
     /// The refusal of a request that is too large.
-    pub(crate) fn too_large() -> Self {
+    #[doc(hidden)]
+    pub fn too_large() -> Self {
         Self { status: 413, name: "request_too_large", message: "Request exceeds the maximum size".into() }
     }
 

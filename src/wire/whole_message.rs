@@ -70,7 +70,7 @@ pub fn whole_message(json: &str) -> Result<WholeMessage, WholeMessageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{
+    use crate::{
         assembler::{Assembler, AssemblerStep},
         event::StreamEvent,
     };

@@ -7,18 +7,19 @@ use alloc::collections::BTreeMap;
 use super::pacing::{self, AnswerTimesTable, KnownTimes};
 use super::plan::ResponseHead;
 use super::setup::{self, PreparedAnswer};
-use crate::engine::contract::{Agent, RequestId};
-use crate::engine::random::Seed;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
-use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, WaitKind};
-use crate::scenario::types::{AnswerTiming, Chunking, Scenario};
-use crate::wire::error::ApiError;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_engine::random::Seed;
+use reenact_engine::time::Micros;
+use reenact_scenario::latency::Latency;
+use reenact_scenario::plan::{AnswerTimes, NamedChoices, Plan, WaitKind};
+use reenact_scenario::types::{AnswerTiming, Chunking, Scenario};
+use reenact_wire::error::ApiError;
+use reenact_wire::prelude::*;
 
 /// The choices that were made so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct NotedChoices {
+#[doc(hidden)]
+pub struct NotedChoices {
     /// The choices.
     pub(crate) plan: Plan,
     /// How long the answers to requests say to wait: the engine has no choice there.
@@ -27,7 +28,8 @@ pub(crate) struct NotedChoices {
 
 /// Makes choices.
 #[derive(Debug)]
-pub(crate) struct ChoiceMaker<'a> {
+#[doc(hidden)]
+pub struct ChoiceMaker<'a> {
     seed: Seed,
     plan: &'a Plan,
     noted: Option<&'a mut Arc<NotedChoices>>,
@@ -35,7 +37,8 @@ pub(crate) struct ChoiceMaker<'a> {
 
 impl<'a> ChoiceMaker<'a> {
     /// The choices of a scenario's run.
-    pub(crate) fn new(scenario: &'a Scenario, noted: Option<&'a mut Arc<NotedChoices>>) -> Self {
+    #[doc(hidden)]
+    pub fn new(scenario: &'a Scenario, noted: Option<&'a mut Arc<NotedChoices>>) -> Self {
         Self { seed: scenario.seed, plan: &scenario.plan, noted }
     }
 
@@ -92,7 +95,8 @@ impl<'a> ChoiceMaker<'a> {
     }
 
     /// A piece of an answer in network chunks.
-    pub(crate) fn cut<'p>(&mut self, request: &str, piece_number: usize, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
+    #[doc(hidden)]
+    pub fn cut<'p>(&mut self, request: &str, piece_number: usize, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
         let name = format!("{request} piece {piece_number}");
         let mut draws = self.seed.draws("chunk-cuts", &format!("{request}/{piece_number}"));
         let given = self.plan.chunks.get(&*name);

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::prelude::*;
-use crate::scenario::types::{ScriptedTurn, TurnBlock};
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::Request;
+use reenact_scenario::types::{ScriptedTurn, TurnBlock};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::Request;
 
 /// So many characters are a token, as the output of scripted answers is counted.
 const TOKEN_CHARACTERS: u64 = 4;
@@ -87,7 +87,7 @@ fn least(schema: &Value, key: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::json::Json;
+    use reenact_wire::json::Json;
 
     fn request(max_tokens: u64, choice: &str) -> Request {
         let schema = r##"{"type":"object","required":["a","n","k","l","o","r"],"$defs":{"R":{"type":["boolean","null"]}},"properties":{

@@ -3,16 +3,17 @@
 use super::choices::ChoiceMaker;
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
-use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::types::Chunking;
-use crate::wire::event::StreamEvent;
-use crate::wire::sse::SseFramer;
+use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
+use reenact_engine::time::Time;
+use reenact_scenario::types::Chunking;
+use reenact_wire::event::StreamEvent;
+use reenact_wire::prelude::*;
+use reenact_wire::sse::SseFramer;
 
 /// An answer under way.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AnswerDelivery {
+#[doc(hidden)]
+pub struct AnswerDelivery {
     serial: u32,
     agent: Agent,
     id: RequestId,
@@ -25,7 +26,8 @@ pub(crate) struct AnswerDelivery {
 
 /// The next part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeliveryPart {
+#[doc(hidden)]
+pub enum DeliveryPart {
     /// Status and headers.
     Head,
     /// The next piece of the body.
@@ -36,7 +38,8 @@ pub(crate) enum DeliveryPart {
 
 impl AnswerDelivery {
     /// An answer that begins now.
-    pub(crate) fn new(serial: u32, agent: Agent, id: RequestId, plan: ResponsePlan, now: Time) -> Self {
+    #[doc(hidden)]
+    pub fn new(serial: u32, agent: Agent, id: RequestId, plan: ResponsePlan, now: Time) -> Self {
         Self { serial, agent, id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
     }
 
@@ -56,7 +59,8 @@ impl AnswerDelivery {
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
-    pub(crate) fn arrive(
+    #[doc(hidden)]
+    pub fn arrive(
         &mut self,
         setup: &RunSetup,
         choices: &mut ChoiceMaker<'_>,
@@ -115,7 +119,7 @@ impl AnswerDelivery {
         inputs: &mut Vec<(Agent, Input)>,
     ) -> Result<(), Arc<str>> {
         let (id, agent) = (self.id, self.agent.clone());
-        let mut sink = |frame: crate::wire::sse::SseFrame<'_>| {
+        let mut sink = |frame: reenact_wire::sse::SseFrame<'_>| {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };
         // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.

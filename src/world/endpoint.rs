@@ -1,6 +1,6 @@
 //! The simulated API as clients over HTTP see it: bodies in, what comes back out (K-6).
 //!
-//! A client does not say which agent, prompt and attempt a request belongs to; [`RequestAttribution`] finds out from what it says. The answer is
+//! A client does not say which agent, prompt and attempt a request belongs to; `RequestAttribution` finds out from what it says. The answer is
 //! the model server's, so that a client gets what an engine in a simulated run would get.
 
 mod attribution;
@@ -18,25 +18,26 @@ use super::plan::ResponsePlan;
 use super::server::AnswerOwner;
 use super::setup::RunSetup;
 use super::tool_uses;
-use crate::engine::contract::{Agent, AnswerEnd, RequestId};
-use crate::engine::settings::CommandAction;
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::statement::PassedStatements;
-use crate::scenario::types::Scenario;
-use crate::wire::error::ErrorKind;
-use crate::wire::request::Request;
-use crate::wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
-use crate::wire::tokens;
-use crate::wire::validate::endpoint::{EndpointQuery, FindingWeight, RequestHead, exists, findings};
-use crate::wire::validate::{self, Refusal};
 use attribution::RequestAttribution;
+use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
+use reenact_engine::settings::CommandAction;
+use reenact_engine::time::Time;
+use reenact_scenario::statement::PassedStatements;
+use reenact_scenario::types::Scenario;
+use reenact_wire::error::ErrorKind;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
+use reenact_wire::tokens;
+use reenact_wire::validate::endpoint::{EndpointQuery, FindingWeight, RequestHead, exists, findings};
+use reenact_wire::validate::{self, Refusal};
 use route::ApiRoute;
 use side::SideAnswers;
 
 /// The API of one scenario, and what it knows of its clients.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ApiEndpoint {
+#[doc(hidden)]
+pub struct ApiEndpoint {
     model: ModelServer,
     callers: RequestAttribution,
     /// The conversations of clients that send only what is new.
@@ -53,22 +54,30 @@ pub(crate) struct ApiEndpoint {
 
 /// A request as it came over HTTP.
 #[derive(Clone, Debug)]
-pub(crate) struct IncomingRequest<'a> {
-    pub(crate) method: &'a str,
+#[doc(hidden)]
+pub struct IncomingRequest<'a> {
+    #[doc(hidden)]
+    pub method: &'a str,
     /// With its query.
-    pub(crate) path: &'a str,
+    #[doc(hidden)]
+    pub path: &'a str,
     /// The URL of the server as the client knows it, without a path.
-    pub(crate) base: &'a str,
+    #[doc(hidden)]
+    pub base: &'a str,
     /// The parts of its head that the API looks at.
-    pub(crate) head: &'a RequestHead,
+    #[doc(hidden)]
+    pub head: &'a RequestHead,
     /// The agent and the id, if the client names them.
-    pub(crate) named: Option<(Agent, RequestId)>,
-    pub(crate) body: &'a [u8],
+    #[doc(hidden)]
+    pub named: Option<(Agent, RequestId)>,
+    #[doc(hidden)]
+    pub body: &'a [u8],
 }
 
 /// The response to a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum EndpointResponse {
+#[doc(hidden)]
+pub enum EndpointResponse {
     /// To a request for a message.
     Message(Box<MessageResponse>),
     /// To a side request.
@@ -79,25 +88,35 @@ pub(crate) enum EndpointResponse {
 
 /// The response to any other request: status and JSON body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OtherResponse {
-    pub(crate) status: u16,
-    pub(crate) body: String,
+#[doc(hidden)]
+pub struct OtherResponse {
+    #[doc(hidden)]
+    pub status: u16,
+    #[doc(hidden)]
+    pub body: String,
     /// The id that the API gives it.
-    pub(crate) request_id: String,
+    #[doc(hidden)]
+    pub request_id: String,
     /// The problem, for the verdict.
-    pub(crate) problem: Option<String>,
+    #[doc(hidden)]
+    pub problem: Option<String>,
     /// The remarks of the API.
-    pub(crate) remarks: Vec<String>,
+    #[doc(hidden)]
+    pub remarks: Vec<String>,
 }
 
 /// The response to a side request, all of it at once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SideResponse {
+#[doc(hidden)]
+pub struct SideResponse {
     /// Which rule answers, from 1.
-    pub(crate) number: usize,
+    #[doc(hidden)]
+    pub number: usize,
     /// The model that was asked.
-    pub(crate) model: Arc<str>,
-    pub(crate) plan: ResponsePlan,
+    #[doc(hidden)]
+    pub model: Arc<str>,
+    #[doc(hidden)]
+    pub plan: ResponsePlan,
 }
 
 /// The verdict of the endpoint on a request: a refusal, and remarks.
@@ -111,23 +130,31 @@ struct EndpointVerdict {
 
 /// The response to a request for a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MessageResponse {
-    pub(crate) agent: Agent,
-    pub(crate) id: RequestId,
-    pub(crate) request: Arc<Request>,
-    pub(crate) answered: ModelResponse,
+#[doc(hidden)]
+pub struct MessageResponse {
+    #[doc(hidden)]
+    pub agent: Agent,
+    #[doc(hidden)]
+    pub id: RequestId,
+    #[doc(hidden)]
+    pub request: Arc<Request>,
+    #[doc(hidden)]
+    pub answered: ModelResponse,
     /// The remarks of the API, although it takes the request.
-    pub(crate) remarks: Vec<String>,
+    #[doc(hidden)]
+    pub remarks: Vec<String>,
 }
 
 impl ApiEndpoint {
     /// The API at the beginning; `lends` when answers may be lost on their way.
-    pub(crate) fn new(lends: bool) -> Self {
+    #[doc(hidden)]
+    pub fn new(lends: bool) -> Self {
         Self { lends, ..Self::default() }
     }
 
     /// Answers what a client sent.
-    pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
+    #[doc(hidden)]
+    pub fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
         self.asked += 1;
         let request_id = headers::request_id(setup.scenario.seed.0, self.asked);
         let route = ApiRoute::read(incoming.method, incoming.path);
@@ -179,32 +206,38 @@ impl ApiEndpoint {
     }
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
-    pub(crate) fn on_closed(&mut self, agent: &Agent, id: RequestId) {
+    #[doc(hidden)]
+    pub fn on_closed(&mut self, agent: &Agent, id: RequestId) {
         self.callers.on_failed(agent, id);
     }
 
     /// Something was done to the client that the scenario knows nothing of.
-    pub(crate) fn on_disturbed(&mut self) {
+    #[doc(hidden)]
+    pub fn on_disturbed(&mut self) {
         self.is_interfered = true;
     }
 
     /// The rules by which requests were made comparable with the recorded ones, as far as they replaced something (K-10).
-    pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
+    #[doc(hidden)]
+    pub fn normalising_rules(&self) -> &BTreeSet<&'static str> {
         self.model.normalising_rules()
     }
 
     /// The names of the unused answers (M-3).
-    pub(crate) fn unused_answers(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
+    #[doc(hidden)]
+    pub fn unused_answers(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.model.unused(setup, whose)
     }
 
     /// The rules for side requests that answered none, by their numbers from 1.
-    pub(crate) fn unused_sides(&self, setup: &RunSetup) -> Vec<usize> {
+    #[doc(hidden)]
+    pub fn unused_sides(&self, setup: &RunSetup) -> Vec<usize> {
         self.sides.unused(setup)
     }
 
     /// The faults and answers of the scenario that came to pass (F-10).
-    pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
+    #[doc(hidden)]
+    pub fn passed(&self, setup: &RunSetup) -> PassedStatements {
         self.model.passed(setup)
     }
 

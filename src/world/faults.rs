@@ -15,10 +15,10 @@ pub(super) use answers::instead;
 pub(super) use changes::change;
 
 use super::choices::ChoiceMaker;
-use crate::engine::contract::{Agent, RequestId};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule, NumberSpan};
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_engine::time::Time;
+use reenact_scenario::fault::{FaultKind, FaultPlace, FaultRule, NumberSpan};
+use reenact_wire::prelude::*;
 
 /// A request as rules see it.
 #[derive(Clone, Copy, Debug)]

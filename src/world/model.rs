@@ -17,10 +17,10 @@ use super::server::{AnswerOwner, AnswerQueue, QueuedAnswer};
 use super::setup::{PreparedAnswer, RunSetup};
 use super::signatures::GivenThinking;
 use super::{RefusedRequest, WorldNote};
-use crate::prelude::*;
-use crate::scenario::fault::{AnswerChange, FaultKind};
-use crate::scenario::statement::{PassedStatements, Statement};
-use crate::wire::validate::RequestValidator;
+use reenact_scenario::fault::{AnswerChange, FaultKind};
+use reenact_scenario::statement::{PassedStatements, Statement};
+use reenact_wire::prelude::*;
+use reenact_wire::validate::RequestValidator;
 
 /// The server's knowledge of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,13 +35,17 @@ pub(crate) struct ModelServer {
 
 /// The response to a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ModelResponse {
+#[doc(hidden)]
+pub struct ModelResponse {
     /// All that will come; `None` when no answer is left.
-    pub(crate) plan: Option<ResponsePlan>,
+    #[doc(hidden)]
+    pub plan: Option<ResponsePlan>,
     /// A note for the transcript.
-    pub(crate) note: WorldNote,
+    #[doc(hidden)]
+    pub note: WorldNote,
     /// The refusal of the request, with its reason.
-    pub(crate) refused: Option<RefusedRequest>,
+    #[doc(hidden)]
+    pub refused: Option<RefusedRequest>,
 }
 
 impl ModelServer {
@@ -82,7 +86,7 @@ impl ModelServer {
     }
 
     /// See [`AnswerQueue::normalising_rules`].
-    #[cfg(any(test, feature = "live"))]
+    #[doc(hidden)]
     pub(crate) fn normalising_rules(&self) -> &alloc::collections::BTreeSet<&'static str> {
         self.server.normalising_rules()
     }

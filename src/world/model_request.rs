@@ -1,10 +1,10 @@
 //! A request as the simulated model sees it.
 
-use crate::engine::contract::{Agent, RequestId};
-use crate::engine::time::Time;
-use crate::scenario::script::AnswerOrigin;
-use crate::wire::request::Request;
-use crate::wire::validate::Refusal;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_engine::time::Time;
+use reenact_scenario::script::AnswerOrigin;
+use reenact_wire::request::Request;
+use reenact_wire::validate::Refusal;
 
 /// A request at the server.
 #[derive(Clone, Debug)]

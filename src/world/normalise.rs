@@ -14,10 +14,10 @@ use alloc::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::prelude::*;
-use crate::scenario::drive::{DriveScript, NormaliseRule, VaryingPlace};
-use crate::scenario::tape::ClientFolder;
 pub(crate) use folder_moves::FolderMoves;
+use reenact_scenario::drive::{DriveScript, NormaliseRule, VaryingPlace};
+use reenact_scenario::tape::ClientFolder;
+use reenact_wire::prelude::*;
 
 /// JSON members that are known to vary.
 const MEMBERS: [&str; 12] = [

@@ -3,11 +3,11 @@
 //! Without figures a whole turn takes a log-normal time with a median of 5 s and a 99th percentile of 46 s, as real sessions do,
 //! spread unevenly over its events; a recorded total without recorded pieces is spread the same way.
 
-use crate::engine::random::KeyedDraws;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
-use crate::scenario::types::AnswerTiming;
+use reenact_engine::random::KeyedDraws;
+use reenact_engine::time::Micros;
+use reenact_scenario::latency::Latency;
+use reenact_scenario::types::AnswerTiming;
+use reenact_wire::prelude::*;
 
 /// The known times of an answer, each from its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ fn drawn_pieces(timing: &AnswerTiming, count: usize, head: Micros, turn: Micros,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::random::Seed;
+    use reenact_engine::random::Seed;
 
     fn new(timing: &AnswerTiming, known: &KnownTimes) -> AnswerTimesTable {
         times(timing, known, &mut Seed(1).draws("answer", "1"))

@@ -4,35 +4,44 @@ mod timed_events;
 
 use super::pacing::AnswerTimesTable;
 use super::setup::PreparedAnswer;
-use crate::engine::contract::AnswerEnd;
-use crate::prelude::*;
-use crate::scenario::tape::ResponseEnd;
-use crate::wire::http::HttpHeader;
+use reenact_engine::contract::AnswerEnd;
+use reenact_scenario::tape::ResponseEnd;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::prelude::*;
 
-pub(in crate::world) use timed_events::TimedEvent;
+pub(crate) use timed_events::TimedEvent;
 
 /// Everything that will come of an answer. Times count from its request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ResponsePlan {
+#[doc(hidden)]
+pub struct ResponsePlan {
     /// Status and headers; `None` when the connection ends before there are any.
-    pub(crate) head: Option<ResponseHead>,
+    #[doc(hidden)]
+    pub head: Option<ResponseHead>,
     /// Whether the client reads the body as a stream of events.
-    pub(crate) is_stream: bool,
+    #[doc(hidden)]
+    pub is_stream: bool,
     /// The body, as many pieces as there are times for.
-    pub(crate) pieces: Arc<[Arc<[u8]>]>,
+    #[doc(hidden)]
+    pub pieces: Arc<[Arc<[u8]>]>,
     /// When all that arrives.
-    pub(crate) times: AnswerTimesTable,
+    #[doc(hidden)]
+    pub times: AnswerTimesTable,
     /// How it ends; `None` when it never does.
-    pub(crate) end: Option<AnswerEnd>,
+    #[doc(hidden)]
+    pub end: Option<AnswerEnd>,
 }
 
 /// The head of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ResponseHead {
+#[doc(hidden)]
+pub struct ResponseHead {
     /// HTTP status.
-    pub(crate) status: u16,
+    #[doc(hidden)]
+    pub status: u16,
     /// Response headers.
-    pub(crate) headers: Arc<[HttpHeader]>,
+    #[doc(hidden)]
+    pub headers: Arc<[HttpHeader]>,
 }
 
 impl ResponsePlan {
@@ -49,8 +58,8 @@ impl ResponsePlan {
     }
 
     /// The same with one piece for each event, independent of its packets.
-    #[cfg(feature = "live")]
-    pub(crate) fn by_event(self) -> Self {
+    #[doc(hidden)]
+    pub fn by_event(self) -> Self {
         if !self.is_stream {
             return self;
         }

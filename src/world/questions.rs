@@ -6,16 +6,16 @@
 use super::choices::ChoiceMaker;
 use super::setup::RunSetup;
 use super::tool_uses::ToolUseNames;
-use crate::engine::contract::{
+use reenact_engine::contract::{
     Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
 };
-use crate::engine::permission::rule;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::scenario::plan::WaitKind;
-use crate::scenario::replies::{AT_ONCE, ScriptedReply};
-use crate::scenario::statement::{ElicitationSource, Statement};
-use crate::wire::json::Json;
+use reenact_engine::permission::rule;
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::plan::WaitKind;
+use reenact_scenario::replies::{AT_ONCE, ScriptedReply};
+use reenact_scenario::statement::{ElicitationSource, Statement};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// Everything that one agent asked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -250,12 +250,12 @@ fn hook_key(HookRun { hook, subject }: HookRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::RequestId;
-    use crate::engine::hook::{HookDefinition, HookEvent};
-    use crate::scenario::latency::Latency;
-    use crate::scenario::replies::{ScriptedHook, ScriptedPermission};
-    use crate::scenario::types::Scenario;
-    use crate::wire::block::ToolInput;
+    use reenact_engine::contract::RequestId;
+    use reenact_engine::hook::{HookDefinition, HookEvent};
+    use reenact_scenario::latency::Latency;
+    use reenact_scenario::replies::{ScriptedHook, ScriptedPermission};
+    use reenact_scenario::types::Scenario;
+    use reenact_wire::block::ToolInput;
 
     fn names(setup: &RunSetup) -> ToolUseNames<'_> {
         ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }

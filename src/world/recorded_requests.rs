@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A recorded request without what may differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,8 @@ impl RecordedRequest {
     }
 
     /// The whole of it.
-    pub(crate) fn value(&self) -> Value {
+    #[doc(hidden)]
+    pub fn value(&self) -> Value {
         match self {
             Self::Conversation { frame, messages } => {
                 let mut members: serde_json::Map<String, Value> =

@@ -8,12 +8,12 @@ use super::faults::{FaultTarget, instead};
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
 use super::signatures::GivenThinking;
-use crate::prelude::*;
-use crate::scenario::fault::{AnswerSubstitute, FaultAnswer};
-use crate::scenario::types::{AnswerTiming, SimulatedApi};
-use crate::wire::request::Request;
-use crate::wire::tokens;
-use crate::wire::validate::{Refusal, RequestValidator, ValidationContext};
+use reenact_scenario::fault::{AnswerSubstitute, FaultAnswer};
+use reenact_scenario::types::{AnswerTiming, SimulatedApi};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::tokens;
+use reenact_wire::validate::{Refusal, RequestValidator, ValidationContext};
 
 /// The refusal of a request; `None` when the API takes it.
 pub(super) fn find(setup: &RunSetup, validator: &mut RequestValidator, given: &GivenThinking, request: &Request) -> Option<Refusal> {

@@ -2,12 +2,12 @@
 
 use super::pacing::AnswerTimesTable;
 use super::plan::{ResponseHead, ResponsePlan, TimedEvent};
-use crate::prelude::*;
-use crate::wire::assembler::Assembler;
-use crate::wire::event::StreamEvent;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
-use crate::wire::sse::{SseFrame, SseFramer};
+use reenact_wire::assembler::Assembler;
+use reenact_wire::event::StreamEvent;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// An id that was made fresh, and the one that the scenario knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,13 +114,13 @@ pub(crate) fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::AnswerEnd;
-    use crate::engine::random::Seed;
-    use crate::engine::time::Micros;
-    use crate::scenario::plan::Plan as RunPlan;
-    use crate::scenario::script::{self, AnswerOrigin, StreamStyle, TurnPlace};
-    use crate::scenario::types::{ScriptedTurn, TurnBlock};
-    use crate::wire::whole_message::whole_message;
+    use reenact_engine::contract::AnswerEnd;
+    use reenact_engine::random::Seed;
+    use reenact_engine::time::Micros;
+    use reenact_scenario::plan::Plan as RunPlan;
+    use reenact_scenario::script::{self, AnswerOrigin, StreamStyle, TurnPlace};
+    use reenact_scenario::types::{ScriptedTurn, TurnBlock};
+    use reenact_wire::whole_message::whole_message;
 
     fn plan(turn: &ScriptedTurn, is_stream: bool) -> ResponsePlan {
         let look = StreamStyle { seed: Seed(1), plan: &RunPlan::EMPTY };

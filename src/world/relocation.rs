@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::normalise::FolderMoves;
 use super::plan::ResponsePlan;
-use crate::prelude::*;
-use crate::wire::json::Json;
-use crate::wire::raw_json::{RawObject, elements};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
 
 /// The members of deltas that name folders. What arrives in pieces is read as one text.
 const PIECES: [(&str, &str); 2] = [("text_delta", "text"), ("input_json_delta", "partial_json")];
@@ -104,9 +104,9 @@ impl DeltaText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::time::Micros;
-    use crate::scenario::tape::ClientFolder;
-    use crate::world::pacing::AnswerTimesTable;
+    use crate::pacing::AnswerTimesTable;
+    use reenact_engine::time::Micros;
+    use reenact_scenario::tape::ClientFolder;
 
     fn moves() -> FolderMoves {
         let recorded = [(ClientFolder::Home, String::from("/w/then")), (ClientFolder::Work, String::from("/w/then/a"))];

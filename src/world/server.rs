@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::model_request::ModelRequest;
 use super::reissue::{FreshId, with_original_ids};
 use super::setup::{PreparedAnswer, RunSetup};
-use crate::engine::contract::{Agent, RequestId};
-use crate::prelude::*;
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::statement::Statement;
-use crate::scenario::tape::placeholder::is_same_but_for_secrets;
-use crate::wire::block::Message;
-use crate::wire::compare::{BodyDifference, differences};
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::statement::Statement;
+use reenact_scenario::tape::placeholder::is_same_but_for_secrets;
+use reenact_wire::block::Message;
+use reenact_wire::compare::{BodyDifference, differences};
+use reenact_wire::prelude::*;
 
 /// The receivers of the given answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +57,8 @@ fn is_of_agent(answer: &PreparedAnswer) -> bool {
 
 /// The owner of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerOwner {
+#[doc(hidden)]
+pub enum AnswerOwner {
     /// The scenario's, and those of a thread of the tape that has begun.
     Own,
     /// Those of threads that have not.
@@ -110,7 +111,7 @@ impl AnswerQueue {
     }
 
     /// The rules that replaced something where requests were held against the recorded ones (K-10).
-    #[cfg(any(test, feature = "live"))]
+    #[doc(hidden)]
     pub(crate) fn normalising_rules(&self) -> &BTreeSet<&'static str> {
         &self.normalising
     }

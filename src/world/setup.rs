@@ -12,22 +12,22 @@ use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
-use crate::engine::budget::PriceTable;
-use crate::engine::contract::{RequestId, original_id};
-use crate::engine::schema::Validators;
-use crate::engine::settings::Environment;
-use crate::engine::time::Micros;
-use crate::engine::tokenizer::Tokenizer;
-use crate::engine::windows::WindowTable;
-use crate::prelude::*;
-use crate::scenario::plan::StreamShape;
-use crate::scenario::recording::{Recording, WholeTape};
-use crate::scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, StreamStyle, TurnPlace};
-use crate::scenario::statement::{PassedStatements, Statement};
-use crate::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, ResponseEnd, Tape};
-use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
-use crate::wire::http::HttpHeader;
-use crate::wire::request::Request;
+use reenact_engine::budget::PriceTable;
+use reenact_engine::contract::{RequestId, original_id};
+use reenact_engine::schema::Validators;
+use reenact_engine::settings::Environment;
+use reenact_engine::time::Micros;
+use reenact_engine::tokenizer::Tokenizer;
+use reenact_engine::windows::WindowTable;
+use reenact_scenario::plan::StreamShape;
+use reenact_scenario::recording::{Recording, WholeTape};
+use reenact_scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, StreamStyle, TurnPlace};
+use reenact_scenario::statement::{PassedStatements, Statement};
+use reenact_scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, ResponseEnd, Tape};
+use reenact_scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use reenact_wire::http::HttpHeader;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 mod clients;
 
@@ -107,7 +107,8 @@ impl PreparedAnswer {
     }
 
     /// The content of the answer, as JSON: of a stream its blocks, each put together.
-    pub(crate) fn text(&self) -> String {
+    #[doc(hidden)]
+    pub fn text(&self) -> String {
         let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
         let json: Vec<&str> = blocks.iter().map(|block| block.json().as_str()).collect();
         json.join("\n")
@@ -153,14 +154,16 @@ pub enum SetupError {
 
 impl RunSetup {
     /// The scenario's id for a tool use that may have come under a fresh one, from a server whose ids this run did not see made.
-    pub(crate) fn scripted_id<'a>(&self, id: &'a str) -> &'a str {
+    #[doc(hidden)]
+    pub fn scripted_id<'a>(&self, id: &'a str) -> &'a str {
         let makes_agents = |id: &str| self.agents.keys().any(|address| address.split('.').next() == Some(id));
         let is_known = |id: &str| self.outcomes.contains_key(id) || makes_agents(id);
         original_id(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
     }
 
     /// The scripted outcome of a tool use, by its id; `place` is the answer's name and the position among its tool uses, where that is known.
-    pub(crate) fn outcome_of(&self, id: &str, place: Option<(Arc<str>, u32)>) -> Option<&ScriptedOutcome> {
+    #[doc(hidden)]
+    pub fn outcome_of(&self, id: &str, place: Option<(Arc<str>, u32)>) -> Option<&ScriptedOutcome> {
         let repeated = place.and_then(|place| self.repeated.get(&place));
         match repeated.filter(|(known, _)| **known == *id) {
             Some((_, own)) => own.as_ref().or_else(|| self.scenario.results.get(id)),
@@ -188,7 +191,8 @@ impl RunSetup {
     }
 
     /// The ids of the tool uses that the answers ask for which were given.
-    pub(crate) fn asked_for_in(&self, passed: &PassedStatements) -> BTreeSet<Arc<str>> {
+    #[doc(hidden)]
+    pub fn asked_for_in(&self, passed: &PassedStatements) -> BTreeSet<Arc<str>> {
         let mut turns = BTreeMap::new();
         let mut ids = BTreeSet::new();
         for (index, answer) in self.answers.iter().enumerate() {
@@ -197,6 +201,12 @@ impl RunSetup {
             }
         }
         ids
+    }
+
+    /// The same for another scenario with the same answers and tools: limits, expectations, the seed or the plan may differ.
+    #[must_use]
+    pub fn with_scenario(&self, scenario: Scenario) -> Self {
+        Self { scenario, ..self.clone() }
     }
 
     /// Makes a scenario ready.
@@ -430,8 +440,13 @@ pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
 
 /// Cuts pieces of a body into network chunks, the first ones of the sizes that are given; the times stay, so that nothing else depends on the
 /// cuts (M-6).
-pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, given: &[u32], draws: &mut crate::engine::random::KeyedDraws) -> Vec<&'a [u8]> {
-    let size = |draws: &mut crate::engine::random::KeyedDraws| match chunking {
+pub(crate) fn cut<'a>(
+    piece: &'a [u8],
+    chunking: &Chunking,
+    given: &[u32],
+    draws: &mut reenact_engine::random::KeyedDraws,
+) -> Vec<&'a [u8]> {
+    let size = |draws: &mut reenact_engine::random::KeyedDraws| match chunking {
         Chunking::AsRecorded => usize::MAX,
         Chunking::Bytes => 1,
         Chunking::Every(size) => (*size).max(1),
@@ -452,7 +467,7 @@ pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, given: &[u32], draws
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::random::Seed;
+    use reenact_engine::random::Seed;
 
     #[test]
     fn a_body_without_times_arrives_event_by_event() {

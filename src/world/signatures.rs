@@ -6,12 +6,12 @@
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
 use super::tool_uses;
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::json::Json;
-use crate::wire::models::{ModelFacts, SignaturePolicy};
-use crate::wire::request::Request;
-use crate::wire::validate::Refusal;
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::json::Json;
+use reenact_wire::models::{ModelFacts, SignaturePolicy};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::validate::Refusal;
 
 /// All that was given out.
 #[derive(Clone, Debug, Default, PartialEq)]

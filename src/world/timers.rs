@@ -3,8 +3,8 @@
 //! A timer may be set again under the same name before it has rung, and then rings twice. Each setting has a number, so that cancelling
 //! takes back those that there are and not those that come.
 
-use crate::engine::contract::{Agent, TimerId};
-use crate::prelude::*;
+use reenact_engine::contract::{Agent, TimerId};
+use reenact_wire::prelude::*;
 
 /// The timers that are set.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,11 +2,11 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::contract::{Agent, RequestId, ToolRun};
-use crate::prelude::*;
-use crate::scenario::types::ScriptedOutcome;
-use crate::wire::answer::AnswerReader;
-use crate::wire::block::Block;
+use reenact_engine::contract::{Agent, RequestId, ToolRun};
+use reenact_scenario::types::ScriptedOutcome;
+use reenact_wire::answer::AnswerReader;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 /// The names of a tool use, and what goes under them.
 #[derive(Clone, Copy, Debug)]

@@ -6,17 +6,17 @@
 use super::choices::ChoiceMaker;
 use super::setup::RunSetup;
 use super::tool_uses::ToolUseNames;
-use crate::engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::scenario::known_tools::known_tool;
-use crate::scenario::latency::Latency;
-use crate::scenario::plan::WaitKind;
-use crate::scenario::replies::{AT_ONCE, ScriptedElicitation};
-use crate::scenario::statement::{ElicitationSource, PassedStatements, Statement};
-use crate::scenario::types::{ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
-use crate::wire::block::ToolUse;
-use crate::wire::json::Json;
+use reenact_engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::known_tools::known_tool;
+use reenact_scenario::latency::Latency;
+use reenact_scenario::plan::WaitKind;
+use reenact_scenario::replies::{AT_ONCE, ScriptedElicitation};
+use reenact_scenario::statement::{ElicitationSource, PassedStatements, Statement};
+use reenact_scenario::types::{ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
+use reenact_wire::block::ToolUse;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// Used for an unknown tool without a scripted outcome.
 const USUAL_LATENCY: Latency = Latency::Uniform(Micros::from_millis(10), Micros::from_millis(100));
@@ -320,9 +320,9 @@ fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::RequestId;
-    use crate::scenario::types::Scenario;
-    use crate::wire::block::ToolInput;
+    use reenact_engine::contract::RequestId;
+    use reenact_scenario::types::Scenario;
+    use reenact_wire::block::ToolInput;
 
     fn names(setup: &RunSetup) -> ToolUseNames<'_> {
         ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }

@@ -4,12 +4,12 @@
 //! continues may become a prompt of its own. One that the engine takes into the conversation at once never has a terminal.
 
 use super::setup::RunSetup;
-use crate::engine::contract::{Input, Terminal};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment};
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::statement::Statement;
+use reenact_engine::contract::{Input, Terminal};
+use reenact_engine::time::Time;
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment};
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::statement::Statement;
+use reenact_wire::prelude::*;
 
 /// The user's prompts and messages so far, with their fates.
 #[derive(Clone, Debug, Default, PartialEq)]

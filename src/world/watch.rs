@@ -6,10 +6,10 @@
 use alloc::collections::BTreeMap;
 
 use super::setup::RunSetup;
-use crate::engine::contract::{Agent, Effect, Emission, Input, Note, RequestId, ToolRun};
-use crate::engine::emission::ToolState;
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedState, TriggerSide};
+use reenact_engine::contract::{Agent, Effect, Emission, Input, Note, RequestId, ToolRun};
+use reenact_engine::emission::ToolState;
+use reenact_scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedState, TriggerSide};
+use reenact_wire::prelude::*;
 
 /// The events so far.
 #[derive(Clone, Debug, Default, PartialEq)]

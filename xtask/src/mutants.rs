@@ -22,10 +22,11 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     };
     let root = crate::root();
     let mut line = Command::new("cargo");
-    line.args(["mutants", "--package", "reenact", "--file", "src/engine/**", "--sharding", "round-robin", "--shard", shard]);
+    line.args(["mutants", "--package", "reenact-engine", "--sharding", "round-robin", "--shard", shard]);
     line.args(["--jobs", "2", "--timeout", "120", "--baseline", "skip", "--no-shuffle", "--output", "target"]);
-    // One build each: the machines' own tests, the runs of `sim`, and every shipped scenario with its transcript.
-    line.args(["--cargo-arg", "--lib", "--", "--", "engine::", "sim::", "runner::shipped"]);
+    // The machines' own tests, the runs of `sim`, and every shipped scenario with its transcript.
+    line.args(["engine", "sim", "runner"].map(|room| format!("--test-package=reenact-{room}")));
+    line.args(["--cargo-arg", "--lib"]);
     line.env("CARGO_PROFILE_DEV_DEBUG", "0").current_dir(&root);
     match line.status() {
         Err(error) => {

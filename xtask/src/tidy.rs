@@ -34,7 +34,7 @@ pub(crate) struct TidyCheck {
 /// Every check, in the order in which they run.
 pub(crate) const CHECKS: &[TidyCheck] = &[
     TidyCheck { name: "toplevel", holds: "the checkout's top folder has no stray entries", run: toplevel::check },
-    TidyCheck { name: "rooms", holds: "each room imports only the rooms upstream of it", run: rooms::check },
+    TidyCheck { name: "rooms", holds: "the manifest of each room names only rooms upstream of it", run: rooms::check },
     TidyCheck {
         name: "circles",
         holds: "no files import each other in a circle, but for a module and its own children",

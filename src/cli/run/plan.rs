@@ -20,7 +20,7 @@ pub(super) fn write<E: Engine>(path: &Path, arguments: &RunArguments, loaded: &L
     let interrupt = arguments.interrupt_at.map(|boundary| (boundary, arguments.interrupt_kind));
     let scenario = planned(&loaded.setup, engine, interrupt, &PanicCatcher);
     let other_seed = !scenario.seed.0;
-    let known = digest(&Arc::new(RunSetup { scenario: scenario.clone(), ..RunSetup::clone(&loaded.setup) }), engine);
+    let known = digest(&Arc::new(loaded.setup.with_scenario(scenario.clone())), engine);
     if let Err(error) = plan::write(path, loaded, scenario) {
         return wrong_input(&format!("{}: cannot write the plan: {error}", path.display()));
     }

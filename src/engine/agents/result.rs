@@ -1,7 +1,7 @@
 //! The results of several agents as text (B-8): pure functions.
 
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::prelude::*;
 
 /// The end of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::engine::settings::AgentTool;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{ToolInput, ToolUse};
+use crate::settings::AgentTool;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{ToolInput, ToolUse};
+use reenact_wire::prelude::*;
 
 /// A valid request for agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl AgentTask {
 }
 
 /// The mistakes in the input of a tool use that makes agents.
-pub(crate) fn problems(input: &Value) -> Vec<&'static str> {
+pub fn problems(input: &Value) -> Vec<&'static str> {
     let mut problems = Vec::new();
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let length = |key: &str| text(key).map_or(0, |text| text.chars().count());
@@ -93,7 +93,7 @@ fn member<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::json::Json;
+    use reenact_wire::json::Json;
 
     fn read(input: &str) -> Result<AgentTask, String> {
         let input = ToolInput::Valid(Json::trusted(input));

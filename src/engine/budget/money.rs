@@ -6,7 +6,7 @@ use core::ops::Add;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A sum of money in billionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

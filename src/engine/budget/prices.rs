@@ -9,9 +9,9 @@ use once_cell::race::OnceBox;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::money::NanoUsd;
-use crate::engine::data_file::{DataFileError, is_row_for};
-use crate::engine::date::Date;
-use crate::prelude::*;
+use crate::data_file::{DataFileError, is_row_for};
+use crate::date::Date;
+use reenact_wire::prelude::*;
 
 /// The table that holds when a scenario names no other.
 const SHIPPED: &str = include_str!("prices.toml");

@@ -1,17 +1,17 @@
 //! The results of a call: blocks with their names, and the answer with all that is known of it.
 
 use super::{ApiCall, CallState, CallVerdict, CompletedAnswer};
-use crate::engine::contract::{Effects, RequestId};
-use crate::engine::emission::{AssistantMessage, Note};
-use crate::engine::retry::AttemptFailure;
-use crate::engine::retry::broken_stream::{StreamBreak, StreamProgress};
-use crate::engine::settings::{Environment, Settings};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::wire::block::Block;
-use crate::wire::order::OrderViolation;
-use crate::wire::usage::cleared_input_tokens;
-use crate::wire::whole_message::whole_message;
+use crate::contract::{Effects, RequestId};
+use crate::emission::{AssistantMessage, Note};
+use crate::retry::AttemptFailure;
+use crate::retry::broken_stream::{StreamBreak, StreamProgress};
+use crate::settings::{Environment, Settings};
+use crate::time::Time;
+use reenact_wire::block::Block;
+use reenact_wire::order::OrderViolation;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::cleared_input_tokens;
+use reenact_wire::whole_message::whole_message;
 
 impl ApiCall {
     /// an answer that comes whole gives the same blocks as a streamed one.

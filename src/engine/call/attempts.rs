@@ -1,13 +1,13 @@
 //! The steps after a failed attempt: the policy's decision is carried out, or returned to the owner.
 
 use super::{ApiCall, CallState, CallVerdict, CompletedAnswer, LostAttempt, shape};
-use crate::engine::contract::{Effect, Effects, RequestId};
-use crate::engine::emission::{AttemptReport, Emission, Note};
-use crate::engine::retry::broken_stream::StreamProgress;
-use crate::engine::retry::{self, AttemptFailure, CallKind, FailedAttempt, RetryDecision, overload};
-use crate::engine::settings::Environment;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
+use crate::contract::{Effect, Effects, RequestId};
+use crate::emission::{AttemptReport, Emission, Note};
+use crate::retry::broken_stream::StreamProgress;
+use crate::retry::{self, AttemptFailure, CallKind, FailedAttempt, RetryDecision, overload};
+use crate::settings::Environment;
+use crate::time::{Micros, Time};
+use reenact_wire::prelude::*;
 
 impl ApiCall {
     /// An attempt failed: it is repeated if the policy says so; if something of it was handed up, the owner first forgets that.
@@ -52,7 +52,7 @@ impl ApiCall {
         }
     }
 
-    /// What the attempt used up. The next one begins with nothing.
+    /// Takes the use of the attempt. The next one begins with nothing.
     fn lose(&mut self) -> LostAttempt {
         LostAttempt { usage: core::mem::take(&mut self.usage), is_fast: self.is_fast() }
     }

@@ -1,7 +1,7 @@
 //! The states that a call goes through.
 
 use super::CallState;
-use crate::engine::diagram::Diagram;
+use crate::diagram::Diagram;
 
 /// How one answer is come by, with all attempts at it.
 pub(crate) const DIAGRAM: Diagram = Diagram {

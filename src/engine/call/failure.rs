@@ -1,10 +1,10 @@
 //! Names for failures of connections and streams, by which the retry policy knows them.
 
-use crate::engine::contract::AnswerEnd;
-use crate::engine::retry::AttemptFailure;
-use crate::engine::retry::broken_stream::StreamBreak;
-use crate::prelude::*;
-use crate::wire::order::OrderViolation;
+use crate::contract::AnswerEnd;
+use crate::retry::AttemptFailure;
+use crate::retry::broken_stream::StreamBreak;
+use reenact_wire::order::OrderViolation;
+use reenact_wire::prelude::*;
 
 /// The names that the retry policy knows connection failures by.
 pub(super) fn cut_short(how: &AnswerEnd) -> AttemptFailure {

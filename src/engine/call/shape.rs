@@ -2,14 +2,14 @@
 //! the call alone.
 
 use super::ApiCall;
-use crate::engine::contract::{Effect, Effects};
-use crate::engine::emission::Emission;
-use crate::engine::settings::ThinkingSetting;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::Request;
+use crate::contract::{Effect, Effects};
+use crate::emission::Emission;
+use crate::settings::ThinkingSetting;
+use crate::time::{Micros, Time};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::Request;
 
 /// The state of fast mode. It counts only where the settings ask for fast answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Calls driven by hand: what an owner sees of each.
 
 use super::*;
-use crate::engine::emission::Note;
-use crate::engine::settings::{RetrySettings, Settings};
-use crate::engine::time::Micros;
-use crate::wire::block::Message;
+use crate::emission::Note;
+use crate::settings::{RetrySettings, Settings};
+use crate::time::Micros;
+use reenact_wire::block::Message;
 
 /// A call and its surroundings.
 struct CallHarness {

@@ -4,12 +4,12 @@
 //! limit and sets the timer again. So a stream of a thousand events costs no more than a short one.
 
 use super::ApiCall;
-use crate::engine::contract::{Effect, Effects, TimerId};
-use crate::engine::retry::AttemptFailure;
-use crate::engine::retry::broken_stream::StreamBreak;
-use crate::engine::settings::Environment;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
+use crate::contract::{Effect, Effects, TimerId};
+use crate::retry::AttemptFailure;
+use crate::retry::broken_stream::StreamBreak;
+use crate::settings::Environment;
+use crate::time::{Micros, Time};
+use reenact_wire::prelude::*;
 
 /// The timer of the watchdog. Its generation is the attempt that it watches.
 const WATCHDOG_TIMER: u32 = 7;

@@ -3,11 +3,11 @@
 //! The API's edit does not name results; it says how many of the newest stay and which tools it is not about. So one edit, always the same,
 //! stands for all that become old later; once sent it is sent for as long as the conversation lasts.
 
-use crate::engine::settings::ToolDefinition;
-use crate::prelude::*;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::Request;
+use crate::settings::ToolDefinition;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::Request;
 
 /// The tools whose results can be had again.
 pub(super) const CLEARABLE: [&str; 8] = ["Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Edit", "Write"];

@@ -8,12 +8,12 @@ use super::cache_edit::{self, CacheEdit};
 use super::estimate::{ContextThresholds, context_tokens, window};
 use super::summary::ConversationParts;
 use super::{CascadeDecision, CompactionTracking, collapse, microcompact, snip};
-use crate::engine::contract::{Effect, Effects};
-use crate::engine::conversation::Conversation;
-use crate::engine::emission::{CompactionLevel, Emission, Note};
-use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::{ContextWindow, Environment, MicrocompactMode};
-use crate::prelude::*;
+use crate::contract::{Effect, Effects};
+use crate::conversation::Conversation;
+use crate::emission::{CompactionLevel, Emission, Note};
+use crate::session::prompt::RequestFrame;
+use crate::settings::{ContextWindow, Environment, MicrocompactMode};
+use reenact_wire::prelude::*;
 
 /// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies. `frame` is what comes with the messages now.
 pub(crate) fn cascade(
@@ -263,7 +263,7 @@ pub(super) fn tell_excess(
     }
 }
 
-/// What a level did, or why it did nothing; consumers are told where the session is verbose (S-11).
+/// Notes that a level ran, or why it did nothing. Consumers are told where the session is verbose (S-11).
 pub(super) fn note(env: &Environment, level: CompactionLevel, ran: bool, why: &str, (before, after): (u64, u64), effects: &mut Effects) {
     let why: Arc<str> = why.into();
     effects.push(Effect::Note(Note::Compaction { level, ran, why: why.clone(), before, after }));

@@ -1,8 +1,8 @@
 //! Why a compaction happens, and what follows for it.
 
 use super::TokenExcess;
-use crate::engine::emission::{CompactTrigger, CompactionLevel};
-use crate::prelude::*;
+use crate::emission::{CompactTrigger, CompactionLevel};
+use reenact_wire::prelude::*;
 
 /// Why the model is asked to summarise.
 #[derive(Clone, Debug, PartialEq)]

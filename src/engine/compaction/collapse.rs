@@ -5,10 +5,10 @@
 //! it can. A staged summary that cannot stand for its span is discarded, and the transcript says why.
 
 use super::rounds;
-use crate::engine::contract::StagedSummary;
-use crate::engine::conversation::Conversation;
-use crate::prelude::*;
-use crate::wire::tokens;
+use crate::contract::StagedSummary;
+use crate::conversation::Conversation;
+use reenact_wire::prelude::*;
+use reenact_wire::tokens;
 
 /// Whether a staged summary may stand for its span; otherwise why not.
 pub(super) fn check(conversation: &Conversation, staged: &StagedSummary) -> Result<(), &'static str> {
@@ -39,8 +39,8 @@ pub(super) fn oldest(conversation: &Conversation) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::settings::NeighbourMerging;
+    use crate::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::settings::NeighbourMerging;
     use proptest::prelude::*;
 
     fn staged(from: &str, to: &str, characters: usize) -> Arc<StagedSummary> {

@@ -1,7 +1,7 @@
 //! The states that a compaction goes through, as seen from step to step.
 
 use super::machine::{Compaction, CompactionState, CompactionVerdict};
-use crate::engine::diagram::Diagram;
+use crate::diagram::Diagram;
 
 /// How a conversation becomes shorter by a summary.
 pub(crate) const DIAGRAM: Diagram = Diagram {

@@ -5,9 +5,9 @@
 //!                       └─ 20,000 below ─┘└──── 13,000 ────────┘└─ room for the answer ─┘
 //! ```
 
-use crate::engine::conversation::{Conversation, ConversationItem};
-use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::{CompactionSettings, ContextWindow, Environment};
+use crate::conversation::{Conversation, ConversationItem};
+use crate::session::prompt::RequestFrame;
+use crate::settings::{CompactionSettings, ContextWindow, Environment};
 
 /// The levels of the context that mean something, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +87,12 @@ fn share(figure: u64, percent: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::RequestId;
-    use crate::engine::conversation::ItemKind;
-    use crate::engine::tokenizer::{CountTokens, Tokenizer};
-    use crate::prelude::*;
-    use crate::wire::block::Block;
-    use crate::wire::usage::Usage;
+    use crate::contract::RequestId;
+    use crate::conversation::ItemKind;
+    use crate::tokenizer::{CountTokens, Tokenizer};
+    use reenact_wire::block::Block;
+    use reenact_wire::prelude::*;
+    use reenact_wire::usage::Usage;
 
     #[test]
     fn c_4_the_figures_follow_from_window_and_output_cap() {

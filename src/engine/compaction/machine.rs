@@ -15,25 +15,25 @@ use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens}
 use super::outcome::{CompactionUsage, FailedCompaction, SuccessfulCompaction, SummaryRefusal};
 use super::summary::{self, ConversationParts, SummaryItems};
 use super::{CompactionCause, reactive};
-use crate::engine::call::{ApiCall, CallStanding, CallVerdict, CompletedAnswer, without_thinking_budget};
-use crate::engine::contract::{Effect, Effects, Input, RequestId};
-use crate::engine::conversation::host::place_of_the_users;
-use crate::engine::conversation::{Conversation, ConversationItem, ItemKind, answer_name, lacks_thinking};
-use crate::engine::emission::{AssistantMessage, CompactTrigger, Emission};
-use crate::engine::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
-use crate::engine::permission::PermissionWord;
-use crate::engine::retry::{AttemptFailure, CallUrgency};
-use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::Environment;
-use crate::engine::status;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::json::Json;
-use crate::wire::request::{Request, push_merged};
-use crate::wire::tokens;
-use crate::wire::usage::Usage;
+use crate::call::{ApiCall, CallStanding, CallVerdict, CompletedAnswer, without_thinking_budget};
+use crate::contract::{Effect, Effects, Input, RequestId};
+use crate::conversation::host::place_of_the_users;
+use crate::conversation::{Conversation, ConversationItem, ItemKind, answer_name, lacks_thinking};
+use crate::emission::{AssistantMessage, CompactTrigger, Emission};
+use crate::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::permission::PermissionWord;
+use crate::retry::{AttemptFailure, CallUrgency};
+use crate::session::prompt::RequestFrame;
+use crate::settings::Environment;
+use crate::status;
+use crate::texts::{ModelTexts, TextName};
+use crate::time::Time;
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::request::{Request, push_merged};
+use reenact_wire::tokens;
+use reenact_wire::usage::Usage;
 
 /// A compaction under way: hooks, the summarising call, hooks.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,13 +6,13 @@
 use alloc::collections::BTreeMap;
 
 use super::cache_edit::{CLEARABLE, OldResult};
-use crate::engine::conversation::Conversation;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::tokens;
+use crate::conversation::Conversation;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::tokens;
 
 /// The results that are old: all but the newest `keep` of tools that read, unless clearing them saves nothing. Those that requests no longer
 /// see are not looked at (C-3: the store keeps the originals).
@@ -62,12 +62,12 @@ fn cleared(result: &Block, texts: &ModelTexts) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::compaction::cache_edit::CacheEdit;
-    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::conversation::ConversationItem;
-    use crate::engine::settings::{NeighbourMerging, ToolDefinition};
-    use crate::wire::request::Request;
+    use crate::compaction::cache_edit::CacheEdit;
+    use crate::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::conversation::ConversationItem;
+    use crate::settings::{NeighbourMerging, ToolDefinition};
     use proptest::prelude::*;
+    use reenact_wire::request::Request;
 
     fn ids(old: &[OldResult]) -> Vec<&str> {
         old.iter().map(|old| &*old.tool_use_id).collect()

@@ -2,12 +2,12 @@
 
 use super::machine::Compaction;
 use super::{reactive, rounds, summary};
-use crate::engine::conversation::ConversationItem;
-use crate::engine::retry::AttemptFailure;
-use crate::engine::settings::Environment;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::tokens;
+use crate::conversation::ConversationItem;
+use crate::retry::AttemptFailure;
+use crate::settings::Environment;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::prelude::*;
+use reenact_wire::tokens;
 
 impl Compaction {
     /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.

@@ -1,14 +1,14 @@
 //! The outcome of a compaction: a shorter conversation or a failure, and in both cases its cost.
 
-use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
-use crate::engine::contract::RequestId;
-use crate::engine::conversation::Conversation;
-use crate::engine::emission::CompactTrigger;
-use crate::engine::retry::AttemptFailure;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::request::Request;
-use crate::wire::usage::Usage;
+use crate::call::{ApiCall, CallStanding, CompletedAnswer};
+use crate::contract::RequestId;
+use crate::conversation::Conversation;
+use crate::emission::CompactTrigger;
+use crate::retry::AttemptFailure;
+use crate::time::{Micros, Time};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::usage::Usage;
 
 /// A compaction that helped.
 #[derive(Clone, Debug, PartialEq)]

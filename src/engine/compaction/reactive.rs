@@ -1,7 +1,7 @@
 //! C-5: how much has to go after a refusal as too long, and how many of the oldest rounds a call that is too long leaves out.
 
-use crate::engine::retry::{AttemptFailure, RetryDecision};
-use crate::wire::error::ContextFigures;
+use crate::retry::{AttemptFailure, RetryDecision};
+use reenact_wire::error::ContextFigures;
 
 /// By how much a request was over the limit, in tokens as the API counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,10 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::conversation::ConversationItem;
-use crate::prelude::*;
-use crate::wire::block::BlockKind;
+use crate::conversation::ConversationItem;
 use core::ops::Range;
+use reenact_wire::block::BlockKind;
+use reenact_wire::prelude::*;
 
 /// Whether a cut may be made before each item; one more at the end, where it always may.
 pub(crate) fn cuts(items: &[Arc<ConversationItem>]) -> Vec<bool> {
@@ -71,10 +71,10 @@ pub(crate) fn is_whole(items: &[Arc<ConversationItem>], span: &Range<usize>) -> 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::engine::conversation::ItemKind;
-    use crate::wire::block::{Block, Message, Role, ToolInput, ToolUse};
-    use crate::wire::json::Json;
+    use crate::conversation::ItemKind;
     use proptest::prelude::*;
+    use reenact_wire::block::{Block, Message, Role, ToolInput, ToolUse};
+    use reenact_wire::json::Json;
 
     /// A short language for conversations: `p` a prompt, `a` an answer, `a+2` one with two tool uses, `r` the results of all that are open.
     pub(crate) fn items(said: &str) -> Vec<Arc<ConversationItem>> {

@@ -6,9 +6,9 @@
 //! answer said while its tools are open: the API refuses both.
 
 use super::rounds;
-use crate::engine::conversation::{Conversation, ConversationItem};
-use crate::prelude::*;
-use crate::wire::block::Block;
+use crate::conversation::{Conversation, ConversationItem};
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 /// The plan for the marked messages.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,11 +64,11 @@ fn begins_with_thinking(item: &ConversationItem) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::contract::StagedSummary;
-    use crate::engine::settings::NeighbourMerging;
-    use crate::wire::json::Json;
+    use crate::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::contract::StagedSummary;
+    use crate::settings::NeighbourMerging;
     use proptest::prelude::*;
+    use reenact_wire::json::Json;
 
     fn plan_for(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
         let marked: Vec<Arc<str>> = marked.iter().map(|name| Arc::from(*name)).collect();

@@ -11,18 +11,18 @@ mod media;
 
 use super::estimate::item_tokens;
 use super::rounds;
-use crate::engine::call::thinking_below;
-use crate::engine::conversation::host::place_of_the_users;
-use crate::engine::conversation::{ConversationItem, ItemKind};
-use crate::engine::emission::AssistantMessage;
-use crate::engine::retry::AttemptFailure;
-use crate::engine::settings::{CompactionSettings, Environment, Settings};
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::{Request, push_merged};
+use crate::call::thinking_below;
+use crate::conversation::host::place_of_the_users;
+use crate::conversation::{ConversationItem, ItemKind};
+use crate::emission::AssistantMessage;
+use crate::retry::AttemptFailure;
+use crate::settings::{CompactionSettings, Environment, Settings};
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::{Request, push_merged};
 
 /// A conversation, divided.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,8 +200,8 @@ impl SummaryItems {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::contract::RequestId;
+    use crate::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::contract::RequestId;
     use proptest::prelude::*;
 
     fn kept(said: &str, keep: u32) -> usize {

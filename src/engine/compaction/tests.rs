@@ -2,16 +2,16 @@
 
 use super::rounds::tests::items;
 use super::*;
-use crate::engine::contract::{AnswerEnd, Effect, HookEvent, HookOutcome, HttpHeader, Input, RequestId};
-use crate::engine::conversation::{ConversationItem, ItemKind};
-use crate::engine::emission::{CompactTrigger, Emission};
-use crate::engine::hook::HookDefinition;
-use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::{Environment, NeighbourMerging};
-use crate::engine::time::{Micros, Time};
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::request::Request;
-use crate::wire::tokens;
+use crate::contract::{AnswerEnd, Effect, HookEvent, HookOutcome, HttpHeader, Input, RequestId};
+use crate::conversation::{ConversationItem, ItemKind};
+use crate::emission::{CompactTrigger, Emission};
+use crate::hook::HookDefinition;
+use crate::session::prompt::RequestFrame;
+use crate::settings::{Environment, NeighbourMerging};
+use crate::time::{Micros, Time};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::request::Request;
+use reenact_wire::tokens;
 
 struct CompactionHarness {
     env: Environment,
@@ -241,7 +241,7 @@ fn c_5_with_nothing_to_summarise_it_fails_at_once() {
 fn c_4_what_the_api_counted_for_kept_answers_counts_no_more() {
     let mut bench = CompactionHarness::with_characters(900);
     bench.env.settings.compaction.keep_messages = 2;
-    let usage = crate::wire::usage::Usage { input_tokens: Some(9_000), ..Default::default() };
+    let usage = reenact_wire::usage::Usage { input_tokens: Some(9_000), ..Default::default() };
     let items = bench.conversation.items().iter();
     let with_usage = |item: &Arc<ConversationItem>| {
         Arc::new(ConversationItem { usage: item.is_answer().then_some(usage), ..ConversationItem::clone(item) })

@@ -5,18 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::input::Catalogue;
 use super::terminal::Terminal;
 use super::{RequestId, TimerId, ToolRun};
-use crate::engine::emission::{Emission, Note};
-use crate::engine::hook::{HookInput, HookRun};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::wire::block::ToolUse;
-use crate::wire::json::Json;
-use crate::wire::request::Request;
+use crate::emission::{Emission, Note};
+use crate::hook::{HookInput, HookRun};
+use crate::time::Time;
+use reenact_wire::block::ToolUse;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// Everything that an engine can want done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Effect {
     /// Send a request; answer with `Head`, then `Stream` or `Body`, then `End`.
     Request {

@@ -3,18 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::{RequestId, TimerId, ToolRun};
-use crate::engine::hook::{HookOutcome, HookRun};
-use crate::engine::permission::{PermissionAnswer, ToolCheck};
-use crate::prelude::*;
-use crate::wire::block::Block;
-use crate::wire::event::StreamEvent;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
+use crate::hook::{HookOutcome, HookRun};
+use crate::permission::{PermissionAnswer, ToolCheck};
+use reenact_wire::block::Block;
+use reenact_wire::event::StreamEvent;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// Everything that can happen to an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Input {
     /// The user submits a prompt.
     Prompt {
@@ -184,7 +183,6 @@ pub struct StagedSummary {
 /// How an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AnswerEnd {
     /// The body is whole, as far as HTTP shows.
     Complete,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The agent of an input or an effect: the root, or a child named by the tool use that made it.
 ///
@@ -48,7 +48,8 @@ pub struct ByAgent<T> {
 
 impl<T: Default> ByAgent<T> {
     /// The values of the children.
-    pub(crate) fn children_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    #[doc(hidden)]
+    pub fn children_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.children.iter_mut().map(|(_, of_agent)| of_agent)
     }
 
@@ -146,7 +147,7 @@ impl fmt::Display for LetterNumber {
 }
 
 /// The id that this one was made from, if it is one that a driver made fresh for an answer that it gives again: `toolu_1` of `toolu_1_2` (M-3).
-pub(crate) fn original_id(id: &str) -> Option<&str> {
+pub fn original_id(id: &str) -> Option<&str> {
     let (original, nth) = id.rsplit_once('_')?;
     nth.parse::<u32>().is_ok_and(|nth| nth > 1).then_some(original)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Why a prompt ended: exactly one each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

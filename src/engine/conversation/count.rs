@@ -1,8 +1,8 @@
 //! The API's token count of a conversation, less the parts that were removed since (C-1, C-4).
 
 use super::ConversationItem;
-use crate::prelude::*;
 use core::ops::Range;
+use reenact_wire::prelude::*;
 
 /// The tokens of the first items, and how many items that are; system prompt and tools are counted in.
 #[derive(Clone, Copy, Debug, PartialEq)]

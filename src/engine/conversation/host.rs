@@ -1,10 +1,10 @@
 //! Messages that a session's host puts into a conversation (S-11).
 
 use super::{Conversation, ConversationItem, ItemKind};
-use crate::engine::settings::{HostMessage, MessagePlace, NeighbourMerging};
-use crate::prelude::*;
-use crate::wire::block::{BlockKind, Message, Role};
-use crate::wire::request::push_merged;
+use crate::settings::{HostMessage, MessagePlace, NeighbourMerging};
+use reenact_wire::block::{BlockKind, Message, Role};
+use reenact_wire::prelude::*;
+use reenact_wire::request::push_merged;
 
 impl NeighbourMerging {
     /// Adds a message to those of a request (N-7).
@@ -78,9 +78,9 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::RequestId;
-    use crate::engine::settings::RequestPlace;
-    use crate::wire::block::Block;
+    use crate::contract::RequestId;
+    use crate::settings::RequestPlace;
+    use reenact_wire::block::Block;
 
     #[test]
     fn s_11_a_message_of_the_host_goes_where_it_says() {
@@ -114,7 +114,7 @@ mod tests {
         conversation.take_host_message("host3", &host(Arc::new(Message::user(vec![Block::text("a document")]))));
         let names = |conversation: &Conversation| conversation.items().iter().map(|item| item.name.to_string()).collect::<Vec<_>>();
         assert_eq!(names(&conversation), ["p1", "p2", "host3", "host1", "host2"]);
-        conversation.push_answer(crate::engine::contract::RequestId::first(2), vec![Block::text("yes")], None);
+        conversation.push_answer(crate::contract::RequestId::first(2), vec![Block::text("yes")], None);
         conversation.push_user("p3", ItemKind::Prompt, vec![Block::text("thanks")]);
         assert_eq!(names(&conversation).last().map(String::as_str), Some("p3"), "an answered one stays");
     }

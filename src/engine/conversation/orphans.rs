@@ -1,10 +1,10 @@
 //! Tool uses of an earlier session that nothing answers (S-3): a request with one of them is refused (O-1, O-10).
 
 use super::{Conversation, ConversationItem, ItemKind};
-use crate::engine::contract::ToolOutcome;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message, ToolUse};
+use crate::contract::ToolOutcome;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind, Message, ToolUse};
+use reenact_wire::prelude::*;
 
 /// A tool use that nothing answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,8 +85,8 @@ fn forgotten(id: &Arc<str>, texts: &ModelTexts) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settings::NeighbourMerging;
-    use crate::wire::json::Json;
+    use crate::settings::NeighbourMerging;
+    use reenact_wire::json::Json;
 
     fn tool_use(id: &str) -> Block {
         Block::from(Json::trusted(format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{}}}}"#)))

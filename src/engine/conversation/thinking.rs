@@ -9,8 +9,8 @@
 //! answer without its thinking asks for none, until those tools are done with: the answers in between have none either.
 
 use super::{Conversation, ConversationItem};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::prelude::*;
 
 impl Conversation {
     /// Takes thinking out of all answers: a signature is bound to its model, another model refuses it, and thinking without its
@@ -50,9 +50,9 @@ pub(crate) fn lacks_thinking<'a>(items: impl DoubleEndedIterator<Item = &'a Conv
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::{RequestId, ToolOutcome};
-    use crate::engine::conversation::ItemKind;
-    use crate::wire::json::Json;
+    use crate::contract::{RequestId, ToolOutcome};
+    use crate::conversation::ItemKind;
+    use reenact_wire::json::Json;
 
     /// A word an item: `think`, `use` and `say` are answers, `result` and `text` are the user's.
     fn lacks(words: &str) -> bool {

@@ -2,15 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::contract::{FailureCause, RequestId, ToolRun};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::usage::Usage;
+use crate::contract::{FailureCause, RequestId, ToolRun};
+use crate::time::{Micros, Time};
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 /// Something that only a transcript shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Note {
     /// A phase of the session began (S-1 to S-8).
     Phase(SessionPhase),
@@ -196,7 +195,6 @@ impl Transition {
 /// T-1, and the class that T-3 gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ToolState {
     /// Waits, and may run beside others.
     QueuedSafe,

@@ -2,11 +2,11 @@
 //!
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
-use crate::engine::contract::{FailureCause, ToolOutcome};
-use crate::engine::settings::{InterruptBehaviour, QueuedBlockPolicy, Settings, SiblingAbort};
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{ToolInput, ToolUse};
+use crate::contract::{FailureCause, ToolOutcome};
+use crate::settings::{InterruptBehaviour, QueuedBlockPolicy, Settings, SiblingAbort};
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{ToolInput, ToolUse};
+use reenact_wire::prelude::*;
 
 /// How the query scope was aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub(crate) fn description(tool_use: &ToolUse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::json::Json;
+    use reenact_wire::json::Json;
 
     #[test]
     fn t_15_the_first_match_decides() {

@@ -6,7 +6,7 @@
 //! ```
 
 use super::stage::ToolStage;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,11 +13,11 @@ use alloc::collections::BTreeMap;
 
 use super::admission::ConcurrencyClass;
 use super::input::InputProblem;
-use crate::engine::contract::original_id;
-use crate::engine::settings::{Environment, ToolSafety};
-use crate::prelude::*;
-use crate::wire::block::{ToolInput, ToolUse};
-use crate::wire::raw_json::RawObject;
+use crate::contract::original_id;
+use crate::settings::{Environment, ToolSafety};
+use reenact_wire::block::{ToolInput, ToolUse};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The class of a tool use as it arrives. An input that cannot be used is exclusive, whatever is said of it.
 pub(super) fn class_of(env: &Environment, tool_use: &ToolUse, problem: Option<&InputProblem>) -> ConcurrencyClass {
@@ -26,7 +26,8 @@ pub(super) fn class_of(env: &Environment, tool_use: &ToolUse, problem: Option<&I
 }
 
 /// Whether a use of a tool that says `safety` of itself may run beside others. `safe_uses` is what is said of single uses.
-pub(crate) fn is_safe(safety: ToolSafety, safe_uses: &BTreeMap<Arc<str>, bool>, tool_use: &ToolUse) -> bool {
+#[doc(hidden)]
+pub fn is_safe(safety: ToolSafety, safe_uses: &BTreeMap<Arc<str>, bool>, tool_use: &ToolUse) -> bool {
     let ToolInput::Valid(input) = &tool_use.input else { return false };
     said_of(safe_uses, &tool_use.id).unwrap_or_else(|| match safety {
         ToolSafety::Always => true,

@@ -4,11 +4,11 @@ use super::admission::ConcurrencyClass;
 use super::entry::ToolEntry;
 use super::pipeline::{PipelineHalt, PipelineScope};
 use super::{DiscardedTool, EntryState, Executor};
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{Effect, ToolOutcome, ToolRun};
-use crate::engine::emission::Emission;
-use crate::prelude::*;
-use crate::wire::block::Block;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, ToolOutcome, ToolRun};
+use crate::emission::Emission;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 use super::entry::result_message;
 

@@ -6,16 +6,16 @@ use super::class::class_of;
 use super::input::InputProblem;
 use super::pipeline::{Pipeline, TurnHookOutcome};
 use super::stage::ToolStage;
-use crate::engine::contract::{Effect, Effects, ProgressKind, ToolOutcome, ToolRun};
-use crate::engine::diagram::Diagram;
-use crate::engine::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
-use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
-use crate::engine::texts::TextName;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::block::{Block, ToolUse};
-use crate::wire::json::Json;
+use crate::contract::{Effect, Effects, ProgressKind, ToolOutcome, ToolRun};
+use crate::diagram::Diagram;
+use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
+use crate::permission::PermissionAnswer;
+use crate::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
+use crate::texts::TextName;
+use crate::time::{Micros, Time};
+use reenact_wire::block::{Block, ToolUse};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]

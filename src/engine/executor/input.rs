@@ -1,11 +1,11 @@
 //! Problems of a tool use's input, found before all other steps (T-21, N-3), worded for a model.
 
-use crate::engine::contract::{FailureCause, ToolOutcome};
-use crate::engine::schema;
-use crate::engine::settings::Environment;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::ToolInput;
+use crate::contract::{FailureCause, ToolOutcome};
+use crate::schema;
+use crate::settings::Environment;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::ToolInput;
+use reenact_wire::prelude::*;
 
 /// Why an input cannot be used.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::admission::ConcurrencyClass;
 use super::stage::ToolStage;
-use crate::engine::settings::{EmissionOrder, ResultOrder};
-use crate::prelude::*;
+use crate::settings::{EmissionOrder, ResultOrder};
+use reenact_wire::prelude::*;
 
 /// The positions that this pass visits, in order, each with whether its result is emitted now; progress of every visited entry
 /// is emitted too (T-7).

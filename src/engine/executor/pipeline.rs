@@ -15,21 +15,21 @@ mod words;
 
 use super::input::{InputAuthor, InputProblem};
 use super::result;
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
-use crate::engine::emission::{Emission, Note, PermissionDenial, PipelineStep};
-use crate::engine::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
-use crate::engine::permission::PermissionWord;
-use crate::engine::permission::context::PermissionContext;
-use crate::engine::permission::decide::{PermissionDecision, PermissionQuestion, decide};
-use crate::engine::permission::{PermissionAnswer, ToolCheck};
-use crate::engine::settings::{Environment, ToolDefinition};
-use crate::engine::texts::TextName;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::block::{ToolInput, ToolUse};
-use crate::wire::json::Json;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
+use crate::emission::{Emission, Note, PermissionDenial, PipelineStep};
+use crate::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
+use crate::permission::PermissionWord;
+use crate::permission::context::PermissionContext;
+use crate::permission::decide::{PermissionDecision, PermissionQuestion, decide};
+use crate::permission::{PermissionAnswer, ToolCheck};
+use crate::settings::{Environment, ToolDefinition};
+use crate::texts::TextName;
+use crate::time::{Micros, Time};
 use elicitation::ElicitationQueue;
+use reenact_wire::block::{ToolInput, ToolUse};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The state around a pipeline, which every step may read and change.
 pub(crate) struct PipelineScope<'a> {

@@ -2,11 +2,11 @@
 //!
 //! Only text counts, by its characters: an image's data is not text, and its tool has already kept it small.
 
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::json::Json;
-use crate::wire::request::read_content;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::request::read_content;
 
 /// Whether the content has more than `limit` characters of text; how many, if so.
 pub(super) fn excess(content: &Json, limit: u64) -> Option<u64> {

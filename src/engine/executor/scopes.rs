@@ -10,9 +10,9 @@ use super::abort::AbortKind;
 use super::entry::{EntryState, ToolEntry};
 use super::pipeline::{PipelineHalt, PipelineScope};
 use super::stage::ToolStage;
-use crate::engine::emission::ToolState;
-use crate::engine::time::Time;
-use crate::prelude::*;
+use crate::emission::ToolState;
+use crate::time::Time;
+use reenact_wire::prelude::*;
 
 impl Executor {
     /// Aborts the query scope (T-12, Q-10): waiting tool uses are answered, running tools are stopped, as the settings say.

@@ -6,14 +6,14 @@ mod pipelines;
 
 use super::abort::AbortKind;
 use super::*;
-use crate::engine::contract::RequestId;
-use crate::engine::emission::ProgressDetails;
-use crate::engine::permission::context::PermissionContext;
-use crate::engine::settings::EmissionOrder;
-use crate::engine::settings::Environment;
-use crate::engine::settings::ToolDefinition;
-use crate::wire::block::ToolInput;
-use crate::wire::json::Json;
+use crate::contract::RequestId;
+use crate::emission::ProgressDetails;
+use crate::permission::context::PermissionContext;
+use crate::settings::EmissionOrder;
+use crate::settings::Environment;
+use crate::settings::ToolDefinition;
+use reenact_wire::block::ToolInput;
+use reenact_wire::json::Json;
 
 /// `R` is safe and stops for a message, `W` is exclusive and does not, `Sh` is a safe shell, `Unsure` cannot say anything.
 fn environment(settings: Settings) -> Environment {

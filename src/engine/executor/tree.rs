@@ -6,9 +6,9 @@
 use super::admission::ConcurrencyClass;
 use super::stage::ToolStage;
 use super::{Executor, PipelineScope, ToolEvent};
-use crate::engine::agent_effects::TreeLoad;
-use crate::engine::settings::Environment;
-use crate::prelude::*;
+use crate::agent_effects::TreeLoad;
+use crate::settings::Environment;
+use reenact_wire::prelude::*;
 
 /// The running tools of other agents, as stages of tool uses here.
 pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, ToolStage)> {

@@ -6,11 +6,11 @@
 //! ```
 
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
-use crate::engine::contract::{Effect, Effects, Emission, TimerId};
-use crate::engine::permission::PermissionWord;
-use crate::engine::settings::Environment;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
+use crate::contract::{Effect, Effects, Emission, TimerId};
+use crate::permission::PermissionWord;
+use crate::settings::Environment;
+use crate::time::{Micros, Time};
+use reenact_wire::prelude::*;
 
 /// The timer that ends the wait for hooks. Which ones is a matter of the time; the owner sets it (O-27).
 pub(crate) const HOOK_TIMER: TimerId = TimerId { id: 3, generation: 1 };
@@ -40,7 +40,7 @@ pub(crate) struct HookVerdict {
     /// The reasons of the hooks with this decision.
     pub(crate) reasons: Vec<Arc<str>>,
     /// The last changed input.
-    pub(crate) updated_input: Option<crate::wire::json::Json>,
+    pub(crate) updated_input: Option<reenact_wire::json::Json>,
     /// Context for the model, with its hook.
     pub(crate) contexts: Vec<(HookRun, Arc<str>)>,
     /// The first hook that stops the turn, with its reason.
@@ -144,7 +144,7 @@ fn is_for(matcher: &str, tool: Option<&str>) -> bool {
 }
 
 /// The input of hooks of a point without a tool.
-pub(crate) fn without_tool(event: HookEvent, data: crate::wire::json::Json) -> HookInput {
+pub(crate) fn without_tool(event: HookEvent, data: reenact_wire::json::Json) -> HookInput {
     HookInput { event, tool: None, data, stop_hook_active: false }
 }
 
@@ -152,8 +152,8 @@ pub(crate) fn without_tool(event: HookEvent, data: crate::wire::json::Json) -> H
 mod tests {
     use super::super::HookDefinition;
     use super::*;
-    use crate::engine::contract::RequestId;
-    use crate::wire::json::Json;
+    use crate::contract::RequestId;
+    use reenact_wire::json::Json;
 
     const STOP: HookSubject = HookSubject::Stop(RequestId { prompt: 1, turn: 1, attempt: 1 });
 
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn t_23_who_does_not_answer_in_time_has_failed_which_stops_nothing() {
         let (mut hooks, mut effects) = started();
-        effects.reset(crate::engine::contract::Agent::ROOT);
+        effects.reset(crate::contract::Agent::ROOT);
         let at = |ms| Time::ZERO + Micros::from_millis(ms);
         assert_eq!(hooks.on_timer(at(0), &mut effects), None);
         assert!(effects.is_empty());
@@ -258,7 +258,7 @@ mod tests {
     fn t_30_an_abort_stops_those_that_still_run() {
         let (mut hooks, mut effects) = started();
         let _ = says(&mut hooks, 1, HookOutcome::default());
-        effects.reset(crate::engine::contract::Agent::ROOT);
+        effects.reset(crate::contract::Agent::ROOT);
         hooks.abort(&mut effects);
         let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();
         assert_eq!(stopped, [Effect::StopHook { hook: run(0) }, Effect::StopHook { hook: run(2) }]);

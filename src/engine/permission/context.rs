@@ -2,7 +2,7 @@
 //! (T-11, T-24).
 
 use super::{PermissionMode, PermissionRule, PermissionWord, RuleSource, rule};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Added to the settings for the rest of the session.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -15,11 +15,11 @@
 
 use super::context::PermissionContext;
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
-use crate::engine::settings::ToolDefinition;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use crate::settings::ToolDefinition;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The facts for a decision about one tool use.
 #[derive(Clone, Copy, Debug)]

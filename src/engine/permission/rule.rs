@@ -10,9 +10,9 @@
 //! In both places `*` stands for any text, none included; nothing else is special. The pattern is held against the whole of the first of
 //! command, file path, path, pattern and URL that the input has as text.
 
-use crate::prelude::*;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The members of an input that patterns are held against, the first that is there.
 const ARGUMENTS: [&str; 5] = ["command", "file_path", "path", "pattern", "url"];
@@ -32,7 +32,8 @@ pub fn problem(about: &str) -> Option<&'static str> {
 }
 
 /// The text that patterns are held against.
-pub(crate) fn argument(input: &Json) -> Option<String> {
+#[doc(hidden)]
+pub fn argument(input: &Json) -> Option<String> {
     let object = RawObject::parse(input.as_str()).ok()?;
     ARGUMENTS.iter().find_map(|key| object.string(key)).map(Cow::into_owned)
 }

@@ -7,10 +7,10 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::contract::{Effect, Terminal};
-use crate::engine::emission::Emission;
-use crate::engine::executor::abort::AbortKind;
-use crate::prelude::*;
+use crate::contract::{Effect, Terminal};
+use crate::emission::Emission;
+use crate::executor::abort::AbortKind;
+use reenact_wire::prelude::*;
 
 impl Query {
     /// The result of this agent is no longer needed (B-8).

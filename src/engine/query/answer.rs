@@ -4,15 +4,15 @@ use super::answer_decision::{self, AnswerDecision, AnswerFacts};
 use super::outcome::QueryEnding;
 use super::prompt_too_long;
 use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict, observable};
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::call::CompletedAnswer;
-use crate::engine::compaction;
-use crate::engine::contract::{Effect, RequestId, Terminal};
-use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
-use crate::engine::executor::abort::AbortKind;
-use crate::engine::retry::AttemptFailure;
-use crate::prelude::*;
-use crate::wire::usage::Usage;
+use crate::agent_effects::AgentEffects;
+use crate::call::CompletedAnswer;
+use crate::compaction;
+use crate::contract::{Effect, RequestId, Terminal};
+use crate::emission::{AssistantMessage, Emission, Note, Transition};
+use crate::executor::abort::AbortKind;
+use crate::retry::AttemptFailure;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 impl Query {
     /// Q-8 for blocks that are finished, as long as the prompt continues.
@@ -179,7 +179,7 @@ impl Query {
 
     /// Keeps the part of a broken-off answer that the next prompt continues from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, scope: &mut QueryScope<'_>, turn: &QueryTurn) {
-        use crate::engine::conversation::{ItemKind, results_name};
+        use crate::conversation::{ItemKind, results_name};
         self.keep_orphan(scope);
         scope.memory.keep_answer(&turn.blocks, None);
         if let Some(first) = turn.blocks.first() {

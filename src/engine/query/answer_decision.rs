@@ -3,7 +3,7 @@
 //! Blocks decide, not the stop reason: an answer with a complete tool use has a follow-up under any reason.
 
 use super::correction::CorrectionCause;
-use crate::engine::settings::{PausePolicy, Settings};
+use crate::settings::{PausePolicy, Settings};
 
 /// The facts about an answer that the decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

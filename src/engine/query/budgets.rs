@@ -1,19 +1,19 @@
 //! Budgets inside a prompt (S-10): money, and the task's tokens. The third one, turns, stands where turns are counted.
 //!
 //! Money is that of the whole tree of agents. It is looked at before each attempt and after each message: here for what the session itself does,
-//! in [`AgentLoop`](crate::engine::agent_loop::AgentLoop) for what others do.
+//! in [`AgentLoop`](crate::agent_loop::AgentLoop) for what others do.
 
 use super::outcome::{AttemptCost, QueryEnding};
 use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::budget::NanoUsd;
-use crate::engine::contract::Terminal;
-use crate::engine::emission::ResultMessage;
-use crate::engine::executor::abort::AbortKind;
-use crate::engine::session::memory::SessionMemory;
-use crate::engine::session::prompt::with_task_budget;
-use crate::engine::settings::Environment;
-use crate::prelude::*;
-use crate::wire::request::Request;
+use crate::budget::NanoUsd;
+use crate::contract::Terminal;
+use crate::emission::ResultMessage;
+use crate::executor::abort::AbortKind;
+use crate::session::memory::SessionMemory;
+use crate::session::prompt::with_task_budget;
+use crate::settings::Environment;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 impl Query {
     /// The request that is due.

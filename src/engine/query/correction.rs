@@ -3,17 +3,17 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::contract::{Effect, RequestId, Terminal};
-use crate::engine::conversation::answer_name;
-use crate::engine::emission::{Emission, Transition};
-use crate::engine::executor::abort::AbortKind;
-use crate::engine::executor::result;
-use crate::engine::retry::AttemptFailure;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use crate::contract::{Effect, RequestId, Terminal};
+use crate::conversation::answer_name;
+use crate::emission::{Emission, Transition};
+use crate::executor::abort::AbortKind;
+use crate::executor::result;
+use crate::retry::AttemptFailure;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// Why the model is asked once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

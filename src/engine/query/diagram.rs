@@ -4,8 +4,8 @@
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
 use super::{Query, QueryState, QueryVerdict};
-use crate::engine::diagram::Diagram;
-use crate::engine::emission::Transition;
+use crate::diagram::Diagram;
+use crate::emission::Transition;
 
 /// A prompt's way to its terminal.
 pub(crate) const DIAGRAM: Diagram = Diagram {

@@ -8,13 +8,13 @@
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
 use super::{DIAGRAM, Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::call::{ApiCall, LostAttempt};
-use crate::engine::contract::{Effect, RequestId};
-use crate::engine::emission::{Emission, Note};
-use crate::engine::executor::Executor;
-use crate::engine::retry::{AttemptFailure, CallUrgency};
-use crate::engine::texts::TextName;
-use crate::prelude::*;
+use crate::call::{ApiCall, LostAttempt};
+use crate::contract::{Effect, RequestId};
+use crate::emission::{Emission, Note};
+use crate::executor::Executor;
+use crate::retry::{AttemptFailure, CallUrgency};
+use crate::texts::TextName;
+use reenact_wire::prelude::*;
 
 impl Query {
     /// The request is made again in the same iteration: the turn's number stays, the attempt's continues.

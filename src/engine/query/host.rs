@@ -2,10 +2,10 @@
 //! for the API's tools.
 
 use super::{Query, QueryScope};
-use crate::engine::contract::RequestId;
-use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::RequestPlace;
-use crate::prelude::*;
+use crate::contract::RequestId;
+use crate::session::prompt::RequestFrame;
+use crate::settings::RequestPlace;
+use reenact_wire::prelude::*;
 
 impl Query {
     /// Before the request `id` is put together: the settings and messages of the host since the request before it.

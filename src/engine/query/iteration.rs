@@ -2,19 +2,17 @@
 
 use super::outcome::{LastMessage, QueryEnding};
 use super::{AfterCompaction, Query, QueryScope, QueryState, QueryTurn, QueryVerdict, RecoveryChain, correction, structured_output};
-use crate::engine::budget::AnswerCharge;
-use crate::engine::call::ApiCall;
-use crate::engine::compaction::{
-    self, CascadeDecision, Compaction, CompactionCause, CompactionUsage, FailedCompaction, SuccessfulCompaction,
-};
-use crate::engine::contract::{Effect, Input, RequestId, Terminal};
-use crate::engine::conversation::{ItemKind, answer_name, results_name};
-use crate::engine::emission::{CompactTrigger, Emission, Transition};
-use crate::engine::retry::{AttemptFailure, CallUrgency};
-use crate::engine::settings::QueuedMessagePlace;
-use crate::engine::status;
-use crate::engine::texts::TextName;
-use crate::prelude::*;
+use crate::budget::AnswerCharge;
+use crate::call::ApiCall;
+use crate::compaction::{self, CascadeDecision, Compaction, CompactionCause, CompactionUsage, FailedCompaction, SuccessfulCompaction};
+use crate::contract::{Effect, Input, RequestId, Terminal};
+use crate::conversation::{ItemKind, answer_name, results_name};
+use crate::emission::{CompactTrigger, Emission, Transition};
+use crate::retry::{AttemptFailure, CallUrgency};
+use crate::settings::QueuedMessagePlace;
+use crate::status;
+use crate::texts::TextName;
+use reenact_wire::prelude::*;
 
 impl Query {
     /// what comes before the request `id`.

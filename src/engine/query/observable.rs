@@ -2,11 +2,11 @@
 //!
 //! The original is what goes back to the API, byte for byte: prompt caching depends on it.
 
-use crate::engine::emission::AssistantMessage;
-use crate::engine::settings::{Environment, ObservableField};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, ToolInput, ToolUse};
-use crate::wire::json::{Json, push_string};
+use crate::emission::AssistantMessage;
+use crate::settings::{Environment, ObservableField};
+use reenact_wire::block::{Block, BlockKind, ToolInput, ToolUse};
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 /// The message to emit in place of `message`; the same one when nothing is added to it.
 pub(super) fn emitted(env: &Environment, message: &Arc<AssistantMessage>) -> Arc<AssistantMessage> {

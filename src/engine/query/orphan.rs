@@ -4,13 +4,13 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryBeginning, QueryScope, QueryState, QueryTurn, QueryVerdict};
-use crate::engine::compaction::CompactionCause;
-use crate::engine::contract::{Effect, RequestId, Terminal};
-use crate::engine::conversation::OrphanedToolUse;
-use crate::engine::emission::{AssistantMessage, CompactTrigger, Emission};
-use crate::engine::executor::abort::AbortKind;
-use crate::prelude::*;
-use crate::wire::block::Block;
+use crate::compaction::CompactionCause;
+use crate::contract::{Effect, RequestId, Terminal};
+use crate::conversation::OrphanedToolUse;
+use crate::emission::{AssistantMessage, CompactTrigger, Emission};
+use crate::executor::abort::AbortKind;
+use reenact_wire::block::Block;
+use reenact_wire::prelude::*;
 
 impl Query {
     /// Settles what earlier sessions left open, then begins. Each tool use that nothing is known of has a result that says so, and so this

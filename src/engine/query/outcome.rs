@@ -1,20 +1,20 @@
 //! How a query ends, and what it leaves behind.
 
 use super::QueryScope;
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::budget::{AnswerCharge, NanoUsd};
-use crate::engine::call::{ApiCall, CompletedAnswer};
-use crate::engine::contract::{Effect, RequestId, Terminal};
-use crate::engine::emission::{AssistantMessage, Emission, PermissionDenial};
-use crate::engine::executor::abort::AbortKind;
-use crate::engine::retry::{AttemptFailure, RetryDecision};
-use crate::engine::settings::{Environment, TooLargeRequestPolicy};
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::json::Json;
-use crate::wire::usage::Usage;
+use crate::agent_effects::AgentEffects;
+use crate::budget::{AnswerCharge, NanoUsd};
+use crate::call::{ApiCall, CompletedAnswer};
+use crate::contract::{Effect, RequestId, Terminal};
+use crate::emission::{AssistantMessage, Emission, PermissionDenial};
+use crate::executor::abort::AbortKind;
+use crate::retry::{AttemptFailure, RetryDecision};
+use crate::settings::{Environment, TooLargeRequestPolicy};
+use crate::texts::{ModelTexts, TextName};
+use crate::time::{Micros, Time};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 /// How a query ended.
 #[derive(Clone, Debug, PartialEq)]

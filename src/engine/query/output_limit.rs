@@ -2,13 +2,13 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryScope, QueryTurn, QueryVerdict, RecoveryChain};
-use crate::engine::contract::{Effect, RequestId, Terminal};
-use crate::engine::conversation::answer_name;
-use crate::engine::emission::{Emission, Transition};
-use crate::engine::retry::AttemptFailure;
-use crate::engine::settings::Settings;
-use crate::engine::texts::TextName;
-use crate::prelude::*;
+use crate::contract::{Effect, RequestId, Terminal};
+use crate::conversation::answer_name;
+use crate::emission::{Emission, Transition};
+use crate::retry::AttemptFailure;
+use crate::settings::Settings;
+use crate::texts::TextName;
+use reenact_wire::prelude::*;
 
 /// The recovery from an output limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

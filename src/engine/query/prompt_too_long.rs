@@ -4,12 +4,12 @@
 
 use super::outcome::QueryEnding;
 use super::{AfterCompaction, Query, QueryScope, QueryVerdict};
-use crate::engine::compaction::{self, CompactionCause};
-use crate::engine::contract::RequestId;
-use crate::engine::emission::{CompactTrigger, Transition};
-use crate::engine::retry::{AttemptFailure, RetryDecision};
-use crate::engine::settings::CompactionSettings;
-use crate::prelude::*;
+use crate::compaction::{self, CompactionCause};
+use crate::contract::RequestId;
+use crate::emission::{CompactTrigger, Transition};
+use crate::retry::{AttemptFailure, RetryDecision};
+use crate::settings::CompactionSettings;
+use reenact_wire::prelude::*;
 
 /// The kind of content that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

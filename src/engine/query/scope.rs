@@ -1,12 +1,12 @@
-//! What a step of a query has beside its input.
+//! The surroundings of a query's step: all that it has beside its input.
 
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::Effect;
-use crate::engine::emission::{Emission, Note, Transition};
-use crate::engine::executor::PipelineScope;
-use crate::engine::session::memory::SessionMemory;
-use crate::engine::settings::Environment;
-use crate::engine::time::Time;
+use crate::agent_effects::AgentEffects;
+use crate::contract::Effect;
+use crate::emission::{Emission, Note, Transition};
+use crate::executor::PipelineScope;
+use crate::session::memory::SessionMemory;
+use crate::settings::Environment;
+use crate::time::Time;
 
 /// The surroundings of a step.
 #[derive(Debug)]

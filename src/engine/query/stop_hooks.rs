@@ -2,16 +2,16 @@
 
 use super::outcome::QueryEnding;
 use super::{HOOK_TIMER, Query, QueryScope, QueryState, QueryVerdict, structured_output, token_budget};
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{Effect, Input, RequestId, Terminal};
-use crate::engine::conversation::answer_name;
-use crate::engine::emission::{Emission, Transition};
-use crate::engine::hook::{HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
-use crate::engine::permission::PermissionWord;
-use crate::engine::settings::Environment;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::json::Json;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, Input, RequestId, Terminal};
+use crate::conversation::answer_name;
+use crate::emission::{Emission, Transition};
+use crate::hook::{HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::permission::PermissionWord;
+use crate::settings::Environment;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The decision that the answers of the hooks make together.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,14 +6,14 @@
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryScope, QueryTurn, QueryVerdict};
-use crate::engine::contract::{Effect, RequestId, Terminal};
-use crate::engine::conversation::answer_name;
-use crate::engine::emission::{Emission, Transition};
-use crate::engine::settings::Environment;
-use crate::engine::texts::TextName;
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, ToolInput};
-use crate::wire::json::Json;
+use crate::contract::{Effect, RequestId, Terminal};
+use crate::conversation::answer_name;
+use crate::emission::{Emission, Transition};
+use crate::settings::Environment;
+use crate::texts::TextName;
+use reenact_wire::block::{Block, BlockKind, ToolInput};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The tool's name.
 pub(super) const TOOL: &str = "StructuredOutput";

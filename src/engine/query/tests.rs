@@ -11,16 +11,16 @@ mod stops;
 mod turns;
 
 use super::*;
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{AnswerEnd, Terminal, ToolOutcome, ToolRun};
-use crate::engine::conversation::ItemKind;
-use crate::engine::emission::Note;
-use crate::engine::hook::{HookDefinition, HookEvent, HookInput, HookOutcome, HookRun};
-use crate::engine::settings::{ContextWindow, InterruptBehaviour, Settings, ToolDefinition};
-use crate::wire::block::{BlockKind, Role};
-use crate::wire::event::StreamEvent;
-use crate::wire::json::Json;
-use crate::wire::request::Request;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{AnswerEnd, Terminal, ToolOutcome, ToolRun};
+use crate::conversation::ItemKind;
+use crate::emission::Note;
+use crate::hook::{HookDefinition, HookEvent, HookInput, HookOutcome, HookRun};
+use crate::settings::{ContextWindow, InterruptBehaviour, Settings, ToolDefinition};
+use reenact_wire::block::{BlockKind, Role};
+use reenact_wire::event::StreamEvent;
+use reenact_wire::json::Json;
+use reenact_wire::request::Request;
 
 /// A query and all that surrounds it.
 struct QueryHarness {
@@ -304,8 +304,8 @@ fn word(block: &Block) -> String {
     }
 }
 
-fn picture(messages: &[Arc<crate::wire::block::Message>]) -> String {
-    let of = |message: &Arc<crate::wire::block::Message>| {
+fn picture(messages: &[Arc<reenact_wire::block::Message>]) -> String {
+    let of = |message: &Arc<reenact_wire::block::Message>| {
         let role = if message.role == Role::User { "user" } else { "assistant" };
         format!("{role}({})", message.content.iter().map(word).collect::<Vec<_>>().join(" "))
     };

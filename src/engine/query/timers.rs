@@ -6,11 +6,11 @@
 
 use super::QueryScope;
 use super::{Query, QueryState};
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{Effect, Input, TimerId};
-use crate::engine::executor::GRACE_TIMER;
-use crate::engine::hook::HOOK_TIMER;
-use crate::engine::time::Time;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, Input, TimerId};
+use crate::executor::GRACE_TIMER;
+use crate::hook::HOOK_TIMER;
+use crate::time::Time;
 
 /// For when each timer is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,7 @@ impl Query {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reenact_wire::prelude::*;
 
     #[test]
     fn o_27_a_timer_is_set_for_what_is_wanted_and_cancelled_when_nothing_is() {

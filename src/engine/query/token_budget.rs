@@ -1,7 +1,7 @@
 //! The turn's token budget: as long as too little of it is used, the model is asked to continue. A pure function.
 
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::prelude::*;
 
 /// From how many percent of the budget on the turn may end.
 const ENOUGH_PERCENT: u64 = 90;

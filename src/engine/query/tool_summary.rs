@@ -13,18 +13,18 @@
 
 use super::outcome::AttemptCost;
 use super::{Query, QueryScope, QueryVerdict};
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{AnswerEnd, Effect, Input, RequestId};
-use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::Request;
-use crate::wire::usage::Usage;
-use crate::wire::whole_message::whole_message;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{AnswerEnd, Effect, Input, RequestId};
+use crate::emission::{AssistantMessage, AttemptReport, Emission, Note};
+use crate::texts::{ModelTexts, TextName};
+use crate::time::Time;
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::Request;
+use reenact_wire::usage::Usage;
+use reenact_wire::whole_message::whole_message;
 
 /// How long the line may get, in tokens.
 const TOKENS_MAX: u64 = 100;

@@ -1,8 +1,8 @@
 //! The waits that a client computes by itself: doubled, capped, and with jitter.
 
 use super::FailedAttempt;
-use crate::engine::time::Micros;
-use crate::prelude::*;
+use crate::time::Micros;
+use reenact_wire::prelude::*;
 
 /// doubled each time, up to a cap, plus jitter; or as it is given (F-11).
 pub(super) fn computed(case: &FailedAttempt<'_>, doublings: u32, max: Micros) -> Micros {

@@ -10,7 +10,7 @@
 //! ```
 
 use super::{FailedAttempt, RetryDecision, backoff, by_word_or_table};
-use crate::engine::settings::BrokenStreamPolicy;
+use crate::settings::BrokenStreamPolicy;
 
 /// How a stream broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +74,10 @@ pub(super) fn goes_by_cause(case: &FailedAttempt<'_>) -> bool {
 mod tests {
     use super::super::{AttemptFailure, CallHistory, CallKind, decide as decide_all};
     use super::*;
-    use crate::engine::contract::RequestId;
-    use crate::engine::random::Seed;
-    use crate::engine::settings::RetrySettings;
-    use crate::engine::time::Time;
+    use crate::contract::RequestId;
+    use crate::random::Seed;
+    use crate::settings::RetrySettings;
+    use crate::time::Time;
 
     fn decided(broke: StreamBreak, progress: StreamProgress, settings: &RetrySettings) -> RetryDecision {
         let kind = if broke == StreamBreak::ErrorEvent { "overloaded_error" } else { "incomplete_stream" };

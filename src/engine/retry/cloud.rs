@@ -1,7 +1,7 @@
 //! Credentials of a cloud provider that stands before the API: each says in its own way that they are no longer good.
 
 use super::AttemptFailure;
-use crate::engine::settings::CloudProvider;
+use crate::settings::CloudProvider;
 
 /// Whether a failure asks for new credentials of this provider.
 pub(super) fn wants_credentials(provider: CloudProvider, failure: &AttemptFailure) -> bool {

@@ -2,8 +2,8 @@
 
 use super::backoff::{computed, share};
 use super::{FailedAttempt, RetryDecision, unattended_mode};
-use crate::engine::time::Micros;
-use crate::prelude::*;
+use crate::time::Micros;
+use reenact_wire::prelude::*;
 
 /// Another attempt after a wait, unless there were enough of them or the wait is too long.
 pub(super) fn repeat(case: &FailedAttempt<'_>) -> RetryDecision {

@@ -1,7 +1,7 @@
 //! Input and output together are more than the context window: room for the output is what is left beside the input.
 
 use super::{AttemptFailure, FailedAttempt, RetryDecision};
-use crate::wire::error::ContextFigures;
+use reenact_wire::error::ContextFigures;
 
 /// The reaction to an overflow; `None` for other failures.
 pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {

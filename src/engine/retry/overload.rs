@@ -1,8 +1,8 @@
 //! An API that says that it is overloaded: how often it did, and what follows when it was too often.
 
 use super::{AttemptFailure, CallUrgency, FailedAttempt, RetryDecision};
-use crate::engine::settings::OverloadPolicy;
-use crate::prelude::*;
+use crate::settings::OverloadPolicy;
+use reenact_wire::prelude::*;
 
 /// Whether the API says that it is overloaded: by its status, by the body, or by an event of the stream.
 pub(crate) fn is_overload(failure: &AttemptFailure) -> bool {

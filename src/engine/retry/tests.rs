@@ -1,7 +1,7 @@
 //! The policy's cases, one table test for each rule.
 
 use super::*;
-use crate::engine::settings::OverloadPolicy;
+use crate::settings::OverloadPolicy;
 
 fn failure(status: Option<u16>, kind: &str, message: &str) -> AttemptFailure {
     AttemptFailure { status, ..AttemptFailure::new(kind, message) }

@@ -1,8 +1,8 @@
 //! Unattended mode: no user waits for the answer, so rate limits and overloads of any length are waited out.
 
 use super::{FailedAttempt, backoff, overload};
-use crate::engine::settings::RetrySettings;
-use crate::engine::time::{Micros, Time};
+use crate::settings::RetrySettings;
+use crate::time::{Micros, Time};
 
 /// The retries of a call of which there may be any number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

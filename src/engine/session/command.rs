@@ -3,9 +3,9 @@
 //! Commands of the settings come first, so that a built-in command can be replaced. An unknown command is answered locally: sent to
 //! the model it would be a riddle. Text with a second slash in its first word is a path, and goes to the model.
 
-use crate::engine::settings::{CommandAction, Settings};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
+use crate::settings::{CommandAction, Settings};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::prelude::*;
 
 /// The demand of a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +69,7 @@ fn unknown(name: &str, settings: &Settings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settings::SlashCommand;
+    use crate::settings::SlashCommand;
 
     #[test]
     fn s_3_a_slash_makes_a_command() {

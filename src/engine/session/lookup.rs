@@ -2,12 +2,12 @@
 
 use super::command::PromptDemand;
 use super::memory::SessionMemory;
-use crate::engine::agent_effects::AgentEffects;
-use crate::engine::contract::{Catalogue, Effect, Input};
-use crate::engine::emission::SessionSurroundings;
-use crate::engine::settings::{Environment, SessionSettings};
-use crate::engine::time::Time;
-use crate::prelude::*;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Catalogue, Effect, Input};
+use crate::emission::SessionSurroundings;
+use crate::settings::{Environment, SessionSettings};
+use crate::time::Time;
+use reenact_wire::prelude::*;
 
 /// A prompt that waits for what is looked up.
 #[derive(Clone, Debug, PartialEq)]

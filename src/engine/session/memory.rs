@@ -1,22 +1,22 @@
-//! What a session remembers from prompt to prompt: the conversation, and what later requests depend on.
+//! The memory of a session from prompt to prompt: the conversation, and what later requests depend on.
 //!
 //! The session owns it. The query that works on a prompt reads it and adds to it, step by step, so nothing is handed over at a prompt's end.
 
-use crate::engine::budget::NanoUsd;
-use crate::engine::call::CallStanding;
-use crate::engine::compaction::CompactionTracking;
-use crate::engine::contract::Input;
-use crate::engine::conversation::Conversation;
-use crate::engine::emission::AssistantMessage;
-use crate::engine::permission::context::PermissionContext;
-use crate::engine::settings::{Environment, RequestPlace};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::container::container_id;
-use crate::wire::request::Request;
-use crate::wire::usage::Usage;
+use crate::budget::NanoUsd;
+use crate::call::CallStanding;
+use crate::compaction::CompactionTracking;
+use crate::contract::Input;
+use crate::conversation::Conversation;
+use crate::emission::AssistantMessage;
+use crate::permission::context::PermissionContext;
+use crate::settings::{Environment, RequestPlace};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::container::container_id;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::usage::Usage;
 
-/// What a session knows from prompt to prompt.
+/// The memory from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionMemory {
     /// The conversation.

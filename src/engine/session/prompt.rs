@@ -4,18 +4,19 @@
 
 mod change;
 
-use crate::engine::settings::{Environment, NeighbourMerging, Settings, ThinkingSetting, ToolDefinition};
-use crate::engine::texts::TextName;
-use crate::prelude::*;
-use crate::wire::block::{Block, Message};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
-use crate::wire::tokens;
+use crate::settings::{Environment, NeighbourMerging, Settings, ThinkingSetting, ToolDefinition};
+use crate::texts::TextName;
+use reenact_wire::block::{Block, Message};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
+use reenact_wire::tokens;
 
 /// All of a request but its messages.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RequestFrame {
+#[doc(hidden)]
+pub struct RequestFrame {
     request: Request,
     user_context: Option<Block>,
     neighbours: NeighbourMerging,
@@ -24,7 +25,8 @@ pub(crate) struct RequestFrame {
 impl RequestFrame {
     /// Puts the frame together (S-2): custom or default prompt, then the memory part, then the appended part, then the system
     /// context; breakpoints at system and tools if the settings ask for them (N-7).
-    pub(crate) fn from_environment(env: &Environment) -> Self {
+    #[doc(hidden)]
+    pub fn from_environment(env: &Environment) -> Self {
         let settings = &env.settings;
         let (mut system, mut tools) = (system_prompt(settings), tool_list(env));
         if settings.cache_breakpoints {
@@ -56,7 +58,8 @@ impl RequestFrame {
     }
 
     /// The members of a request that a host can take out (S-11).
-    pub(crate) fn members(&self) -> Vec<String> {
+    #[doc(hidden)]
+    pub fn members(&self) -> Vec<String> {
         let Request { stream, system, tools, extra, .. } = &self.request;
         let own = [("stream", *stream), ("system", system.is_some()), ("tools", tools.is_some())];
         let own = own.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| String::from(name));

@@ -1,12 +1,12 @@
 //! The result message of a prompt (S-8): a pure function over how the query ended.
 
-use crate::engine::contract::Terminal;
-use crate::engine::emission::{ResultMessage, ResultSubtype};
-use crate::engine::query::{AnswerTail, LastMessage, ModelTotals, QueryOutcome};
-use crate::engine::settings::{ContextWindow, Environment, PausePolicy};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::usage::Usage;
+use crate::contract::Terminal;
+use crate::emission::{ResultMessage, ResultSubtype};
+use crate::query::{AnswerTail, LastMessage, ModelTotals, QueryOutcome};
+use crate::settings::{ContextWindow, Environment, PausePolicy};
+use crate::time::Micros;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
 pub(crate) fn message(env: &Environment, prompt: u32, duration: Micros, outcome: &QueryOutcome) -> ResultMessage {
@@ -91,8 +91,8 @@ fn subtype(terminal: &Terminal, is_error: bool) -> ResultSubtype {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::budget::NanoUsd;
-    use crate::engine::query::ResultTotals;
+    use crate::budget::NanoUsd;
+    use crate::query::ResultTotals;
 
     fn outcome(errors: &[&str]) -> QueryOutcome {
         let usage = |tokens| Usage { output_tokens: Some(tokens), ..Usage::default() };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 words! {
     /// T-13, T-28: which error results of a shell tool abort its siblings.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::table::settings;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 settings! {
     ($)

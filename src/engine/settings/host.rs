@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::prelude::*;
-use crate::wire::block::Message;
-use crate::wire::json::Json;
+use reenact_wire::block::Message;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// A request of a session, for all its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

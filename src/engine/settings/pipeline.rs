@@ -1,7 +1,7 @@
 //! Figures of the pipeline that each tool use goes through (T-13, T-27, T-29).
 
 use super::table::settings;
-use crate::engine::time::Micros;
+use crate::time::Micros;
 
 settings! {
     ($)

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::table::settings;
-use crate::engine::time::Micros;
-use crate::prelude::*;
+use crate::time::Micros;
+use reenact_wire::prelude::*;
 
 settings! {
     ($)

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::table::settings;
-use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::host::{HostMessage, RequestChange};
-use crate::prelude::*;
-use crate::wire::json::Json;
+use crate::budget::{Date, NanoUsd};
+use crate::permission::PermissionAnswer;
+use crate::settings::host::{HostMessage, RequestChange};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 settings! {
     ($)

@@ -35,6 +35,8 @@ macro_rules! settings {
             }
         }
 
+        #[doc(hidden)]
+        #[macro_export]
         macro_rules! $keys {
             ($dollar callback:ident) => {
                 $dollar callback! {
@@ -44,8 +46,6 @@ macro_rules! settings {
                 }
             };
         }
-
-        pub(crate) use $keys;
     };
 }
 

@@ -1,8 +1,8 @@
 //! Reads a window table from TOML.
 
 use super::{WindowRow, WindowTable};
-use crate::engine::data_file::{self, DataSection, Result};
-use crate::prelude::*;
+use crate::data_file::{self, DataSection, Result};
+use reenact_wire::prelude::*;
 
 const OF_TABLE: [&str; 2] = ["compiled", "window"];
 const OF_ROW: [&str; 4] = ["models", "tokens", "source", "seen"];

@@ -3,12 +3,12 @@
 use core::sync::atomic::Ordering;
 
 use super::{CanaryTrick, Saboteur};
-use crate::engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
-use crate::engine::emission::AssistantMessage;
-use crate::engine::settings::ToolSafety;
-use crate::engine::texts::TextName;
-use crate::prelude::*;
-use crate::wire::block::BlockKind;
+use reenact_engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
+use reenact_engine::emission::AssistantMessage;
+use reenact_engine::settings::ToolSafety;
+use reenact_engine::texts::TextName;
+use reenact_wire::block::BlockKind;
+use reenact_wire::prelude::*;
 
 impl<E> Saboteur<E> {
     /// Whether the engine does not get to know of an input.

@@ -3,7 +3,7 @@
 use super::collect::{FoundExchange, TapeCollector};
 use super::node::DataNode;
 use super::parts::{RESPONSE_SPELLING, body, headers, status};
-use crate::wire::raw_json::RawObject;
+use reenact_wire::raw_json::RawObject;
 
 /// The facts that a recording of answers alone does not have.
 pub(super) const LOST: [&str; 2] = ["requests", "status"];

@@ -7,8 +7,8 @@
 use super::collect::{FoundExchange, TapeCollector};
 use super::node::DataNode;
 use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, epoch_micros, headers, method, status, text};
-use crate::engine::time::Micros;
-use crate::scenario::tape::ResponseEnd;
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::ResponseEnd;
 
 /// One line.
 pub(super) fn exchange(pair: &DataNode, collector: &mut TapeCollector) -> Result<FoundExchange, String> {
@@ -88,8 +88,8 @@ fn epoch(time: &DataNode) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::import::ImportOptions;
-    use crate::files::redact::RedactionRules;
+    use crate::import::ImportOptions;
+    use crate::redact::RedactionRules;
 
     fn collector() -> TapeCollector {
         TapeCollector::new(&ImportOptions::with(&RedactionRules::with(&[]).unwrap()))

@@ -7,10 +7,10 @@
 //!
 //! A client of this program has one way to speak to the API, so what is on a tape is put in this way. Everything else stays byte for byte.
 
-use crate::prelude::*;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// The path of the Messages API.
 pub(super) const PATH: &str = "/v1/messages";

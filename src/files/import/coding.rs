@@ -7,9 +7,9 @@ use std::io::Read;
 
 use super::base64_text::from_base64;
 use super::eventstream;
-use crate::files::compression::{self, ZstdFrames};
-use crate::wire::http::HttpHeader;
-use crate::wire::raw_json::string;
+use crate::compression::{self, ZstdFrames};
+use reenact_wire::http::HttpHeader;
+use reenact_wire::raw_json::string;
 
 /// A body that grows beyond this, all its layers together, is not a recorded answer (K-12).
 const BODY_BYTES_MAX: u64 = 256 << 20;

@@ -11,13 +11,13 @@ use super::packed_bytes::PackedBytes;
 use super::packing::PackedExchange;
 use super::service::{ExchangeService, service};
 use super::{ImportOptions, cloud, eventstream};
-use crate::engine::time::Micros;
-use crate::files::redact::{self, AnswerRedactor, Redactor};
-use crate::prelude::plural;
-use crate::scenario::tape::asks_for_message;
-use crate::scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
-use crate::scenario::thread::{self, Threads};
-use crate::wire::http::{self, HttpHeader};
+use crate::redact::{self, AnswerRedactor, Redactor};
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::asks_for_message;
+use reenact_scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
+use reenact_scenario::thread::{self, Threads};
+use reenact_wire::http::{self, HttpHeader};
+use reenact_wire::prelude::plural;
 
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.
 const PIECE_BYTES: usize = 8 << 20;
@@ -363,12 +363,12 @@ fn split_url(url: &str) -> (Option<String>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::redact::RedactionRules;
-    use crate::scenario::tape::Tape;
+    use crate::redact::RedactionRules;
+    use reenact_scenario::tape::Tape;
 
     impl CollectionSummary {
         /// As it will be written.
-        pub(in crate::files::import) fn tape(&self) -> Tape {
+        pub(in crate::import) fn tape(&self) -> Tape {
             let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
             Tape { header: self.header.clone(), exchanges, ..Tape::default() }
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::files::text;
+use crate::text;
 
 /// The keys of a scenario that matter here.
 #[derive(Deserialize)]

@@ -8,8 +8,8 @@
 //! ```
 
 use super::base64_text::from_base64;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use reenact_wire::json::Json;
+use reenact_wire::raw_json::RawObject;
 
 /// The bytes before the headers of a frame.
 const PRELUDE: usize = 12;

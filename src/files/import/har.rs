@@ -6,7 +6,7 @@ use super::base64_text::from_base64;
 use super::collect::FoundExchange;
 use super::node::DataNode;
 use super::parts::{epoch_micros, headers, method};
-use crate::engine::time::Micros;
+use reenact_engine::time::Micros;
 
 /// Why an entry without its answer's body is of no use, and what to do.
 const NO_BODY: &str = "the archive leaves out the answer's body: save it again with the contents of responses, which browsers leave out of streams; \
@@ -71,8 +71,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::files::import::{ImportOptions, import_bytes};
-    use crate::files::redact::RedactionRules;
+    use crate::import::{ImportOptions, import_bytes};
+    use crate::redact::RedactionRules;
 
     #[test]
     fn k_5_no_head_time_is_invented() {

@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::wire::json::push_string;
-use crate::wire::raw_json;
+use reenact_wire::json::push_string;
+use reenact_wire::raw_json;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::folding::FoldedBody;
 use super::packed_bytes::PackedBytes;
-use crate::engine::time::Micros;
-use crate::scenario::tape::{BodyChunk, Exchange};
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::{BodyChunk, Exchange};
 
 /// An exchange of a tape that will be written.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@ use super::detect::RecordingFormat;
 use super::node::DataNode;
 use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, plain, status};
 use super::service::answer_shape;
-use crate::engine::time::Micros;
-use crate::scenario::tape::ResponseEnd;
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::ResponseEnd;
 
 /// Reads an exchange that a recorder of this format wrote.
 pub(super) fn exchange(entry: &DataNode, format: RecordingFormat, collector: &mut TapeCollector) -> Result<FoundExchange, String> {

@@ -144,8 +144,8 @@ pub(super) fn epoch_micros(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::import::ImportOptions;
-    use crate::files::redact::RedactionRules;
+    use crate::import::ImportOptions;
+    use crate::redact::RedactionRules;
 
     #[test]
     fn k_5_times_of_day() {

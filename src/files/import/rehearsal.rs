@@ -4,13 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::{ImportedRecording, PackedExchange};
-use crate::engine::agent_loop::AgentLoop;
-use crate::prelude::*;
-use crate::scenario::derive::DerivedScenario;
-use crate::scenario::language::scenario_text;
-use crate::scenario::parse;
-use crate::sim::Run;
-use crate::world::setup::RunSetup;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_scenario::derive::DerivedScenario;
+use reenact_scenario::language::scenario_text;
+use reenact_scenario::parse;
+use reenact_sim::Run;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// A run holds all that is different in the requests of a thread, and its answers, several times over. In a recording of more bytes than this that
 /// has to be little against the whole: an import takes no more memory than its file has bytes.

@@ -1,8 +1,8 @@
 //! The owner of an exchange: the Messages API, at any service, or another API (K-5).
 
 use super::node::DataNode;
-use crate::scenario::tape::is_messages;
-use crate::wire::raw_json::RawObject;
+use reenact_scenario::tape::is_messages;
+use reenact_wire::raw_json::RawObject;
 
 /// Where an exchange took place.
 #[derive(Clone, Debug, PartialEq, Eq)]

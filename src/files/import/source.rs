@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-use crate::files::compression::{self, ZstdFrames};
+use crate::compression::{self, ZstdFrames};
 
 /// How much of a file is looked at before it is read.
 const HEAD_BYTES: u64 = 64 << 10;

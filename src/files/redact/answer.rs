@@ -6,8 +6,8 @@ use super::blocks::BlockReader;
 use super::region::HeldRegion;
 use super::replacements::PendingReplacements;
 use super::{Redactor, SecretHit};
-use crate::engine::time::Micros;
-use crate::wire::http::{HttpHeader, is_event_stream};
+use reenact_engine::time::Micros;
+use reenact_wire::http::{HttpHeader, is_event_stream};
 
 /// A line of a stream that grows beyond this is not an event; the rest is read as one text.
 const LINE_BYTES_MAX: usize = 4 << 20;

@@ -15,7 +15,7 @@ use super::json::{JsonStart, JsonStrings};
 use super::region::HeldRegion;
 use super::text_map::{ByteRole, MappedText};
 use super::{Redactor, SecretHit};
-use crate::wire::raw_json::RawObject;
+use reenact_wire::raw_json::RawObject;
 
 /// An event of a fragment that says this much more than it must is looked at as a whole, too.
 const EXTRA_BYTES: usize = 256;

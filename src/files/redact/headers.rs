@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::Redactor;
 use super::names::{TellingName, ValuePlace, is_secret_value, telling_header};
-use crate::wire::http::HttpHeader;
+use reenact_wire::http::HttpHeader;
 
 /// Headers that hold secrets, or ids of an account or a person.
 const SECRET: &[&str] = &[

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::scenario::tape::placeholder::{DIGITS_MAX, SHORT_WORD, WORD, length_at_start};
+use reenact_scenario::tape::placeholder::{DIGITS_MAX, SHORT_WORD, WORD, length_at_start};
 
 /// Which secrets were seen. They themselves are not kept.
 #[derive(Clone, Debug, Default)]

@@ -11,9 +11,9 @@ use super::placeholder::is_placeholder;
 use super::region::HeldRegion;
 use super::text_map::{Flattener, MappedText};
 use super::{AnswerRedactor, HeldChunk, RedactionRules, Redactor, is_secret_header, parameter_is_secret};
-use crate::engine::time::Micros;
-use crate::scenario::tape::line::{BodyPiece, LineKind, SpanId, TapeLine, WINDOW};
-use crate::wire::raw_json::{RawObject, elements};
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::line::{BodyPiece, LineKind, SpanId, TapeLine, WINDOW};
+use reenact_wire::raw_json::{RawObject, elements};
 
 /// Stands for the place of a hit that was reported before.
 const ELSEWHERE: u64 = u64::MAX / 2;

@@ -15,11 +15,11 @@ use self::planted_secrets::{PLANTED, PlantedSecret, filled};
 use super::placeholder::is_placeholder;
 use super::scan::SecretFinding;
 use super::*;
-use crate::engine::time::Micros;
-use crate::scenario::tape::line::{NewRequest, TapeEncoder};
-use crate::scenario::tape::{Provenance, ResponseEnd, TapeHeader};
-use crate::wire::http::HttpHeader;
-use crate::wire::json::push_string;
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::line::{NewRequest, TapeEncoder};
+use reenact_scenario::tape::{Provenance, ResponseEnd, TapeHeader};
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::push_string;
 
 static RULES: LazyLock<Arc<RedactionRules>> = LazyLock::new(|| RedactionRules::with(&[]).unwrap());
 

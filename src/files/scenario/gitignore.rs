@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use crate::files::text;
-use crate::prelude::*;
+use crate::text;
+use reenact_wire::prelude::*;
 
 /// Folders that hold what other programs wrote.
 const FOREIGN: [&str; 2] = ["target", "node_modules"];

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{LoadError, absolute};
-use crate::engine::data_file::DataFileError;
-use crate::files::text;
-use crate::prelude::*;
-use crate::scenario::parse::{self, Diagnostic, SourceText};
+use crate::text;
+use reenact_engine::data_file::DataFileError;
+use reenact_scenario::parse::{self, Diagnostic, SourceText};
+use reenact_wire::prelude::*;
 
 /// Which files a scenario may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! A person accepts with this program or with `cargo insta`; both do the same: the pending file takes the place of the old one.
 
 use super::{ParseSnapshotError, Snapshot};
-use crate::files::{atomic, open};
+use crate::{atomic, open};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::moment::ClientMoment;
 use super::{CallResult, ChildSignal, SignalTarget};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The action on a client at a moment of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]

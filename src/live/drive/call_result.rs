@@ -1,6 +1,6 @@
 //! The result of a tool call, as a client sent it.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The result of a tool call, as a client sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::profile::{ClientProfile, ProfileNames};
 use super::{ClientHarness, ClientSurroundings};
-use crate::children::{FolderGuard, WatcherProgram};
-use crate::live::base_url_variables::{DUMMY_KEY, known_variables};
-use crate::live::network::LOOPBACK;
-use crate::live::no_proxy;
-use crate::prelude::*;
-use crate::scenario::tape::ClientFolder;
+use crate::base_url_variables::{DUMMY_KEY, known_variables};
+use crate::network::LOOPBACK;
+use crate::no_proxy;
+use reenact_children::{FolderGuard, WatcherProgram};
+use reenact_scenario::tape::ClientFolder;
+use reenact_wire::prelude::*;
 
 /// The folders of one run. They are removed with this, and when this process is killed.
 #[derive(Debug)]

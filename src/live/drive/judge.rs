@@ -21,14 +21,14 @@ use super::run_history::RunExchange;
 use super::traces::{FileTrace, StoredSessions};
 use super::verdict::printed;
 use super::{ActionOutcome, BoundaryAction, ClientAction, ClientRun};
-use crate::prelude::*;
-use crate::stores::StoreFormat;
-use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredMessage};
-use crate::stores::rules::{
+use reenact_stores::StoreFormat;
+use reenact_stores::conversation::{HistoryDialect, StoredBranch, StoredMessage};
+use reenact_stores::rules::{
     self, HistoryEnd, HistoryViolation, ReceivedContent, ReceivedKind, StartedCall, claims, losses, result_ids, validity,
 };
-use crate::wire::block::Role;
-use crate::world::setup::RunSetup;
+use reenact_wire::block::Role;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 use resumption::ResumedRun;
 
 /// How long a command may take to end when its client is interrupted, and a request that was on its way to come in.

@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use super::process_message::ClientSign;
-use crate::live::network::LOOPBACK;
-use crate::prelude::*;
+use crate::network::LOOPBACK;
+use reenact_wire::prelude::*;
 
 /// The variable with the URL that a tool opens to show that it runs.
 pub(super) const VARIABLE: &str = "REENACT_MARKER_URL";

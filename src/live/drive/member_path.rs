@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The values at a path.
 pub(super) fn values_at<'v>(value: &'v Value, path: &str) -> Vec<&'v Value> {

@@ -4,8 +4,8 @@
 use core::fmt;
 use std::time::Duration;
 
-use crate::live::serve::gate::{AnswerBoundary, AnswerPart};
-use crate::prelude::*;
+use crate::serve::gate::{AnswerBoundary, AnswerPart};
+use reenact_wire::prelude::*;
 
 /// How long after the start of a client a sweep acts.
 const START_DELAYS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(500)];

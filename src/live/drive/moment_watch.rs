@@ -16,8 +16,8 @@ use super::action::{ActionOutcome, BoundaryAction, ClientAction};
 use super::moment::ClientMoment;
 use super::process_message::{ClientSign, ProcessAction};
 use super::scripted_interrupt::{InterruptAct, TriggerProgress};
-use crate::live::serve::gate::{AnswerBoundary, AnswerPart, HeldAnswer, HoldRelease, ServerHandle};
-use crate::prelude::*;
+use crate::serve::gate::{AnswerBoundary, AnswerPart, HeldAnswer, HoldRelease, ServerHandle};
+use reenact_wire::prelude::*;
 
 /// The observations and the result of the action.
 #[derive(Clone, Debug, PartialEq, Eq)]

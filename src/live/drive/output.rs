@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::member_path::has_members;
 use super::profile::{self, ClientProfile, ProfileNames};
-use crate::children::ChildExit;
-use crate::prelude::*;
-use crate::scenario::client_profile::OutputPlaces;
+use reenact_children::ChildExit;
+use reenact_scenario::client_profile::OutputPlaces;
+use reenact_wire::prelude::*;
 
 /// The output of a client, and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The files that a pattern names, the oldest first. Folders that cannot be read have none.
 pub(super) fn files(pattern: &str) -> Vec<PathBuf> {

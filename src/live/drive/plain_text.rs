@@ -1,6 +1,6 @@
 //! The picture of a terminal as plain lines: without colours, and without text that was written over (K-9).
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The lines of what was printed.
 pub(super) fn lines(printed: &[u8]) -> Vec<String> {

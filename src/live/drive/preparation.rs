@@ -6,7 +6,7 @@ use super::environment::RunFolders;
 use super::process::{self, RunSurroundings};
 use super::profile::ProfileNames;
 use super::{ClientExit, ClientHarness, ClientHarnessError, ClientTerminal};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Prepares the folders of a run.
 pub(super) async fn prepare(

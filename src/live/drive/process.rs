@@ -17,8 +17,8 @@ use super::process_message::{ClientSign, ProcessAction};
 use super::profile::ProfileNames;
 use super::streams::{self, ClientKeyboard, ClientPrinter, LineMarker, PrintedBytes};
 use super::{ClientHarness, ClientHarnessError, ClientSurroundings, ClientTerminal, shell};
-use crate::children::{ChildCommand, ChildSignal, ChildTerminal, SignalTarget, WatchedChild};
-use crate::prelude::*;
+use reenact_children::{ChildCommand, ChildSignal, ChildTerminal, SignalTarget, WatchedChild};
+use reenact_wire::prelude::*;
 
 /// How long the output of a client may be held open by a process that cannot be ended.
 const OPEN_OUTPUT: Duration = Duration::from_millis(400);

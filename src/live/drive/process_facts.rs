@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The unit of the kernel for other programs.
 const TICKS_PER_SECOND: f64 = 100.0;

@@ -1,8 +1,8 @@
 //! The messages between the process of a client and the watch over its moments.
 
 use super::action::TerminalKey;
-use crate::children::{ChildSignal, SignalTarget};
-use crate::prelude::*;
+use reenact_children::{ChildSignal, SignalTarget};
+use reenact_wire::prelude::*;
 
 /// An action on a client while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! A new shipped profile is a file in `profiles`, a word in `scenario::drive::KnownClient`, and a line in `text`.
 
-pub use crate::scenario::client_profile::{
+pub use reenact_scenario::client_profile::{
     ClientProfile, ClientSignal, ExitCodes, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace,
     StorePlace,
 };
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::member_path::values_at;
 use super::path_pattern;
-use crate::prelude::*;
-use crate::scenario::client_profile;
-use crate::scenario::drive::KnownClient;
+use reenact_scenario::client_profile;
+use reenact_scenario::drive::KnownClient;
+use reenact_wire::prelude::*;
 
 /// A shipped profile.
 pub fn shipped(client: KnownClient) -> ClientProfile {

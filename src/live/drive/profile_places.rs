@@ -4,8 +4,8 @@
 
 use super::run_history::RunExchange;
 use super::{ClientHarness, ClientRun};
-use crate::prelude::*;
-use crate::scenario::client_profile::{ClientProfile, SessionPlace};
+use reenact_scenario::client_profile::{ClientProfile, SessionPlace};
+use reenact_wire::prelude::*;
 
 /// The places of the profile that hold nothing. A client without a whole answer owes none.
 pub(super) fn problems(harness: &ClientHarness, run: &ClientRun, exchanges: &[RunExchange]) -> Vec<String> {

@@ -4,17 +4,17 @@ use core::time::Duration;
 
 use super::BoundaryAction;
 use super::moment::ClientMoment;
-use crate::engine::contract::{Agent, Input, Message, RequestId};
-use crate::live::serve::gate::{AnswerBoundary, AnswerPart};
-use crate::live::serve::verdict::{ServeVerdict, ServedEnd};
-use crate::prelude::*;
-use crate::stores::conversation::StoredMessage;
-use crate::transcript::event::EventKind;
-use crate::wire::assembler::Assembler;
-use crate::wire::block::{Block, BlockKind, ToolUse};
-use crate::wire::event::{BlockDelta, EventPayload};
-use crate::wire::raw_json::RawObject;
-use crate::wire::whole_message::whole_message;
+use crate::serve::gate::{AnswerBoundary, AnswerPart};
+use crate::serve::verdict::{ServeVerdict, ServedEnd};
+use reenact_engine::contract::{Agent, Input, Message, RequestId};
+use reenact_stores::conversation::StoredMessage;
+use reenact_transcript::event::EventKind;
+use reenact_wire::assembler::Assembler;
+use reenact_wire::block::{Block, BlockKind, ToolUse};
+use reenact_wire::event::{BlockDelta, EventPayload};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::whole_message::whole_message;
 
 /// A request and its answer.
 #[derive(Debug)]

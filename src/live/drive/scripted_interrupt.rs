@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use super::action::{ClientAction, TerminalKey};
 use super::{ChildSignal, ClientTerminal, SignalTarget};
-use crate::engine::time::Micros;
-use crate::live::serve::gate::{AnswerPart, HeldAnswer};
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
-use crate::scenario::types::Scenario;
-use crate::wire::block::{Block, BlockKind};
+use crate::serve::gate::{AnswerPart, HeldAnswer};
+use reenact_engine::time::Micros;
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use reenact_scenario::types::Scenario;
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::prelude::*;
 
 /// An interrupt that a driver can do.
 #[derive(Debug)]

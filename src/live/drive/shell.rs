@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use super::process_facts::RunningProcess;
-use crate::children::ChildSignal;
-use crate::prelude::*;
+use reenact_children::ChildSignal;
+use reenact_wire::prelude::*;
 
 /// Programs that run commands.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"];

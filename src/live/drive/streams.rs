@@ -10,8 +10,8 @@ use tokio::time::{sleep, timeout};
 
 use super::process_message::ClientSign;
 use super::{ClientHarness, plain_text};
-use crate::children::{ChildTerminal, WatchedChild};
-use crate::prelude::*;
+use reenact_children::{ChildTerminal, WatchedChild};
+use reenact_wire::prelude::*;
 
 /// How long nothing is shown at a terminal when its client waits for somebody to type.
 const QUIET: Duration = Duration::from_secs(2);

@@ -12,9 +12,9 @@ use super::{
     ActionOutcome, BoundaryAction, CallResult, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientLeaving,
     ClientRun, drive, verdict,
 };
-use crate::live::serve::gate::{AnswerBoundary, AnswerPart};
-use crate::prelude::*;
-use crate::world::setup::RunSetup;
+use crate::serve::gate::{AnswerBoundary, AnswerPart};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// A sweep over a client.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The version of this form. It rises when a member changes its meaning or goes.
 pub const SWEEP_JSON_VERSION: u32 = 1;

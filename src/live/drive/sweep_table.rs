@@ -5,8 +5,8 @@ use core::fmt;
 use super::moment::{ClientMoment, MomentKind};
 use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict, prints_no_result};
 use super::{ChildSignal, ClientAction, ClientRun, RunQuestion, verdict};
-use crate::live::serve::gate::AnswerPart;
-use crate::prelude::*;
+use crate::serve::gate::AnswerPart;
+use reenact_wire::prelude::*;
 
 /// The heads of the columns.
 const COLUMNS: [&str; 9] = ["moment", "action", "before", "ended", "results", "requests", "left", "again", "verdict"];

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::profile::ClientProfile;
 use super::{ClientOutput, ClientRun};
-use crate::engine::contract::{Agent, Message, RequestId};
-use crate::live::serve::verdict::ServedExchange;
-use crate::prelude::*;
-use crate::transcript::event::{Event, EventKind, RequestRecord};
-use crate::wire::json::Json;
-use crate::world::normalise::Normaliser;
-use crate::world::setup::RunSetup;
+use crate::serve::verdict::ServedExchange;
+use reenact_engine::contract::{Agent, Message, RequestId};
+use reenact_transcript::event::{Event, EventKind, RequestRecord};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_world::normalise::Normaliser;
+use reenact_world::setup::RunSetup;
 
 /// How much of a text is shown; a digest of the whole stands behind it.
 const SHOWN_MAX: usize = 160;

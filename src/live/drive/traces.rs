@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use super::environment::with_folder_names;
 use super::path_pattern;
 use super::profile::{ClientProfile, ProfileNames, StorePlace};
-use crate::files::open;
-use crate::prelude::*;
-use crate::stores::conversation::{StoredBranch, StoredConversation};
-use crate::stores::{StoreFile, StoreFormat};
+use reenact_files::open;
+use reenact_stores::conversation::{StoredBranch, StoredConversation};
+use reenact_stores::{StoreFile, StoreFormat};
+use reenact_wire::prelude::*;
 
 /// All that is read of one store.
 const STORE_BYTES_MAX: u64 = 64 << 20;

@@ -11,9 +11,9 @@ use super::{
     ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
     ClientTerminal, TerminalKey,
 };
-use crate::live::serve::verdict::ServedEnd;
-use crate::prelude::*;
-use crate::scenario::types::Scenario;
+use crate::serve::verdict::ServedEnd;
+use reenact_scenario::types::Scenario;
+use reenact_wire::prelude::*;
 
 /// A shorter part of a text may be that of anything.
 const PART_CHARACTERS_MIN: usize = 8;

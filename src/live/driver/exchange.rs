@@ -12,17 +12,17 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::timeout;
 
 use super::upstream::ApiAddress;
-use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
-use crate::engine::time::Micros;
-use crate::live::clock::TimeScale;
-use crate::live::network::Network;
-use crate::live::serve::{END_HEADER, NAME_HEADER, name};
-use crate::prelude::*;
-use crate::wire::event::StreamEvent;
-use crate::wire::http::{HttpHeader, find, is_event_stream};
-use crate::wire::request::Request;
-use crate::wire::sse::SseFramer;
-use crate::wire::validate::endpoint::needed_betas;
+use crate::clock::TimeScale;
+use crate::network::Network;
+use crate::serve::{END_HEADER, NAME_HEADER, name};
+use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
+use reenact_engine::time::Micros;
+use reenact_wire::event::StreamEvent;
+use reenact_wire::http::{HttpHeader, find, is_event_stream};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::sse::SseFramer;
+use reenact_wire::validate::endpoint::needed_betas;
 
 /// How long a connection may take to come about.
 const CONNECT_TIME_MAX: Micros = Micros::from_secs(30);
@@ -196,7 +196,8 @@ async fn read(response: hyper::Response<Incoming>, teller: &ExchangeEventSender)
             continue;
         }
         let mut events = Vec::new();
-        let fed = framer.feed(data, &mut |frame: crate::wire::sse::SseFrame<'_>| events.push(StreamEvent::decode(frame.event, frame.data)));
+        let fed =
+            framer.feed(data, &mut |frame: reenact_wire::sse::SseFrame<'_>| events.push(StreamEvent::decode(frame.event, frame.data)));
         for event in events {
             teller.send_input(Input::Stream { id, event: Arc::new(event) }).await?;
         }

@@ -5,9 +5,9 @@ use std::path::Path;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 
-use crate::live::base_url::{BaseUrl, BaseUrlError};
-use crate::live::tls::{TlsError, connector};
-use crate::prelude::*;
+use crate::base_url::{BaseUrl, BaseUrlError};
+use crate::tls::{TlsError, connector};
+use reenact_wire::prelude::*;
 
 /// A Messages API.
 #[derive(Clone)]

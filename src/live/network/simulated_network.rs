@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use turmoil::net::{TcpListener, TcpStream};
 
 use super::Network;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The network of one simulation, as its hosts have it.
 #[derive(Clone, Debug, Default)]

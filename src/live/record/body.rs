@@ -15,9 +15,9 @@ use super::chunk_writer::{ChunkWriter, ClientConnection};
 use super::room::{Room, take_room};
 use super::upstream::{UpstreamLane, is_reset};
 use super::{END_WAIT_MAX, TapeWriterEvent, TapeWriterLink, micros_since};
-use crate::engine::time::Micros;
-use crate::live::head_watch::ExchangeUnderWay;
-use crate::scenario::tape::ResponseEnd;
+use crate::head_watch::ExchangeUnderWay;
+use reenact_engine::time::Micros;
+use reenact_scenario::tape::ResponseEnd;
 
 /// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer
 /// would be needed for every small packet.
@@ -291,7 +291,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::live::record::{RecorderState, now};
+    use crate::record::{RecorderState, now};
 
     #[test]
     fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {

@@ -13,8 +13,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::live::head_watch::{HEAD_WAIT_MAX, HeadWatch};
-use crate::live::network::{MachineNetwork, Network as _};
+use crate::head_watch::{HEAD_WAIT_MAX, HeadWatch};
+use crate::network::{MachineNetwork, Network as _};
 
 /// How much of a burst leaves at once.
 const TOGETHER_BYTES: usize = 64 << 10;

@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::summary::ExchangeCounts;
 use super::{RecordOptions, RecorderState};
-use crate::files::atomic::{self, ExistingFile, FileAccess};
-use crate::files::open;
+use reenact_files::atomic::{self, ExistingFile, FileAccess};
+use reenact_files::open;
 
 /// Lines to append at once, and the answers that wait for them.
 #[derive(Debug, Default)]

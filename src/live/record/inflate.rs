@@ -12,8 +12,8 @@ use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::FrameDecoderError;
 
-use crate::files::compression::{zstd_decoder, zstd_error};
-use crate::wire::http::{HttpHeader, find};
+use reenact_files::compression::{zstd_decoder, zstd_error};
+use reenact_wire::http::{HttpHeader, find};
 
 /// The limit of all layers of one body together (K-12).
 const UNPACKED_BYTES_MAX: usize = 256 << 20;
@@ -235,7 +235,6 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::compression::zstd_with_window;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -280,6 +279,11 @@ mod tests {
             Ok(())
         });
         (whole, largest, end)
+    }
+
+    /// A frame of three bytes that asks for a window of 2 to the power of `exponent` bytes.
+    fn zstd_with_window(exponent: u8) -> Vec<u8> {
+        [&[0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3][..], &[3 << 3 | 1, 0, 0], b"abc"].concat()
     }
 
     #[test]

@@ -21,14 +21,14 @@ use super::chunk_writer::ClientConnection;
 use super::request_body::ProxiedRequestBody;
 use super::upstream::{RecorderUpstream, UpstreamFailure};
 use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
-use crate::children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};
-use crate::live::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
-use crate::live::head_watch::ExchangeUnderWay;
-use crate::live::network::{MachineNetwork, Network as _};
-use crate::live::no_proxy::inherited_variables;
-use crate::live::signals::{StopSignal, StopSignals};
-use crate::scenario::tape::ResponseEnd;
-use crate::wire::http::HttpHeader;
+use crate::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
+use crate::head_watch::ExchangeUnderWay;
+use crate::network::{MachineNetwork, Network as _};
+use crate::no_proxy::inherited_variables;
+use crate::signals::{StopSignal, StopSignals};
+use reenact_children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};
+use reenact_scenario::tape::ResponseEnd;
+use reenact_wire::http::HttpHeader;
 
 /// The headers that belong to one connection and not to the message (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use crate::files::redact::{ReplacedSecret, counts_text};
-use crate::live::access::RefusedRequests;
-use crate::prelude::*;
-use crate::scenario::tape::ResponseEnd;
-use crate::scenario::tape::line::{LineKind, TapeLine};
+use crate::access::RefusedRequests;
+use reenact_files::redact::{ReplacedSecret, counts_text};
+use reenact_scenario::tape::ResponseEnd;
+use reenact_scenario::tape::line::{LineKind, TapeLine};
+use reenact_wire::prelude::*;
 
 /// How many exchanges are on a tape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

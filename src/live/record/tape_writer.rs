@@ -19,15 +19,15 @@ use super::disk::LineBatch;
 use super::inflate::BodyInflater;
 use super::room::room_for;
 use super::{BEHIND_BYTES_MAX, RecordOptions, RecorderState, TapeSummary, TapeWriterEvent};
-use crate::engine::time::Micros;
-use crate::files::redact::{AnswerRedactor, HeldChunk, Redactor};
-use crate::scenario::tape::asks_for_message;
-use crate::scenario::tape::line::{NewRequest, TapeEncoder};
-use crate::scenario::tape::{ClientFolder, Provenance, ResponseEnd, TapeHeader};
-use crate::scenario::thread::{self, MAIN, OTHER, ThreadLineage};
-use crate::wire::answer::AnswerReader;
-use crate::wire::http::{HttpHeader, is_event_stream};
-use crate::wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};
+use reenact_engine::time::Micros;
+use reenact_files::redact::{AnswerRedactor, HeldChunk, Redactor};
+use reenact_scenario::tape::asks_for_message;
+use reenact_scenario::tape::line::{NewRequest, TapeEncoder};
+use reenact_scenario::tape::{ClientFolder, Provenance, ResponseEnd, TapeHeader};
+use reenact_scenario::thread::{self, MAIN, OTHER, ThreadLineage};
+use reenact_wire::answer::AnswerReader;
+use reenact_wire::http::{HttpHeader, is_event_stream};
+use reenact_wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};
 
 /// How often it looks for pieces of answers that stream.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

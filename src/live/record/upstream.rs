@@ -21,9 +21,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
 use super::request_body::ProxiedRequestBody;
-use crate::live::base_url::BaseUrl;
-use crate::live::network::{MachineNetwork, Network as _};
-use crate::live::tls::connector;
+use crate::base_url::BaseUrl;
+use crate::network::{MachineNetwork, Network as _};
+use crate::tls::connector;
 
 /// How long the rest of a request is waited for that has nowhere to go.
 const ASKING_WAIT_MAX: Duration = Duration::from_secs(5);

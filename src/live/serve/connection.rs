@@ -22,11 +22,11 @@ use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
 use super::schedule::ScheduledHead;
 use super::{CallerName, NAME_HEADER, PacketGrouping};
-use crate::live::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
-use crate::live::head_watch::{HeadWatch, WatchedBody, WatchedStream};
-use crate::live::network::Network;
-use crate::prelude::*;
-use crate::wire::validate::endpoint::RequestHead;
+use crate::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
+use crate::head_watch::{HeadWatch, WatchedBody, WatchedStream};
+use crate::network::Network;
+use reenact_wire::prelude::*;
+use reenact_wire::validate::endpoint::RequestHead;
 
 /// The bytes that wait to be written to a client that does not read. The server does not even look at more.
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use super::message::{AnswerSerial, GatedAnswer, OwnerMessage};
 use super::schedule::ComingPart;
-use crate::engine::contract::{Agent, RequestId};
-use crate::prelude::*;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_wire::prelude::*;
 
 /// Where an answer is held.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,22 +56,22 @@ pub struct HeldAnswer {
     /// Whether the scenario owes no answer to a further request.
     pub is_last: bool,
     /// Upgrades as long as the answer is in flight.
-    pub(in crate::live) in_flight: Weak<()>,
+    pub(crate) in_flight: Weak<()>,
     /// Opens the gate; when it is dropped, the answer continues.
     pub go: oneshot::Sender<HoldRelease>,
-    pub(in crate::live) server: ServerHandle,
+    pub(crate) server: ServerHandle,
 }
 
 /// The way back to the server.
 #[derive(Clone, Debug)]
-pub(in crate::live) struct ServerHandle {
+pub(crate) struct ServerHandle {
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
     pub(super) serial: AnswerSerial,
 }
 
 impl ServerHandle {
     /// See [`HeldAnswer::disturb`].
-    pub(in crate::live) fn disturb(&self) {
+    pub(crate) fn disturb(&self) {
         // A server that is over answers nothing more.
         let _ = self.tell.send(OwnerMessage::Disturbed { serial: self.serial, at: Instant::now() });
     }

@@ -2,13 +2,13 @@
 
 use super::TranscriptExtent;
 use super::verdict::ServedEnd;
-use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::world::choices::ChoiceMaker;
-use crate::world::delivery::{AnswerDelivery, DeliveryPart};
-use crate::world::plan::ResponsePlan;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
+use reenact_engine::time::Time;
+use reenact_wire::prelude::*;
+use reenact_world::choices::ChoiceMaker;
+use reenact_world::delivery::{AnswerDelivery, DeliveryPart};
+use reenact_world::plan::ResponsePlan;
+use reenact_world::setup::RunSetup;
 
 /// An answer on its way.
 #[derive(Clone, Debug)]

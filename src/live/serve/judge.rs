@@ -6,18 +6,18 @@
 use super::questions::{self, BY_REQUESTS};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use super::{ServeOptions, ServedClient};
-use crate::engine::contract::{Agent, Input, RequestId};
-use crate::engine::settings::ResultOrder;
-use crate::engine::time::{Micros, Time};
-use crate::oracle::Violation;
-use crate::prelude::*;
-use crate::sim::expect::delays::DelayTolerance;
-use crate::sim::expect::requests;
-use crate::sim::rules;
-use crate::transcript::event::{EventKind, RunEnd};
-use crate::transcript::text::end_text;
-use crate::wire::error::ApiError;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{Agent, Input, RequestId};
+use reenact_engine::settings::ResultOrder;
+use reenact_engine::time::{Micros, Time};
+use reenact_oracle::Violation;
+use reenact_sim::expect::delays::DelayTolerance;
+use reenact_sim::expect::requests;
+use reenact_sim::rules;
+use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::text::end_text;
+use reenact_wire::error::ApiError;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// Adds what is wrong.
 pub(super) fn judge(setup: &RunSetup, options: &ServeOptions, verdict: &mut ServeVerdict) {
@@ -75,12 +75,12 @@ fn oracle_findings(setup: &RunSetup, verdict: &ServeVerdict) -> (Vec<String>, Ve
 }
 
 /// A broken rule without the time: equal runs of a client are to fail with equal words.
-pub(in crate::live) fn words(violation: &Violation) -> String {
+pub(crate) fn words(violation: &Violation) -> String {
     format!("{}: {}", violation.oracle, violation.text)
 }
 
 /// after `retry-after` no attempt comes sooner.
-pub(in crate::live) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
+pub(crate) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
     let mut failures = Vec::new();
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
     for event in verdict.transcript.events.iter() {

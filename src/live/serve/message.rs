@@ -5,10 +5,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::schedule::{AnswerSchedule, ScheduledHead};
-use crate::engine::contract::{Agent, RequestId};
-use crate::prelude::*;
-use crate::wire::validate::endpoint::RequestHead;
-use crate::world::delivery::DeliveryPart;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_wire::prelude::*;
+use reenact_wire::validate::endpoint::RequestHead;
+use reenact_world::delivery::DeliveryPart;
 
 /// The messages of connections.
 #[derive(Debug)]

@@ -14,15 +14,15 @@ use super::session::ClientSession;
 use super::verdict::ServeVerdict;
 use super::verdict_json::{self, VERDICTS_PATH, asked_verdict};
 use super::{ScenarioOfServer, ServeLimit, ServeOptions, SessionIdentity};
-use crate::engine::time::Time;
-use crate::explore::panic_text;
-use crate::live::access::{AccessGuard, RefusedRequests};
-use crate::live::clock::SessionClock;
-use crate::live::head_watch::HeadWatch;
-use crate::live::network::{LOOPBACK, Network};
-use crate::prelude::*;
-use crate::sim::statements::{self, PlayedRun, RunView};
-use crate::world::setup::RunSetup;
+use crate::access::{AccessGuard, RefusedRequests};
+use crate::clock::SessionClock;
+use crate::head_watch::HeadWatch;
+use crate::network::{LOOPBACK, Network};
+use reenact_engine::time::Time;
+use reenact_explore::panic_text;
+use reenact_sim::statements::{self, PlayedRun, RunView};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// How long nothing is accepted when the system has no connection to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -267,14 +267,14 @@ fn not_found(problem: &str) -> ServerResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::types::Scenario;
+    use reenact_scenario::types::Scenario;
 
     #[test]
     fn k_6_a_panic_of_the_server_is_a_failure_of_the_verdict() {
         let setup = Arc::new(RunSetup::new(Scenario::default(), None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let verdicts = runtime.block_on(async {
-            let scenario = ScenarioOfServer { name: "".into(), setup, places: crate::scenario::parse::TablePlaces::default() };
+            let scenario = ScenarioOfServer { name: "".into(), setup, places: reenact_scenario::parse::TablePlaces::default() };
             let mut owner = SessionOwner::new(vec![scenario], ServeOptions::default(), SessionIdentity::One);
             let mut connections: JoinSet<()> = JoinSet::new();
             connections.spawn(async { panic!("a wrong turn") });

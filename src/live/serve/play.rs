@@ -15,8 +15,8 @@ use super::gate::{AnswerGates, AnswerPart, HoldRelease, ServerHandle};
 use super::message::{AnswerSerial, ConnectionCut, GatedAnswer, OwnerMessage};
 use super::schedule::{AnswerSchedule, ComingPart, ConnectionEnding};
 use super::{APART, PacketGrouping};
-use crate::prelude::*;
-use crate::world::delivery::DeliveryPart;
+use reenact_wire::prelude::*;
+use reenact_world::delivery::DeliveryPart;
 
 /// An answer under way. When it is dropped before its end, the client has left.
 #[derive(Debug)]
@@ -225,8 +225,8 @@ impl Body for PlayedBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::{Agent, RequestId};
-    use crate::live::serve::schedule::TimedPacket;
+    use crate::serve::schedule::TimedPacket;
+    use reenact_engine::contract::{Agent, RequestId};
 
     /// The parts of a body each time that it is asked, when all is due: `-` for not yet.
     fn asked(packets: PacketGrouping, end: ConnectionEnding) -> String {

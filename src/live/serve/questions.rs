@@ -4,11 +4,11 @@
 //! fails a verdict, unless it `may` be left out.
 
 use super::ServeOptions;
-use crate::engine::settings::Settings;
-use crate::prelude::*;
-use crate::scenario::plan::Plan;
-use crate::scenario::statement::{PathStep, Statement, statements};
-use crate::scenario::types::{Expectations, Scenario};
+use reenact_engine::settings::Settings;
+use reenact_scenario::plan::Plan;
+use reenact_scenario::statement::{PathStep, Statement, statements};
+use reenact_scenario::types::{Expectations, Scenario};
+use reenact_wire::prelude::*;
 
 /// The questions behind a verdict, a few words each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use hyper::body::{Body, Bytes};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::prelude::*;
-use crate::wire::validate::{REQUEST_BYTES_MAX, Refusal};
+use reenact_wire::prelude::*;
+use reenact_wire::validate::{REQUEST_BYTES_MAX, Refusal};
 
 /// How much more is read of a body that is too large, and for how long. Then its client has to see a broken connection.
 const DISCARD_BYTES_MAX: usize = 1 << 30;

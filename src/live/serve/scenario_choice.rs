@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::message::ReceivedRequest;
-use crate::prelude::*;
-use crate::wire::block::BlockKind;
-use crate::world::setup::RunSetup;
+use reenact_wire::block::BlockKind;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// The header that names the scenario.
 pub const SCENARIO_HEADER: &str = "x-reenact-scenario";

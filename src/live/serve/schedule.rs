@@ -8,15 +8,15 @@ use hyper::body::Bytes;
 use serde_json::Value;
 
 use super::{AnswerPace, ServeOptions};
-use crate::engine::contract::{AnswerEnd, RequestId};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::types::Chunking;
-use crate::wire::http;
-use crate::wire::sse::SseFramer;
-use crate::world::choices::ChoiceMaker;
-use crate::world::plan::ResponsePlan;
-use crate::world::setup::RunSetup;
+use reenact_engine::contract::{AnswerEnd, RequestId};
+use reenact_engine::time::Micros;
+use reenact_scenario::types::Chunking;
+use reenact_wire::http;
+use reenact_wire::prelude::*;
+use reenact_wire::sse::SseFramer;
+use reenact_world::choices::ChoiceMaker;
+use reenact_world::plan::ResponsePlan;
+use reenact_world::setup::RunSetup;
 
 /// An answer as a connection plays it. Times count from the request.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +159,7 @@ fn coming_part(piece: &[u8], is_stream: bool) -> ComingPart {
         return ComingPart { event: None, tools };
     }
     let mut coming = ComingPart::default();
-    let mut sink = |frame: crate::wire::sse::SseFrame<'_>| {
+    let mut sink = |frame: reenact_wire::sse::SseFrame<'_>| {
         if coming.event.is_none() && !frame.event.is_empty() {
             coming.event = Some(frame.event.into());
         }

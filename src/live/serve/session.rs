@@ -8,21 +8,21 @@ use super::questions::VerdictQuestions;
 use super::schedule::{self, AnswerSchedule, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use super::{END_HEADER, ServeOptions, TransportAssumptions, judge};
-use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
-use crate::engine::time::Time;
-use crate::live::clock::SessionClock;
-use crate::prelude::*;
-use crate::sim::notes;
-use crate::transcript::event::{EventKind, RunEnd};
-use crate::transcript::record::TranscriptRecorder;
-use crate::transcript::watch::TranscriptWatch;
-use crate::world::WorldNote;
-use crate::world::delivery::DeliveryPart;
-use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, OtherResponse, SideResponse};
-use crate::world::model::ModelResponse;
-use crate::world::plan::ResponsePlan;
-use crate::world::server::AnswerOwner;
-use crate::world::setup::RunSetup;
+use crate::clock::SessionClock;
+use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
+use reenact_engine::time::Time;
+use reenact_sim::notes;
+use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::record::TranscriptRecorder;
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::prelude::*;
+use reenact_world::WorldNote;
+use reenact_world::delivery::DeliveryPart;
+use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, OtherResponse, SideResponse};
+use reenact_world::model::ModelResponse;
+use reenact_world::plan::ResponsePlan;
+use reenact_world::server::AnswerOwner;
+use reenact_world::setup::RunSetup;
 
 /// One client's session.
 #[derive(Clone, Debug)]

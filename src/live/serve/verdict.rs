@@ -4,13 +4,13 @@ use core::fmt;
 use core::time::Duration;
 
 use super::questions::VerdictQuestions;
-use crate::engine::contract::{Agent, RequestId};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::scenario::statement::PassedStatements;
-use crate::transcript::event::{RunEnd, Transcript};
-use crate::transcript::text::end_text;
-use crate::wire::request::Request;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::statement::PassedStatements;
+use reenact_transcript::event::{RunEnd, Transcript};
+use reenact_transcript::text::end_text;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// The verdict on serving a scenario.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::verdict::{ServeVerdict, ServedExchange, ServedMessage};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The path of all verdicts. One of them is below it, by its name.
 pub const VERDICTS_PATH: &str = "/reenact/verdicts";

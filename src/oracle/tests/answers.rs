@@ -1,9 +1,9 @@
 //! Stories about answers that do not count, about errors and budgets (O-2, O-5, O-6, O-7, O-13, O-17).
 
 use super::*;
-use crate::engine::budget::NanoUsd;
-use crate::engine::emission::{AttemptReport, Note, Transition};
-use crate::wire::usage::Usage;
+use reenact_engine::budget::NanoUsd;
+use reenact_engine::emission::{AttemptReport, Note, Transition};
+use reenact_wire::usage::Usage;
 
 const SECOND: RequestId = RequestId { attempt: 2, ..ASKED };
 

@@ -1,12 +1,12 @@
 //! O-12: what a compaction has to be held against.
 
 use super::*;
-use crate::engine::contract::HookOutcome;
-use crate::engine::contract::Note;
-use crate::engine::emission::{CompactTrigger, CompactionLevel};
-use crate::engine::permission::PermissionWord;
-use crate::engine::settings::{HostMessage, MessagePlace, RequestPlace};
-use crate::wire::usage::Usage;
+use reenact_engine::contract::HookOutcome;
+use reenact_engine::contract::Note;
+use reenact_engine::emission::{CompactTrigger, CompactionLevel};
+use reenact_engine::permission::PermissionWord;
+use reenact_engine::settings::{HostMessage, MessagePlace, RequestPlace};
+use reenact_wire::usage::Usage;
 
 impl EventStory {
     /// A request with one message of so many characters.

@@ -1,8 +1,8 @@
 //! Leftovers at the end of a run (O-27).
 
 use super::*;
-use crate::engine::contract::{Note, StreamEvent, TimerId};
-use crate::engine::settings::DiscardPolicy;
+use reenact_engine::contract::{Note, StreamEvent, TimerId};
+use reenact_engine::settings::DiscardPolicy;
 
 impl EventStory {
     /// Which oracles complained at the end. That the requests of a story are mostly no valid ones is left out.

@@ -5,16 +5,18 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::engine::agent_loop::AgentLoop;
-use crate::explore::PanicGuard;
-use crate::files::scenario::{FileReach, LoadOptions, find, load_all, load_all_with};
-use crate::runner::{PanicCatcher, in_parallel, threads_available};
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
-use crate::scenario::language::scenario_text;
-use crate::scenario::statement::{PathStep, Statement, StatementEntry, StatementPath as Place, statements, tool_uses};
-use crate::scenario::types::{Scenario, TurnBlock};
-use crate::sim::Run;
-use crate::sim::report::RunReport;
+use crate::PanicCatcher;
+use crate::in_parallel;
+use crate::threads_available;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_explore::PanicGuard;
+use reenact_files::scenario::{FileReach, LoadOptions, find, load_all, load_all_with};
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
+use reenact_scenario::language::scenario_text;
+use reenact_scenario::statement::{PathStep, Statement, StatementEntry, StatementPath as Place, statements, tool_uses};
+use reenact_scenario::types::{Scenario, TurnBlock};
+use reenact_sim::Run;
+use reenact_sim::report::RunReport;
 
 /// A change of one statement.
 #[derive(Clone, Debug)]
@@ -125,7 +127,7 @@ fn unnoticed(change: &Misspelling) -> Option<Option<String>> {
 
 #[test]
 fn f_10_every_statement_misspelt_is_named() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let folder = crate::shipped_scenarios::checkout().join("scenarios");
     let (files, errors) = find(&[folder]);
     assert!(errors.is_empty(), "{errors:?}");
     let changes: Vec<Misspelling> = files.iter().flat_map(|file| changes_of(file)).collect();

@@ -3,14 +3,15 @@
 //! They stand in a file of their own that extends the scenario, so that the scenario stays as it is. Kinds that change what a scenario shows (turns,
 //! names that are used) are misspelt in [`super::misspelt`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::misspellings::run_and_judge;
 use super::*;
-use crate::engine::contract::Effect;
-use crate::files::scenario::find;
-use crate::runner::{in_parallel, threads_available};
-use crate::transcript::event::EventKind;
+use crate::in_parallel;
+use crate::threads_available;
+use reenact_engine::contract::Effect;
+use reenact_files::scenario::find;
+use reenact_transcript::event::EventKind;
 
 /// A statement, and its line that a failure names. Lists take the place of the scenario's own.
 const PLANTED: [(&str, &str); 18] = [
@@ -73,7 +74,7 @@ fn unnoticed((file, folder): &(PathBuf, PathBuf)) -> Option<Vec<String>> {
 
 #[test]
 fn f_10_every_kind_of_statement_that_cannot_come_to_pass_is_named_in_every_scenario() {
-    let (files, errors) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")]);
+    let (files, errors) = find(&[crate::shipped_scenarios::checkout().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
     let folder = tempfile::tempdir().unwrap();
     let planted: Vec<_> = files.into_iter().enumerate().map(|(nth, file)| (file, folder.path().join(nth.to_string()))).collect();

@@ -7,10 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::engine::agent_loop::AgentLoop;
-use crate::files::scenario::load_all;
-use crate::runner::run_file;
-use crate::sim::Run;
+use crate::run_file;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_files::scenario::load_all;
+use reenact_sim::Run;
 
 /// A scenario in which `Read` reads a file, with more before and behind its prompt.
 fn reading(before: &str, behind: &str) -> String {

@@ -2,15 +2,15 @@
 
 use super::NOT_RECORDED;
 use super::settings::{safe, undescribed};
-use crate::engine::settings::{RetrySettings, Settings, ToolDefinition};
-use crate::prelude::*;
-use crate::scenario::tape::{Exchange, RecordedResponse, ResponseEnd};
-use crate::scenario::thread::may_be_repeated;
-use crate::scenario::types::{Scenario, ScriptedPrompt, ScriptedTool};
-use crate::wire::block::Block;
-use crate::wire::json::Json;
-use crate::wire::raw_json::{RawObject, elements};
-use crate::wire::sse::SseFramer;
+use crate::tape::{Exchange, RecordedResponse, ResponseEnd};
+use crate::thread::may_be_repeated;
+use crate::types::{Scenario, ScriptedPrompt, ScriptedTool};
+use reenact_engine::settings::{RetrySettings, Settings, ToolDefinition};
+use reenact_wire::block::Block;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
+use reenact_wire::sse::SseFramer;
 
 /// A stand-in for the prompt, the model that answered, and the tools that it used.
 pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scenario: &mut Scenario, notes: &mut Vec<String>) {

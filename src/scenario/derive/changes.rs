@@ -4,13 +4,13 @@ use alloc::collections::BTreeMap;
 
 use super::UnderstoodExchange;
 use super::settings::{list_without_breakpoints, without_member};
-use crate::engine::settings::{RequestChange, RequestPlace};
-use crate::prelude::*;
-use crate::scenario::types::Scenario;
-use crate::wire::compare::{VolatileMember, differences};
-use crate::wire::json::{Json, push_string};
-use crate::wire::raw_json::{RawObject, elements};
-use crate::wire::request::Request;
+use crate::types::Scenario;
+use reenact_engine::settings::{RequestChange, RequestPlace};
+use reenact_wire::compare::{VolatileMember, differences};
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
+use reenact_wire::request::Request;
 
 /// Members of a request's body beside the conversation, as text.
 type BodyMembers = BTreeMap<Arc<str>, Arc<str>>;

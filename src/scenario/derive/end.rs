@@ -2,12 +2,12 @@
 
 use super::answers::{asks_for_more, invites_retry};
 use super::{UnderstoodExchange, is_conversation, suffix};
-use crate::prelude::*;
-use crate::scenario::recording::Recording;
-use crate::scenario::tape::Exchange;
-use crate::scenario::thread::{ConversationDigest, ConversationLikeness};
-use crate::scenario::types::Scenario;
-use crate::wire::raw_json::RawObject;
+use crate::recording::Recording;
+use crate::tape::Exchange;
+use crate::thread::{ConversationDigest, ConversationLikeness};
+use crate::types::Scenario;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// So many later threads are looked at for one that continues from this.
 const THREADS_MAX: usize = 8;

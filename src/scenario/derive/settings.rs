@@ -2,16 +2,16 @@
 //! [`changes`](super::changes).
 
 use super::UnderstoodExchange;
-use crate::engine::settings::{ContextWindow, NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
-use crate::engine::windows::WindowTable;
-use crate::prelude::*;
-use crate::scenario::known_tools::known_tool;
-use crate::scenario::types::{Scenario, ScriptedTool};
-use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::compare::{VolatileMember, differences};
-use crate::wire::json::{Json, push_string};
-use crate::wire::raw_json::{RawObject, elements};
-use crate::wire::request::Request;
+use crate::known_tools::known_tool;
+use crate::types::{Scenario, ScriptedTool};
+use reenact_engine::settings::{ContextWindow, NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
+use reenact_engine::windows::WindowTable;
+use reenact_wire::block::{Block, BlockKind, Message, Role};
+use reenact_wire::compare::{VolatileMember, differences};
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
+use reenact_wire::request::Request;
 
 /// Reads settings from the first request, and how the client continued from answers from the others.
 pub(super) fn read(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {

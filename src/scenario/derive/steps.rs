@@ -2,14 +2,14 @@
 
 use super::settings::{plain, shorthand};
 use super::{RecordedAnswer, UnderstoodExchange};
-use crate::engine::settings::{HostMessage, MessagePlace, NeighbourMerging, RequestPlace};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
-use crate::scenario::types::{Scenario, ScriptedOutcome, ScriptedPrompt};
-use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
+use crate::latency::Latency;
+use crate::types::{Scenario, ScriptedOutcome, ScriptedPrompt};
+use reenact_engine::settings::{HostMessage, MessagePlace, NeighbourMerging, RequestPlace};
+use reenact_engine::time::Micros;
+use reenact_wire::block::{Block, BlockKind, Message, Role};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// Reads history, prompts and tool results; the place that each request will have in the replay.
 pub(super) fn follow(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario, notes: &mut Vec<String>) -> Vec<RequestPlace> {

@@ -1,13 +1,13 @@
 //! The scenario of a recorded session (K-4).
 
 use super::*;
-use crate::engine::settings::{ContextWindow, HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
-use crate::engine::time::Micros;
-use crate::scenario::latency::Latency;
-use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
-use crate::scenario::thread;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
+use crate::latency::Latency;
+use crate::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
+use crate::thread;
+use reenact_engine::settings::{ContextWindow, HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
+use reenact_engine::time::Micros;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
 
 const SETTINGS: &str = r#""model":"m","max_tokens":9,"stream":true,"temperature":0.5,"metadata":{"user_id":"u"}"#;
 const TOOLS: &str = r#""tools":[{"name":"Read","description":"r","input_schema":{}},{"name":"Own","input_schema":{},"cache_control":{"type":"ephemeral"}}]"#;

@@ -1,6 +1,6 @@
 //! The facts about a table that need no file: for the JSON Schema and the reference.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A table: what it is about, and its keys.
 #[derive(Clone, Debug)]

@@ -10,11 +10,11 @@ use core::marker::PhantomData;
 use super::description::{KeyDescription, ValueShape, WrittenForm};
 use super::keys::{FieldForm, KeyFacts, KeyForm, KeyPosition};
 use super::toml::{TomlTable, TomlValue};
-use crate::engine::random::Seed;
-use crate::prelude::*;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_engine::random::Seed;
+use reenact_wire::prelude::*;
 
 pub(crate) use self::json::{BlocksText, JsonObjectText, TextOrJson};
 pub(crate) use self::text_table::TextTable;

@@ -14,10 +14,10 @@
 
 use super::description::{KeyDescription, TableDescription, ValueShape, one_line};
 use super::toml::{TomlTable, TomlValue};
-use crate::prelude::*;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_wire::prelude::*;
 
 /// A table of keys in a scenario file.
 pub(crate) trait KeyTable: Sized {
@@ -305,7 +305,7 @@ macro_rules! keys {
             }
         }
 
-        $crate::scenario::language::keys::describe_keys! {
+        $crate::language::keys::describe_keys! {
             $Name $(check $check)? [$($about)+] {
                 $([$($doc)+] $field: $type $(as $form)? $(, $fact $(($($argument),*))?)*;)*
             }
@@ -322,18 +322,18 @@ macro_rules! describe_keys {
             )*
         }
     ) => {
-        impl $crate::scenario::language::keys::KeyTable for $Name {
+        impl $crate::language::keys::KeyTable for $Name {
             const ABOUT: &'static str = concat!($($about, "\n"),+);
 
             fn name() -> String {
                 stringify!($Name).into()
             }
 
-            fn describe(keys: &mut Vec<$crate::scenario::language::description::KeyDescription>) {
+            fn describe(keys: &mut Vec<$crate::language::description::KeyDescription>) {
                 let usual = Self::default();
                 $(
-                    <$crate::scenario::language::keys::form!($type $(, $form)?) as $crate::scenario::language::keys::FieldForm>::describe_field(
-                        &$crate::scenario::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*),
+                    <$crate::language::keys::form!($type $(, $form)?) as $crate::language::keys::FieldForm>::describe_field(
+                        &$crate::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*),
                         &usual.$field,
                         keys,
                     );
@@ -344,19 +344,19 @@ macro_rules! describe_keys {
                 let mut names = Vec::new();
                 $(
                     names.extend(
-                        <$crate::scenario::language::keys::form!($type $(, $form)?) as $crate::scenario::language::keys::FieldForm>::field_names(
-                            &$crate::scenario::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*),
+                        <$crate::language::keys::form!($type $(, $form)?) as $crate::language::keys::FieldForm>::field_names(
+                            &$crate::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*),
                         ),
                     );
                 )*
                 names
             }
 
-            fn read(reader: &mut $crate::scenario::parse::reader::TableReader<'_, '_>) -> Option<Self> {
+            fn read(reader: &mut $crate::parse::reader::TableReader<'_, '_>) -> Option<Self> {
                 let mut table = Self::default();
                 $(
-                    let facts = $crate::scenario::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*);
-                    let read = <$crate::scenario::language::keys::form!($type $(, $form)?) as $crate::scenario::language::keys::FieldForm>::read_field(reader, &facts);
+                    let facts = $crate::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*);
+                    let read = <$crate::language::keys::form!($type $(, $form)?) as $crate::language::keys::FieldForm>::read_field(reader, &facts);
                     if let Some(value) = read {
                         table.$field = value;
                     }
@@ -365,12 +365,12 @@ macro_rules! describe_keys {
                 Some(table)
             }
 
-            fn write(&self, out: &mut $crate::scenario::language::toml::TomlTable) {
+            fn write(&self, out: &mut $crate::language::toml::TomlTable) {
                 let usual = Self::default();
                 $(
                     if self.$field != usual.$field {
-                        let facts = $crate::scenario::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*);
-                        <$crate::scenario::language::keys::form!($type $(, $form)?) as $crate::scenario::language::keys::FieldForm>::write_field(&self.$field, &facts, out);
+                        let facts = $crate::language::keys::facts!($field [$($doc)+] $(, $fact $(($($argument),*))?)*);
+                        <$crate::language::keys::form!($type $(, $form)?) as $crate::language::keys::FieldForm>::write_field(&self.$field, &facts, out);
                     }
                 )*
             }
@@ -381,7 +381,7 @@ macro_rules! describe_keys {
 /// The facts of one line.
 macro_rules! facts {
     ($field:ident [$($doc:literal)+] $(, $fact:ident $(($($argument:expr),*))?)*) => {
-        $crate::scenario::language::keys::KeyFacts::new(stringify!($field), concat!($($doc, "\n"),+))$(.$fact($($($argument),*)?))*
+        $crate::language::keys::KeyFacts::new(stringify!($field), concat!($($doc, "\n"),+))$(.$fact($($($argument),*)?))*
     };
 }
 

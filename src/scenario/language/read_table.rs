@@ -1,9 +1,9 @@
 //! Reads a table of a scenario into the type that has its keys.
 
 use super::keys::KeyTable;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TextPlace, TreeTable, TreeValue, TreeValueKind};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TextPlace, TreeTable, TreeValue, TreeValueKind};
 
 /// Reads a table, and reports the keys that it does not have. `title` is empty for the file itself.
 pub(crate) fn read_table<T: KeyTable>(report: &mut DiagnosticReport, table: &TreeTable, place: TextPlace, title: &str) -> Option<T> {

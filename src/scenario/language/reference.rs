@@ -3,7 +3,7 @@
 //! A heading for each table, in the order in which a reader of the file meets them; a table that stands at several places is described once.
 
 use super::description::{KeyDescription, TableDescription, ValueShape, one_line};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The text before the first table.
 const INTRODUCTION: &str = "# Every key of a scenario file

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::description::{KeyDescription, TableDescription, ValueShape, one_line};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The schema as text, which ends with a line's end.
 pub(super) fn text(root: &TableDescription) -> String {

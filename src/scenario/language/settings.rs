@@ -8,22 +8,22 @@ use super::forms::{
 use super::keys::{ConvertedTable, KeyForm, KeyPosition, describe_keys, keys};
 use super::tables::{Flat, Section};
 use super::toml::TomlValue;
-use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::permission::PermissionSettings;
-use crate::engine::settings::{
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::presets::files::PresetNames;
+use reenact_engine::budget::{Date, NanoUsd};
+use reenact_engine::permission::PermissionSettings;
+use reenact_engine::settings::{
     AbortResultOrder, BrokenStreamPolicy, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, HostMessage,
     MicrocompactMode, NeighbourMerging, OrphanedPermission, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy,
     QueuedMessagePlace, RequestChange, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SiblingAbort, SlashCommand,
-    StreamOrderPolicy, ThinkingSetting, TooLargeRequestPolicy, UnauthorizedPolicy, compaction_keys, engine_keys, pipeline_keys, retry_keys,
-    session_keys,
+    StreamOrderPolicy, ThinkingSetting, TooLargeRequestPolicy, UnauthorizedPolicy,
 };
-use crate::engine::texts::ModelTexts;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::presets::files::PresetNames;
+use reenact_engine::texts::ModelTexts;
+use reenact_engine::time::Micros;
+use reenact_engine::{compaction_keys, engine_keys, pipeline_keys, retry_keys, session_keys};
+use reenact_wire::prelude::*;
 
 engine_keys!(describe_keys);
 session_keys!(describe_keys);

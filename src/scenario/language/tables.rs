@@ -6,10 +6,10 @@ use super::description::{KeyDescription, TableDescription, ValueShape};
 use super::keys::{FieldForm, KeyFacts, KeyForm, KeyPosition, KeyTable};
 use super::read_table::read_table_value;
 use super::toml::{TomlTable, TomlValue};
-use crate::prelude::*;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_wire::prelude::*;
 
 /// `[key]`: a table that is written as a section.
 pub(crate) struct Section<T>(PhantomData<T>);

@@ -9,43 +9,43 @@ mod session;
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::contract::{Agent, FailureCause, ProgressKind};
-use crate::engine::random::Seed;
-use crate::engine::settings::{
+use crate::client_profile::{
+    ClientProfile, ClientSignal, ExitCodes, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace,
+    StorePlace,
+};
+use crate::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
+use crate::fault::known_errors::KnownError;
+use crate::fault::{
+    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
+};
+use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::known_tools::known_tool;
+use crate::latency::Latency;
+use crate::parse;
+use crate::side::SideRule;
+use crate::tape::Provenance;
+use crate::types::{
+    AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome,
+    ScriptedProgress, ScriptedPrompt, ScriptedTool, ScriptedTurn, SimulatedApi, StopDeafness, TapeSource, ToolEnding, ToolStopping,
+    ToolUseSlip, TurnBlock,
+};
+use reenact_engine::contract::{Agent, FailureCause, ProgressKind};
+use reenact_engine::random::Seed;
+use reenact_engine::settings::{
     AbortResultOrder, AgentTool, BrokenStreamPolicy, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour,
     NeighbourMerging, ObservableField, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy, QueuedMessagePlace,
     ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SiblingAbort, StreamOrderPolicy, ToolDefinition, ToolSafety,
     UnauthorizedPolicy,
 };
-use crate::engine::texts::{ModelTexts, TextName, TextSet};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::client_profile::{
-    ClientProfile, ClientSignal, ExitCodes, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace,
-    StorePlace,
-};
-use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
-use crate::scenario::fault::known_errors::KnownError;
-use crate::scenario::fault::{
-    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
-};
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
-use crate::scenario::known_tools::known_tool;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse;
-use crate::scenario::side::SideRule;
-use crate::scenario::tape::Provenance;
-use crate::scenario::types::{
-    AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome,
-    ScriptedProgress, ScriptedPrompt, ScriptedTool, ScriptedTurn, SimulatedApi, StopDeafness, TapeSource, ToolEnding, ToolStopping,
-    ToolUseSlip, TurnBlock,
-};
-use crate::wire::block::Block;
-use crate::wire::block::{Message, Role};
-use crate::wire::compare::VolatileMember;
-use crate::wire::compare::VolatileRule;
-use crate::wire::json::Json;
-use crate::wire::models::SignaturePolicy;
+use reenact_engine::texts::{ModelTexts, TextName, TextSet};
+use reenact_engine::time::Micros;
+use reenact_wire::block::Block;
+use reenact_wire::block::{Message, Role};
+use reenact_wire::compare::VolatileMember;
+use reenact_wire::compare::VolatileRule;
+use reenact_wire::json::Json;
+use reenact_wire::models::SignaturePolicy;
+use reenact_wire::prelude::*;
 
 fn reads_back(scenario: &Scenario) -> String {
     let text = super::scenario_text(scenario, &["a comment\nof two lines".into()]);

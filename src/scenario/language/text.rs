@@ -1,8 +1,8 @@
 //! Single values as TOML.
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
+use crate::latency::Latency;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// Text as the string that reads best: as it stands where TOML allows it, else with escapes.
 pub(crate) fn string(text: &str) -> String {

@@ -4,7 +4,7 @@
 //! has neither null nor big numbers and its tables have no order.
 
 use super::text;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// How many items of an array stand on a line.
 const ITEMS_MAX: usize = 12;

@@ -4,8 +4,8 @@ use super::Diagnostics;
 use super::extends::{SourceText, read_one};
 use super::report::DiagnosticReport;
 use super::tree::TextPlace;
-use crate::scenario::language::keys::KeyTable;
-use crate::scenario::language::read_table::read_table;
+use crate::language::keys::KeyTable;
+use crate::language::read_table::read_table;
 
 /// Reads a file that is one table of the language. `name` is what messages call the file.
 pub(crate) fn read<T: KeyTable + Default>(name: &str, text: &str) -> Result<T, Diagnostics> {

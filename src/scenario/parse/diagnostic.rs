@@ -10,7 +10,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]

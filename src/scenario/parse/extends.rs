@@ -7,7 +7,7 @@
 use super::recovery;
 use super::report::DiagnosticReport;
 use super::tree::{self, TreeMember, TreeTable, TreeValueKind};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The text of a scenario, and what messages call it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::nearest::nearest;
 use super::recovery::recover;
 use super::tree;
-use crate::scenario::language::keys::KeyTable as _;
-use crate::scenario::language::sections::file::ScenarioKeys;
+use crate::language::keys::KeyTable as _;
+use crate::language::sections::file::ScenarioKeys;
 
 /// Keys that a scenario has and other TOML files do not.
 const OWN: [&str; 7] = ["prompt", "tape", "extends", "matrix", "fault", "interrupt", "expect"];

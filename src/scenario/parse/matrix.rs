@@ -14,7 +14,7 @@ use alloc::collections::BTreeSet;
 use super::overrides::put_at;
 use super::report::DiagnosticReport;
 use super::tree::{TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// More runs than this of one file are a slip of the pen.
 const RUNS_MAX: usize = 1_000;

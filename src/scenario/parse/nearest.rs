@@ -4,12 +4,13 @@
 
 use core::mem;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The candidate that `word` is most likely a misspelling of; `None` when none is reasonably near.
 ///
 /// Case, `-` and `_` make no difference; of what remains a third may be wrong, and one letter always may.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[doc(hidden)]
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = plain(word);
     let allowed = (plain.len() / 3).max(1);
     let distances = candidates.into_iter().map(|candidate| (distance(&plain, &self::plain(candidate)), candidate));

@@ -4,7 +4,7 @@
 
 use super::report::DiagnosticReport;
 use super::tree::{self, TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Puts every override into the tree, in order: a later one wins.
 pub(super) fn apply(root: &mut TreeTable, overrides: &[(String, String)], report: &mut DiagnosticReport) {

@@ -2,8 +2,8 @@
 
 use super::diagnostic::Diagnostic;
 use super::tree::{TextPlace, TreeTable, TreeValue, TreeValueKind};
-use crate::prelude::*;
-use crate::scenario::statement::PathStep;
+use crate::statement::PathStep;
+use reenact_wire::prelude::*;
 
 /// A scenario's tables with the texts that they were read from.
 #[derive(Clone, Debug, Default, PartialEq)]

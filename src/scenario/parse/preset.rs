@@ -5,8 +5,8 @@
 use super::extends::{SourceText, lay_over, read_one};
 use super::report::DiagnosticReport;
 use super::tree::{TreeTable, TreeValueKind};
-use crate::prelude::*;
-use crate::scenario::presets::files;
+use crate::presets::files;
+use reenact_wire::prelude::*;
 
 /// The tables of a preset's file that are laid under a scenario.
 const SETTINGS: [&str; 2] = ["engine", "texts"];

@@ -3,7 +3,7 @@
 use super::nearest::nearest;
 use super::report::DiagnosticReport;
 use super::tree::{TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// One table being read.
 pub(crate) struct TableReader<'a, 'r> {

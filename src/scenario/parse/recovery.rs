@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use toml::de::{DeTable, Error};
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A text without syntax errors as far as it goes, and what was wrong.
 pub(super) struct RecoveredText {

@@ -4,7 +4,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, line_starts};
 use super::nearest::nearest;
 use super::recovery::{RecoveredText, syntax};
 use super::tree::{TextPlace, TreeValue};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Behind so many diagnostics no nearest word is looked for: nobody reads so many, and a file of nothing else would take long (K-12).
 const HELP_MAX: usize = 1_000;

@@ -1,8 +1,8 @@
 //! Spans of time and latencies as people write them: `12ms`, `1m30s`, `10ms..50ms`, `log 50ms..30s`, `recorded x0.5` (M-5).
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
+use crate::latency::Latency;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// The form of a duration, for messages.
 pub(crate) const DURATION_HELP: &str = "a duration is a number with a unit: us, ms, s, m or h, e.g. \"12ms\", \"1.5s\", \"1m30s\"";

@@ -1,14 +1,14 @@
 //! Whole files, and the messages for wrong ones. Small bad files with their messages are in `tests/scenario_errors`.
 
 use super::*;
-use crate::engine::random::Seed;
-use crate::engine::settings::{EmissionOrder, Settings, ToolSafety};
-use crate::engine::time::Micros;
-use crate::scenario::latency::Latency;
-use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedProgress, ScriptedTurn, TurnBlock};
-use crate::wire::block::Block;
-use crate::wire::json::Json;
+use crate::latency::Latency;
+use crate::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedProgress, ScriptedTurn, TurnBlock};
 use proptest::prelude::*;
+use reenact_engine::random::Seed;
+use reenact_engine::settings::{EmissionOrder, Settings, ToolSafety};
+use reenact_engine::time::Micros;
+use reenact_wire::block::Block;
+use reenact_wire::json::Json;
 
 mod behaviour;
 mod faults;

@@ -7,7 +7,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::recovery::{RecoveredPlaces, RecoveredText};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Bytes of one of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

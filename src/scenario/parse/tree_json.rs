@@ -2,8 +2,8 @@
 
 use super::report::DiagnosticReport;
 use super::tree::{TreeValue, TreeValueKind};
-use crate::prelude::*;
-use crate::wire::json::{Json, push_string};
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 impl TreeValue {
     /// The value as JSON, members in the order in which they were written; `None` when it holds something that JSON has not, all of which

@@ -1,7 +1,7 @@
 //! The files of the shipped presets.
 
-use crate::prelude::*;
-use crate::scenario::language::forms::WordList;
+use crate::language::forms::WordList;
+use reenact_wire::prelude::*;
 
 /// The shipped presets: their names, and their texts.
 pub(super) const FILES: [(&str, &str); 1] = [("claude-code-2.1.329", include_str!("claude-code-2.1.329.toml"))];

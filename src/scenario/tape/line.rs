@@ -30,17 +30,17 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-#[cfg(any(feature = "files", test))]
-pub(crate) use self::body::WINDOW;
+#[doc(hidden)]
+pub use self::body::WINDOW;
 pub use self::body::{BodyPiece, SpanId};
 pub use self::decode::{TapeDecoder, TapeError};
 pub use self::encode::{NewRequest, TapeEncoder, encode, encode_exchanges, encode_to};
 use super::{Provenance, ResponseEnd, TapeHeader};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
-use crate::wire::raw_json::{self, RawObject};
+use reenact_engine::time::Micros;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{self, RawObject};
 
 /// One line, with the members that this version does not know (F-5).
 #[derive(Clone, Debug, PartialEq)]

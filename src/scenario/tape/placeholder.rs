@@ -1,17 +1,21 @@
 //! The placeholders of secrets on a tape, as texts show them (K-2). The redactor makes it, and comparisons must know it.
 
 /// The beginning of a placeholder; digits follow, and `x` up to the secret's length.
-pub(crate) const WORD: &str = "REDACTED";
+#[doc(hidden)]
+pub const WORD: &str = "REDACTED";
 
 /// The same where that is too long.
-pub(crate) const SHORT_WORD: &str = "RX";
+#[doc(hidden)]
+pub const SHORT_WORD: &str = "RX";
 
 /// How many digits there are at most.
-pub(crate) const DIGITS_MAX: usize = 6;
+#[doc(hidden)]
+pub const DIGITS_MAX: usize = 6;
 
 /// How long the placeholder is that a text begins with, in bytes; `None` where it begins with none. Those of less than four bytes are `x` alone,
 /// which cannot be distinguished from a text.
-pub(crate) fn length_at_start(text: &[u8]) -> Option<usize> {
+#[doc(hidden)]
+pub fn length_at_start(text: &[u8]) -> Option<usize> {
     let word = [WORD, SHORT_WORD].into_iter().find(|word| text.starts_with(word.as_bytes()))?;
     let digits = text[word.len()..].iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_digit()).count();
     let length = word.len() + digits;
@@ -19,7 +23,8 @@ pub(crate) fn length_at_start(text: &[u8]) -> Option<usize> {
 }
 
 /// Whether a text is a recorded one, but for the secrets in whose places the tape has placeholders of the same length.
-pub(crate) fn is_same_but_for_secrets(recorded: &str, text: &str) -> bool {
+#[doc(hidden)]
+pub fn is_same_but_for_secrets(recorded: &str, text: &str) -> bool {
     let (recorded, text) = (recorded.as_bytes(), text.as_bytes());
     if recorded.len() != text.len() {
         return false;

@@ -6,20 +6,21 @@
 use serde_json::Value;
 
 use super::{ConversationDigest, DigestBits, digest, message_digests};
-use crate::engine::settings::RetrySettings;
-use crate::prelude::*;
-use crate::scenario::tape::{RecordedResponse, ResponseEnd};
-use crate::wire::answer::{AnswerReader, CompleteAnswer};
-use crate::wire::compare::VolatileMember;
-use crate::wire::error::ApiError;
-use crate::wire::raw_json::RawObject;
+use crate::tape::{RecordedResponse, ResponseEnd};
+use reenact_engine::settings::RetrySettings;
+use reenact_wire::answer::{AnswerReader, CompleteAnswer};
+use reenact_wire::compare::VolatileMember;
+use reenact_wire::error::ApiError;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// How much of a text's beginning and end is compared, in characters that are no white space.
 const COMPARED: usize = 12;
 
 /// The gist of one block of an answer: two words, of which one is enough to find it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockGist([u64; 2]);
+#[doc(hidden)]
+pub struct BlockGist([u64; 2]);
 
 /// The members of a request beside conversation, system prompt and tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,8 @@ pub(super) struct RequestTerms {
 
 /// The fate of the answer to a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum AnswerFate {
+#[doc(hidden)]
+pub enum AnswerFate {
     /// It was not compared.
     Unknown,
     /// There was no whole answer.
@@ -105,7 +107,7 @@ impl RequestTerms {
 
 impl AnswerFate {
     /// The fate of the answer to the `attempt`-th request for the same.
-    pub(in crate::scenario) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
+    pub(crate) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
         let mut reader = AnswerReader::new(answer.is_event_stream());
         if answer.status == 200 {
             answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
@@ -115,7 +117,8 @@ impl AnswerFate {
     }
 
     /// A whole answer.
-    pub(crate) fn answered(replied: &CompleteAnswer) -> Self {
+    #[doc(hidden)]
+    pub fn answered(replied: &CompleteAnswer) -> Self {
         let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
         let message = format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(","));
         let said = message_digests(&VolatileMember::default(), &message);
@@ -179,7 +182,7 @@ impl AnswerFate {
 }
 
 /// Whether clients ask the same again after this answer to the `attempt`-th request for it (R-3).
-pub(in crate::scenario) fn may_be_repeated(answer: &RecordedResponse, attempt: u32, settings: &RetrySettings) -> bool {
+pub(crate) fn may_be_repeated(answer: &RecordedResponse, attempt: u32, settings: &RetrySettings) -> bool {
     if answer.status == 200 {
         return attempt <= settings.max_retries; // it was not whole
     }

@@ -2,8 +2,8 @@
 
 use super::answer_fate::AnswerFate;
 use super::{ConversationDigest, DigestBits, LineageStep, MAIN, OTHER, ThreadLineage};
-use crate::prelude::*;
-use crate::scenario::tape::Exchange;
+use crate::tape::Exchange;
+use reenact_wire::prelude::*;
 
 /// One exchange with a conversation.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ fn names(nodes: &mut [ForkNode]) -> Vec<Arc<str>> {
 mod tests {
     use super::super::assign;
     use super::*;
-    use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd};
+    use crate::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd};
 
     /// One exchange: the tools offered, the messages as `u:` and `a:` with text, and what was answered (`429` and the like: a failure).
     fn exchange(id: u32, (tools, messages, answer): (&str, &str, &str)) -> Exchange {

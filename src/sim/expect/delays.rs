@@ -2,15 +2,16 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::contract::{Agent, Effect, Input, RequestId};
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::transcript::event::{EventKind, Transcript};
-use crate::wire::event::EventPayload;
+use reenact_engine::contract::{Agent, Effect, Input, RequestId};
+use reenact_engine::time::{Micros, Time};
+use reenact_transcript::event::{EventKind, Transcript};
+use reenact_wire::event::EventPayload;
+use reenact_wire::prelude::*;
 
 /// How far a wait may be from what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DelayTolerance {
+#[doc(hidden)]
+pub struct DelayTolerance {
     early: Micros,
     late: Micros,
     late_percent: u64,
@@ -21,11 +22,13 @@ impl DelayTolerance {
     pub(crate) const NONE: Self = Self { early: Micros::ZERO, late: Micros::ZERO, late_percent: 0 };
 
     /// How much sooner than asked a client may come back: clocks differ, and times are those of the network.
-    pub(crate) const EARLY: Micros = Micros::from_millis(50);
+    #[doc(hidden)]
+    pub const EARLY: Micros = Micros::from_millis(50);
 
     /// For clocks that go by themselves, in steps of `tick` where they are that coarse. Late is more than early: a busy machine makes a client late,
     /// and none comes too soon for it.
-    pub(crate) fn from_clock(tick: Micros) -> Self {
+    #[doc(hidden)]
+    pub fn from_clock(tick: Micros) -> Self {
         Self { early: Self::EARLY + tick, late: Micros::from_millis(250) + tick, late_percent: 10 }
     }
 

@@ -3,17 +3,17 @@
 
 use super::delays::{self, DelayTolerance};
 use super::{difference, text_failures};
-use crate::prelude::*;
-use crate::scenario::types::Expectations;
-#[cfg(feature = "live")]
-use crate::scenario::types::Scenario;
-use crate::sim::rules;
-use crate::transcript::event::{Event, EventKind, Transcript};
-use crate::wire::validate::is_defect;
+use reenact_scenario::types::Expectations;
+use reenact_wire::prelude::*;
+
+use crate::rules;
+use reenact_scenario::types::Scenario;
+use reenact_transcript::event::{Event, EventKind, Transcript};
+use reenact_wire::validate::is_defect;
 
 /// All that is wrong with the requests.
-#[cfg(feature = "live")]
-pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: DelayTolerance) -> Vec<String> {
+#[doc(hidden)]
+pub fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: DelayTolerance) -> Vec<String> {
     let mut failures = refusal_failures(transcript, &scenario.expect);
     if scenario.matching.strict {
         failures.extend(differences(transcript));
@@ -23,7 +23,7 @@ pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: 
 }
 
 /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
-pub(in crate::sim) fn refusal_failures(transcript: &Transcript, expect: &Expectations) -> Vec<String> {
+pub(crate) fn refusal_failures(transcript: &Transcript, expect: &Expectations) -> Vec<String> {
     let refusal = |event: &Event| match &event.what {
         EventKind::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
             Some(format!("the API refuses request {}: {text}", event.agent.key(*id)))
@@ -42,7 +42,7 @@ pub(in crate::sim) fn refusal_failures(transcript: &Transcript, expect: &Expecta
 }
 
 /// M-3: where requests differ from the recorded ones, which is a failure under `strict`.
-pub(in crate::sim) fn differences(transcript: &Transcript) -> Vec<String> {
+pub(crate) fn differences(transcript: &Transcript) -> Vec<String> {
     let mut told: Vec<(String, String, usize)> = Vec::new();
     for event in transcript.events.iter() {
         let EventKind::Difference { id, difference } = &event.what else { continue };
@@ -95,7 +95,7 @@ fn models_asked(transcript: &Transcript) -> Vec<String> {
 fn sent_text(what: &EventKind) -> Option<String> {
     let EventKind::Request { request, .. } = what else { return None };
     let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
-    let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
+    let blocks = request.added.iter().flat_map(|message| &message.content).map(reenact_wire::block::Block::json);
     Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))
 }
 

@@ -8,13 +8,13 @@
 use core::fmt::Write as _;
 
 use super::{PlayedRun, RunView, StatementProblem, is_judged_elsewhere};
-use crate::engine::texts::{ModelTexts, USER_TEXTS};
-use crate::prelude::*;
-use crate::scenario::fault::known_errors::KNOWN_ERRORS;
-use crate::scenario::statement::{PathStep, StatementPath};
-use crate::scenario::types::Expectations;
-use crate::transcript::event::{Transcript, TranscriptHeader};
-use crate::transcript::json;
+use reenact_engine::texts::{ModelTexts, USER_TEXTS};
+use reenact_scenario::fault::known_errors::KNOWN_ERRORS;
+use reenact_scenario::statement::{PathStep, StatementPath};
+use reenact_scenario::types::Expectations;
+use reenact_transcript::event::{Transcript, TranscriptHeader};
+use reenact_transcript::json;
+use reenact_wire::prelude::*;
 
 pub(super) fn problems(runs: &[PlayedRun<'_>], view: RunView) -> Vec<StatementProblem> {
     let mut problems = Vec::new();

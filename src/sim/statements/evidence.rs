@@ -3,18 +3,18 @@
 use alloc::collections::BTreeSet;
 
 use super::PlayedRun;
-use crate::engine::contract::{Catalogue, Effect, Input};
-use crate::engine::permission::rule;
-use crate::engine::settings::{HostMessage, MessagePlace};
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule};
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
-use crate::scenario::parse::nearest::nearest;
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::statement::{ElicitationSource, Statement};
-use crate::transcript::event::EventKind;
-use crate::wire::json::Json;
+use reenact_engine::contract::{Catalogue, Effect, Input};
+use reenact_engine::permission::rule;
+use reenact_engine::settings::{HostMessage, MessagePlace};
+use reenact_engine::time::Time;
+use reenact_scenario::fault::{FaultKind, FaultPlace, FaultRule};
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
+use reenact_scenario::parse::nearest::nearest;
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::statement::{ElicitationSource, Statement};
+use reenact_transcript::event::EventKind;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The events of all runs of a file together.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl RunsEvidence {
 
     fn see(&mut self, at: Time, effect: &Effect) {
         match effect {
-            Effect::Emit(crate::engine::emission::Emission::Assistant(message)) => {
+            Effect::Emit(reenact_engine::emission::Emission::Assistant(message)) => {
                 self.tools.extend(message.block.as_tool_use().map(|tool_use| tool_use.name.clone()));
             }
             Effect::AskPermission { tool_use, .. } => {

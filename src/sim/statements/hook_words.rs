@@ -3,11 +3,11 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::{PlaceKey, PlayedRun, StatementProblem, is_judged_elsewhere};
-use crate::engine::hook::{HookEvent, HookOutcome};
-use crate::engine::permission::PermissionWord;
-use crate::prelude::*;
-use crate::scenario::replies::{AT_ONCE, ScriptedHook};
-use crate::scenario::statement::{PathStep, StatementPath};
+use reenact_engine::hook::{HookEvent, HookOutcome};
+use reenact_engine::permission::PermissionWord;
+use reenact_scenario::replies::{AT_ONCE, ScriptedHook};
+use reenact_scenario::statement::{PathStep, StatementPath};
+use reenact_wire::prelude::*;
 
 /// The words of hooks that have no effect in any run: a matrix may vary the point.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {

@@ -8,13 +8,13 @@ use alloc::collections::BTreeSet;
 
 use super::evidence::did_you_mean;
 use super::{PlayedRun, StatementProblem, is_judged_elsewhere};
-use crate::engine::contract::{Input, StagedSummary};
-use crate::engine::conversation::{NAME_WORDS, answer_name, results_name};
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
-use crate::scenario::parse::nearest::nearest;
-use crate::scenario::statement::{PathStep, Statement, StatementPath, interrupt_path};
-use crate::transcript::event::EventKind;
+use reenact_engine::contract::{Input, StagedSummary};
+use reenact_engine::conversation::{NAME_WORDS, answer_name, results_name};
+use reenact_scenario::interrupt::{InterruptKind, ScriptedInterrupt};
+use reenact_scenario::parse::nearest::nearest;
+use reenact_scenario::statement::{PathStep, Statement, StatementPath, interrupt_path};
+use reenact_transcript::event::EventKind;
+use reenact_wire::prelude::*;
 
 /// The findings about one mark over the runs of a file.
 struct Mark<'a> {

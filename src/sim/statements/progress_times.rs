@@ -2,11 +2,11 @@
 //! times.
 
 use super::{PlayedRun, StatementProblem, is_judged_elsewhere};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
-use crate::scenario::statement::{PathStep, StatementPath, tool_uses};
-use crate::scenario::types::{ScriptedOutcome, ToolEnding, TurnBlock};
+use reenact_engine::time::Micros;
+use reenact_scenario::latency::Latency;
+use reenact_scenario::statement::{PathStep, StatementPath, tool_uses};
+use reenact_scenario::types::{ScriptedOutcome, ToolEnding, TurnBlock};
+use reenact_wire::prelude::*;
 
 /// Progress that comes too late in some run. With a drawn latency this is not known.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {

@@ -4,11 +4,11 @@
 
 use super::evidence::did_you_mean;
 use super::{PlayedRun, StatementProblem, is_judged_elsewhere};
-use crate::prelude::*;
-use crate::scenario::known_tools::{KNOWN_TOOLS, known_tool};
-use crate::scenario::parse::nearest::nearest;
-use crate::scenario::statement::{PathStep, Statement, StatementPath, tool_uses};
-use crate::scenario::types::{Scenario, TurnBlock};
+use reenact_scenario::known_tools::{KNOWN_TOOLS, known_tool};
+use reenact_scenario::parse::nearest::nearest;
+use reenact_scenario::statement::{PathStep, Statement, StatementPath, tool_uses};
+use reenact_scenario::types::{Scenario, TurnBlock};
+use reenact_wire::prelude::*;
 
 /// The misspelt names in hooks that ran all the same, for the sake of another name, and in rules.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {

@@ -10,17 +10,17 @@ use serde_json::{Map, Value};
 
 use super::evidence::did_you_mean;
 use super::{PlaceKey, PlayedRun, StatementProblem, is_judged_elsewhere};
-use crate::engine::agents;
-use crate::engine::contract::{Effect, Environment};
-use crate::engine::emission::Emission;
-use crate::prelude::*;
-use crate::scenario::parse::nearest::nearest;
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::statement::{PathStep, ScriptedToolUse, tool_uses};
-use crate::scenario::types::{ToolUseSlip, TurnBlock};
-use crate::transcript::event::EventKind;
-use crate::wire::block::ToolInput;
-use crate::wire::json::Json;
+use reenact_engine::agents;
+use reenact_engine::contract::{Effect, Environment};
+use reenact_engine::emission::Emission;
+use reenact_scenario::parse::nearest::nearest;
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::statement::{PathStep, ScriptedToolUse, tool_uses};
+use reenact_scenario::types::{ToolUseSlip, TurnBlock};
+use reenact_transcript::event::EventKind;
+use reenact_wire::block::ToolInput;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The tool of which the engine makes its own copy for structured output: its schema is the session's.
 const STRUCTURED_OUTPUT: &str = "StructuredOutput";

@@ -2,10 +2,10 @@
 
 use super::evidence::did_you_mean;
 use super::{PlayedRun, StatementProblem, is_judged_elsewhere};
-use crate::engine::session::prompt::RequestFrame;
-use crate::prelude::*;
-use crate::scenario::parse::nearest::nearest;
-use crate::scenario::statement::{PathStep, StatementPath};
+use reenact_engine::session::prompt::RequestFrame;
+use reenact_scenario::parse::nearest::nearest;
+use reenact_scenario::statement::{PathStep, StatementPath};
+use reenact_wire::prelude::*;
 
 /// The members that are taken out in vain in some run.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {

@@ -1,7 +1,7 @@
 //! How long the reference engine waits before it asks again, held against what a scenario expects (R-1, R-2, K-6).
 
 use super::*;
-use crate::sim::expect::delays::{DelayTolerance, failures};
+use crate::expect::delays::{DelayTolerance, failures};
 
 /// Two overloads, of which the second comes inside a stream that continues for a second, and one answer.
 fn scene(delays: &str) -> String {

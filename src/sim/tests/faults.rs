@@ -1,7 +1,7 @@
 //! Each fault through a whole run of the reference engine: what the engine gets, and which answer comes afterwards (M-4).
 
 use super::*;
-use crate::engine::contract::AnswerEnd;
+use reenact_engine::contract::AnswerEnd;
 
 const SCENE: &str = r#"
 tools = ["Read"]
@@ -29,7 +29,7 @@ fn with(fault: &str) -> RunReport<AgentLoop> {
 /// How the first attempt ended: status, number of events, end.
 fn first_attempt(report: &RunReport<AgentLoop>) -> (Option<u16>, usize, Option<AnswerEnd>) {
     let mut seen = (None, 0, None);
-    let first = crate::engine::contract::RequestId::first(1);
+    let first = reenact_engine::contract::RequestId::first(1);
     for event in report.transcript.events.iter() {
         match &event.what {
             EventKind::Input(Input::Head { id, status, .. }) if *id == first => seen.0 = Some(*status),

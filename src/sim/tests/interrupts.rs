@@ -1,7 +1,7 @@
 //! The user cancels and interrupts, at a time or when something is seen (M-8), and what requests get that exist only because of it (M-3).
 
 use super::*;
-use crate::engine::emission::Emission;
+use reenact_engine::emission::Emission;
 
 /// Times in whole milliseconds: head at 10, then an event every 10; Read takes 100, Build 1 s.
 const SCENE: &str = r#"
@@ -166,7 +166,7 @@ fn m_8_an_interrupt_while_a_block_tool_runs_is_taken_in_and_has_no_terminal_of_i
 fn e_1_an_injected_prompt_is_answered_and_charged_by_the_model_that_is_asked() {
     for stream in [true, false] {
         let toml = format!("[engine]\nstream = {stream}\n[[prompt]]\ntext = \"/model claude-opus-4-6\"\n");
-        let scenario = crate::scenario::parse::scenario("x.toml", &toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
+        let scenario = reenact_scenario::parse::scenario("x.toml", &toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
         let mut run = Run::new(Arc::new(RunSetup::new(scenario, None).unwrap()), AgentLoop::default());
         assert_eq!(run.advance(), None, "the switch of the model");
         run.inject(Input::Interrupt { prompt: run.next_prompt(), content: [Block::text("And now?")].into() });

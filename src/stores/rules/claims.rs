@@ -3,8 +3,8 @@
 use super::super::content::result_text;
 use super::super::conversation::StoredMessage;
 use super::{HistoryViolation, joined_words, quoted};
-use crate::prelude::*;
-use crate::wire::block::BlockKind;
+use reenact_wire::block::BlockKind;
+use reenact_wire::prelude::*;
 
 /// The phrases by which a result claims it, one a line, in lower case, and behind `except` what only looks like one.
 const PHRASES: &str = include_str!("never_ran.txt");

@@ -2,7 +2,7 @@
 
 use super::super::conversation::StoredMessage;
 use super::{HistoryViolation, joined_words, quoted, result_ids};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Something that an agent had got.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use alloc::collections::BTreeMap;
 
 use super::super::conversation::{HistoryDialect, HistoryPlace, StoredBlock, StoredMessage};
 use super::HistoryViolation;
-use crate::prelude::*;
-use crate::wire::block::{BlockKind, Role};
+use reenact_wire::block::{BlockKind, Role};
+use reenact_wire::prelude::*;
 
 /// Whether a history goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::super::content;
 use super::super::conversation::{HistoryDialect, HistoryPlace};
 use super::*;
-use crate::wire::block::Block;
+use reenact_wire::block::Block;
 
 fn message(line: usize, role: Role, blocks: Vec<Block>) -> StoredMessage {
     StoredMessage::new(role, HistoryPlace::Line(line), blocks)

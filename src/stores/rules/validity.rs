@@ -2,10 +2,10 @@
 
 use super::super::conversation::StoredMessage;
 use super::HistoryViolation;
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::request::Request;
-use crate::wire::validate::{ValidationContext, refusal};
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::validate::{ValidationContext, refusal};
 
 /// Refusals that are another rule's matter, or cannot be seen in a stored history.
 const OTHERS: [&str; 2] = ["duplicate_tool_use", "request_too_large"];

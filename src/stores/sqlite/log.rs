@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 
 use super::be32;
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The header of a log.
 const HEADER_BYTES: usize = 32;

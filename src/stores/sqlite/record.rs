@@ -1,6 +1,6 @@
 //! Records: the values of a row. And the columns that they stand for, from the statement that made the table.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeSet;
 
 use super::{HEADER_BYTES, SCHEMA_PAGE, SqlitePages, be16, be32, record};
-use crate::prelude::*;
-use crate::stores::conversation::StoreRemarks;
+use crate::conversation::StoreRemarks;
+use reenact_wire::prelude::*;
 
 /// A page of pages.
 const INTERIOR: u8 = 5;

@@ -4,14 +4,14 @@ use super::super::event::{Event, EventKind, FrameRecord, RequestRecord, cut};
 use super::{DetailLevel, LineContext, end_text, one_line};
 mod effects;
 
-use crate::engine::budget::NanoUsd;
-use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, ProgressKind, RequestId};
-use crate::engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::request::read_content;
-use crate::wire::usage::Usage;
 use effects::{emission_line, note_line};
+use reenact_engine::budget::NanoUsd;
+use reenact_engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, ProgressKind, RequestId};
+use reenact_engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::prelude::*;
+use reenact_wire::request::read_content;
+use reenact_wire::usage::Usage;
 
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;

@@ -1,9 +1,9 @@
 //! Lines as people read them.
 
 use super::*;
-use crate::engine::contract::{Agent, Input};
-use crate::transcript::event::TranscriptHeader;
-use crate::wire::block::Block;
+use crate::event::TranscriptHeader;
+use reenact_engine::contract::{Agent, Input};
+use reenact_wire::block::Block;
 
 fn rendered(title: &str, said: &str) -> String {
     let content = [Block::text(said)].into();

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::wire::raw_json::RawObject;
-use crate::wire::sse::SseFramer;
+use crate::raw_json::RawObject;
+use crate::sse::SseFramer;
 
 /// One event, or lines between events.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl PerturbedStream {
     fn answer(&self) -> AssembledAnswer {
         let (mut assembler, mut framer, mut notes, mut blocks) = (Assembler::new(), SseFramer::new(), Vec::new(), Vec::new());
         for chunk in self.bytes().chunks(self.chunk) {
-            let sink = &mut |frame: crate::wire::sse::SseFrame<'_>| {
+            let sink = &mut |frame: crate::sse::SseFrame<'_>| {
                 let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut notes);
                 assert!(!matches!(step, AssemblerStep::Refused(_) | AssemblerStep::Failed { .. }), "{step:?} at {frame:?}");
                 blocks.extend(step.into_blocks().iter().map(|block| block.json().to_string()));

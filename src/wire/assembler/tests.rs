@@ -1,7 +1,7 @@
 //! Accumulation (N-3), the order rules (N-4) and the bytes that go back (N-8), on streams written as their data lines.
 
 use super::*;
-use crate::wire::block::{BlockKind, ToolInput};
+use crate::block::{BlockKind, ToolInput};
 
 const START: &str =
     r#"{"type":"message_start","message":{"id":"msg_1","model":"m","content":[],"usage":{"input_tokens":25,"output_tokens":1}}}"#;
@@ -72,7 +72,7 @@ fn tool_input(pieces: &[&str]) -> (ToolInput, String) {
 #[test]
 fn n_3_a_plain_answer_is_assembled() {
     let run = run([START, TEXT, PING, HELLO, HELLO, STOP_0, DELTA, END]);
-    let block = Block::from(crate::wire::json::Json::trusted(r#"{"type":"text","text":"HelloHello"}"#));
+    let block = Block::from(crate::json::Json::trusted(r#"{"type":"text","text":"HelloHello"}"#));
     let nothing = || AssemblerStep::Nothing;
     let block = AssemblerStep::Block { index: 0, block };
     let started = AssemblerStep::Started { blocks: Vec::new() };
@@ -113,7 +113,7 @@ fn n_3_blocks_are_keyed_by_index() {
 fn n_3_tool_input_is_parsed_when_its_block_stops() {
     let (input, json) = tool_input(&["", "{\"path\": ", "\"a\\u00e9\", \"n\"", ":1e3,\"n\":2 }"]);
     let text = "{\"path\": \"a\\u00e9\", \"n\":1e3,\"n\":2 }";
-    assert_eq!(input, ToolInput::Valid(crate::wire::json::Json::trusted(text)));
+    assert_eq!(input, ToolInput::Valid(crate::json::Json::trusted(text)));
     assert_eq!(json, format!(r#"{{"type":"tool_use","id":"toolu_1","name":"Read","input":{text},"caller":{{"type":"direct"}}}}"#));
 }
 
@@ -369,7 +369,7 @@ fn n_4_recorded_streams_break_no_rule_that_is_an_error() {
         let mut stream = Vec::new();
         match name.ends_with(".chunks.txt") {
             true => stream.extend(String::from_utf8(bytes).unwrap().trim_end().lines().map(String::from)),
-            false => crate::wire::sse::SseFramer::new().feed(&bytes, &mut |frame| stream.push(frame.data.to_owned())).unwrap(),
+            false => crate::sse::SseFramer::new().feed(&bytes, &mut |frame| stream.push(frame.data.to_owned())).unwrap(),
         }
         let run = run(stream.iter().map(|data| &**data));
         assert_eq!(*run.last(), AssemblerStep::Ended, "{name}");
@@ -404,5 +404,5 @@ fn n_3_recorded_answers_that_came_with_message_start_are_whole() {
 )]
 fn recordings() -> std::path::PathBuf {
     std::env::var_os("REENACT_RECORDINGS")
-        .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recordings"), std::path::PathBuf::from)
+        .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings"), std::path::PathBuf::from)
 }

@@ -98,7 +98,8 @@ fn n_1_cases_hold_under_every_chunking() {
     reason = "it says where the files lie that are no part of the repository; it decides nothing of a run"
 )]
 fn n_1_shared_cases_hold_under_every_chunking() {
-    let shared = env::var_os("REENACT_SHARED").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let shared =
+        env::var_os("REENACT_SHARED").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let path = shared.join("wire/sse_cases.jsonl");
     match fs::read_to_string(&path) {
         Ok(table) => assert!(hold(&table) > 40),

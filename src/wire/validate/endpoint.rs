@@ -196,7 +196,7 @@ fn listed(is_wrong: bool, message: impl FnOnce() -> String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::json::Json;
+    use crate::json::Json;
 
     fn head(version: &str) -> RequestHead {
         RequestHead { has_key: true, version: Some(version.into()), has_betas: false }

@@ -19,7 +19,7 @@ enum LocalVerdict {
 
 /// Holds the nth request of the file, counted from 1.
 fn hold(nth: usize, source: &str, here: &LocalVerdict) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/wire/refusals.jsonl");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire/refusals.jsonl");
     let Ok(text) = std::fs::read_to_string(&path) else {
         std::eprintln!("SKIPPED: {} is not there", path.display());
         return;
@@ -50,7 +50,7 @@ macro_rules! recorded {
 
         #[test]
         fn n_6_every_recorded_request_has_a_test() {
-            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/wire/refusals.jsonl");
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire/refusals.jsonl");
             match std::fs::read_to_string(&path) {
                 Ok(text) => assert_eq!([$($nth),*][..], (1..=text.lines().count()).collect::<Vec<usize>>()),
                 Err(_) => std::eprintln!("SKIPPED: {} is not there", path.display()),

@@ -3,17 +3,17 @@
 //! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it continues from the
 //! conversation with the same system prompt and tools; else it begins another. Its last message shows whether the user has spoken.
 
-use crate::engine::contract::{Agent, RequestId};
-use crate::prelude::*;
-use crate::scenario::interrupt::InterruptKind;
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::thread::{AnswerFate, ConversationDigest, ConversationLikeness, ThreadLineage};
-use crate::wire::answer::CompleteAnswer;
-use crate::wire::block::{Block, BlockKind, Message, Role, ToolUse};
-use crate::wire::json::Json;
-use crate::wire::request::Request;
-use crate::world::setup::{RecordedThread, RunSetup};
-use crate::world::user::count;
+use crate::setup::{RecordedThread, RunSetup};
+use crate::user::count;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_scenario::interrupt::InterruptKind;
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::thread::{AnswerFate, ConversationDigest, ConversationLikeness, ThreadLineage};
+use reenact_wire::answer::CompleteAnswer;
+use reenact_wire::block::{Block, BlockKind, Message, Role, ToolUse};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// All agents with a request so far.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! The headers that the API adds to each answer, and a tape keeps by itself: an id, and what is left of the rate limits (K-6).
 
-use crate::prelude::*;
-use crate::wire::http::{HttpHeader, find};
-use crate::world::plan::{ResponseHead, ResponsePlan};
+use crate::plan::{ResponseHead, ResponsePlan};
+use reenact_wire::http::{HttpHeader, find};
+use reenact_wire::prelude::*;
 
 /// The limits of a large account: name, limit, how much a request takes of it at most.
 const LIMITS: [(&str, u64, u64); 4] =

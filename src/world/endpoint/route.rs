@@ -3,7 +3,7 @@
 //! Anything may stand before `/v1`: a client may have a path of its own. Some clients add `/v1` to their base URL and some want it there, so that a
 //! wrong base URL shows as a path with `/v1` twice or without it.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! The answers of `[[side]]`: to requests that a client makes beside its conversation (M-3).
 
 use super::SideResponse;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::script::{AnswerOrigin, TurnPlace};
-use crate::wire::request::Request;
-use crate::wire::validate::{ValidationContext, refusal};
-use crate::world::pacing::AnswerTimesTable;
-use crate::world::plan::ResponsePlan;
-use crate::world::reissue;
-use crate::world::setup::RunSetup;
+use crate::pacing::AnswerTimesTable;
+use crate::plan::ResponsePlan;
+use crate::reissue;
+use crate::setup::RunSetup;
+use reenact_engine::time::Micros;
+use reenact_scenario::script::{AnswerOrigin, TurnPlace};
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
+use reenact_wire::validate::{ValidationContext, refusal};
 
 /// How often each rule answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,23 +4,23 @@ use super::super::choices::ChoiceMaker;
 use super::super::pacing::AnswerTimesTable;
 use super::super::plan::{ResponseHead, ResponsePlan};
 use super::FaultTarget;
-use crate::engine::contract::AnswerEnd;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::fault::known_errors::{ErrorForm, KnownError};
-use crate::scenario::fault::{AnswerSubstitute, ConnectFault, FaultAnswer};
-use crate::scenario::latency::Latency;
-use crate::scenario::plan::WaitKind;
-use crate::scenario::types::AnswerTiming;
-use crate::wire::error::ErrorKind;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
+use reenact_engine::contract::AnswerEnd;
+use reenact_engine::time::Micros;
+use reenact_scenario::fault::known_errors::{ErrorForm, KnownError};
+use reenact_scenario::fault::{AnswerSubstitute, ConnectFault, FaultAnswer};
+use reenact_scenario::latency::Latency;
+use reenact_scenario::plan::WaitKind;
+use reenact_scenario::types::AnswerTiming;
+use reenact_wire::error::ErrorKind;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// How soon an error answers where the scenario says nothing.
 const USUAL_HEAD: Latency = Latency::Uniform(Micros::from_millis(50), Micros::from_millis(300));
 
 /// The plan of what comes in an answer's place.
-pub(in crate::world) fn instead(
+pub(crate) fn instead(
     kind: &AnswerSubstitute,
     asked: &FaultTarget<'_>,
     timing: &AnswerTiming,

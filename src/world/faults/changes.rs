@@ -2,16 +2,16 @@
 
 use super::super::pacing::AnswerTimesTable;
 use super::super::plan::{ResponseHead, ResponsePlan, TimedEvent};
-use crate::engine::contract::AnswerEnd;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::fault::{AnswerChange, CutAfter, CutManner};
-use crate::wire::http::HttpHeader;
-use crate::wire::json::Json;
-use crate::wire::sse::SseFramer;
+use reenact_engine::contract::AnswerEnd;
+use reenact_engine::time::Micros;
+use reenact_scenario::fault::{AnswerChange, CutAfter, CutManner};
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::sse::SseFramer;
 
 /// The changed plan; `None` when the answer has nothing that could be changed like this, or ends before the place that is named.
-pub(in crate::world) fn change(change: &AnswerChange, plan: &ResponsePlan) -> Option<ResponsePlan> {
+pub(crate) fn change(change: &AnswerChange, plan: &ResponsePlan) -> Option<ResponsePlan> {
     plan.head.as_ref().filter(|_| is_in_reach(change, plan))?;
     match change {
         AnswerChange::Cut { after, how } => Some(cut(plan, *after, *how)),
@@ -151,7 +151,7 @@ fn events_and_position(plan: &ResponsePlan, name: &str, after_events: u32) -> Op
 /// An event's name and data.
 fn read(event: &TimedEvent) -> Option<(String, serde_json::Value)> {
     let mut read = None;
-    let sink = &mut |frame: crate::wire::sse::SseFrame<'_>| {
+    let sink = &mut |frame: reenact_wire::sse::SseFrame<'_>| {
         read = Some((frame.event.to_string(), serde_json::from_str(frame.data).unwrap_or_default()))
     };
     SseFramer::new().feed(&event.bytes, sink).ok()?;

@@ -1,14 +1,14 @@
 //! Which requests are hit, and what becomes of one answer.
 
 use super::*;
-use crate::engine::contract::AnswerEnd;
-use crate::engine::random::Seed;
-use crate::engine::time::Micros;
-use crate::scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer};
-use crate::scenario::types::AnswerTiming;
-use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
-use crate::world::pacing::AnswerTimesTable;
-use crate::world::plan::{ResponseHead, ResponsePlan};
+use crate::pacing::AnswerTimesTable;
+use crate::plan::{ResponseHead, ResponsePlan};
+use reenact_engine::contract::AnswerEnd;
+use reenact_engine::random::Seed;
+use reenact_engine::time::Micros;
+use reenact_scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer};
+use reenact_scenario::types::AnswerTiming;
+use reenact_wire::error::{ApiError, ContextFigures, ErrorKind};
 
 fn asked(id: RequestId, now: Time) -> FaultTarget<'static> {
     FaultTarget { id, agent: &Agent::ROOT, model: "big", now }
@@ -107,7 +107,7 @@ fn m_4_every_status_is_read_as_what_it_is() {
 
 #[test]
 fn m_4_named_errors_and_details() {
-    use crate::scenario::fault::known_errors::KnownError;
+    use reenact_scenario::fault::known_errors::KnownError;
     let named =
         |name| KnownError::named(name).map(|error| FaultAnswer { status: error.status, error: Some(error), ..FaultAnswer::default() });
     let (_, long) = of_status(named("prompt_too_long").unwrap());

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{named_folder, spans};
-use crate::prelude::*;
-use crate::scenario::tape::ClientFolder;
-use crate::wire::json::Json;
-use crate::wire::request::Request;
+use reenact_scenario::tape::ClientFolder;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// Which folder stands for which.
 #[derive(Clone, Debug, Default, PartialEq)]

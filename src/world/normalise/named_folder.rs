@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// The words before the path, in small letters: `Working directory: /w`, `cwd=/w`, `<cwd>/w</cwd>`.
 const LABELS: [&str; 3] = ["working directory", "working_directory", "cwd"];
@@ -11,7 +11,7 @@ const LABELS: [&str; 3] = ["working directory", "working_directory", "cwd"];
 const BETWEEN_MAX: usize = 8;
 
 /// The folder that a request names in its system prompt, or in its first message.
-pub(in crate::world) fn of_request(request: &Value) -> Option<String> {
+pub(crate) fn of_request(request: &Value) -> Option<String> {
     in_value(&request["system"]).or_else(|| in_value(&request["messages"][0]["content"]))
 }
 

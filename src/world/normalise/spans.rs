@@ -1,6 +1,6 @@
 //! Where in a text something stands that may vary.
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// A folder as it may stand in a text.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::scenario::tape::ClientFolder;
-use crate::scenario::types::Scenario;
-use crate::world::setup::RunSetup;
+use crate::setup::RunSetup;
+use reenact_scenario::tape::ClientFolder;
+use reenact_scenario::types::Scenario;
 
 fn normaliser() -> Normaliser {
     Normaliser::new(&DriveScript::default(), &[(String::from("/w/run-1/h"), "<home>")])

@@ -3,19 +3,19 @@
 use super::super::pacing::AnswerTimesTable;
 use super::super::setup::split_at_blank_lines;
 use super::ResponsePlan;
-use crate::engine::time::Micros;
-use crate::prelude::*;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// One event's bytes, and when its last byte arrives.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::world) struct TimedEvent {
-    pub(in crate::world) at: Micros,
-    pub(in crate::world) bytes: Vec<u8>,
+pub(crate) struct TimedEvent {
+    pub(crate) at: Micros,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl ResponsePlan {
     /// The body cut after each event. An engine sees no difference, for an event counts once it is whole.
-    pub(in crate::world) fn events(&self) -> Vec<TimedEvent> {
+    pub(crate) fn events(&self) -> Vec<TimedEvent> {
         let body: Vec<u8> = self.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
         let mut arrived = self.pieces.iter().zip(&self.times.pieces).scan(0, |sum, (piece, at)| {
             *sum += piece.len();
@@ -35,7 +35,7 @@ impl ResponsePlan {
     }
 
     /// The plan with another body.
-    pub(in crate::world) fn with_events(self, events: Vec<TimedEvent>) -> Self {
+    pub(crate) fn with_events(self, events: Vec<TimedEvent>) -> Self {
         let pieces = events.iter().map(|event| event.at).collect();
         let times = AnswerTimesTable { pieces, end: self.times.end, ..self.times };
         Self { pieces: events.into_iter().map(|event| Arc::from(event.bytes)).collect(), times, ..self }

@@ -1,11 +1,11 @@
 //! A scenario made ready for clients other than our engine: all threads of its tape, and what may vary between the recorded client and this one.
 
 use super::{PreparedAnswer, RecordedThread, RunSetup, recorded_answer};
-use crate::prelude::*;
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::tape::{Exchange, Tape};
-use crate::scenario::thread::{OTHER, whole_bodies};
-use crate::world::normalise::{FolderMoves, Normaliser, recorded_folders};
+use crate::normalise::{FolderMoves, Normaliser, recorded_folders};
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::tape::{Exchange, Tape};
+use reenact_scenario::thread::{OTHER, whole_bodies};
+use reenact_wire::prelude::*;
 
 impl RunSetup {
     /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by

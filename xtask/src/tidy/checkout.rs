@@ -48,7 +48,7 @@ impl Checkout {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// The rooms there are: `src/engine.rs` and `src/engine/…` make the room `engine`. Sorted, each once.
+    /// The rooms there are: `src/engine/lib.rs` and what is beside it make the room `engine`. Sorted, each once.
     pub(crate) fn rooms(&self) -> Vec<&str> {
         let mut rooms: Vec<&str> = self.rust_files().filter_map(SourceFile::room).collect();
         rooms.sort_unstable();
@@ -58,12 +58,12 @@ impl Checkout {
 }
 
 impl SourceFile {
-    /// The room that this file belongs to; none for the crate's root, its prelude, and what is not in `src`.
+    /// The room that this file belongs to; none for the crate's root and what is not in `src`.
     pub(crate) fn room(&self) -> Option<&str> {
         let inside = self.path.strip_prefix("src/")?;
         let room = inside.split('/').next()?;
         let room = room.strip_suffix(".rs").unwrap_or(room);
-        (!["lib", "main", "prelude"].contains(&room)).then_some(room)
+        (!["lib", "main"].contains(&room)).then_some(room)
     }
 
     pub(crate) fn layers(&self) -> lexer::TextLayers {

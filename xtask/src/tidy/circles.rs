@@ -47,6 +47,7 @@ impl ImportCircle {
 fn path(module: &[String]) -> String {
     match module {
         [xtask, inside @ ..] if xtask == "xtask" => format!("xtask/src/{}.rs", inside.join("/")),
+        [room] if super::rooms::is_crate(room) => format!("src/{room}/lib.rs"),
         _ => format!("src/{}.rs", module.join("/")),
     }
 }
@@ -97,59 +98,55 @@ mod tests {
     #[test]
     fn files_that_know_each_other_are_found() {
         let found = problems(&[
-            ("src/engine.rs", "mod a; mod b;"),
-            ("src/engine/a.rs", "use super::b::B; pub struct A;"),
-            ("src/engine/b.rs", "use crate::engine::a::A; pub struct B;"),
+            ("src/sim/lib.rs", "mod a; mod b;"),
+            ("src/sim/a.rs", "use super::b::B; pub struct A;"),
+            ("src/sim/b.rs", "use crate::a::A; pub struct B;"),
         ]);
-        assert!(
-            found.len() == 1 && found[0].starts_with("2 files") && found[0].contains("src/engine/a.rs -> src/engine/b.rs: B"),
-            "{found:?}"
-        );
+        assert!(found.len() == 1 && found[0].starts_with("2 files") && found[0].contains("src/sim/a.rs -> src/sim/b.rs: B"), "{found:?}");
     }
 
     #[test]
     fn a_glob_takes_from_the_module() {
         let found = problems(&[
-            ("src/engine.rs", "mod a; mod b;"),
-            ("src/engine/a.rs", "use super::b::*; pub struct A;"),
-            ("src/engine/b.rs", "use self::super::a::A; pub struct B;"),
+            ("src/sim/lib.rs", "mod a; mod b;"),
+            ("src/sim/a.rs", "use super::b::*; pub struct A;"),
+            ("src/sim/b.rs", "use self::super::a::A; pub struct B;"),
         ]);
-        assert!(found.len() == 1 && found[0].contains("src/engine/a.rs -> src/engine/b.rs: b"), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("src/sim/a.rs -> src/sim/b.rs: b"), "{found:?}");
     }
 
     #[test]
     fn a_name_belongs_to_the_file_that_defines_it() {
-        let facade = ("src/engine.rs", "mod a; mod b; pub use a::A; pub(crate) use b::{B as C};");
-        let a = ("src/engine/a.rs", "pub struct A; fn f(c: super::C) {}");
-        assert_eq!(problems(&[facade, a, ("src/engine/b.rs", "pub struct B;")]), Vec::<String>::new());
-        let circle = problems(&[facade, a, ("src/engine/b.rs", "pub struct B; use super::A;")]);
-        assert!(circle.len() == 1 && circle[0].contains("src/engine/a.rs -> src/engine/b.rs: B"), "{circle:?}");
+        let facade = ("src/sim/lib.rs", "mod a; mod b; pub use a::A; pub(crate) use b::{B as C};");
+        let a = ("src/sim/a.rs", "pub struct A; fn f(c: super::C) {}");
+        assert_eq!(problems(&[facade, a, ("src/sim/b.rs", "pub struct B;")]), Vec::<String>::new());
+        let circle = problems(&[facade, a, ("src/sim/b.rs", "pub struct B; use super::A;")]);
+        assert!(circle.len() == 1 && circle[0].contains("src/sim/a.rs -> src/sim/b.rs: B"), "{circle:?}");
     }
 
     #[test]
     fn who_only_hands_a_name_on_does_not_use_it() {
-        let engine = ("src/engine.rs", "mod a; mod f;");
-        let a = ("src/engine/a.rs", "use super::f::F; pub struct A;");
-        assert_eq!(problems(&[engine, a, ("src/engine/f.rs", "pub use super::a::A; pub struct F;")]), Vec::<String>::new());
-        let found = problems(&[engine, a, ("src/engine/f.rs", "pub use super::a::A; pub struct F(A);")]);
+        let engine = ("src/sim/lib.rs", "mod a; mod f;");
+        let a = ("src/sim/a.rs", "use super::f::F; pub struct A;");
+        assert_eq!(problems(&[engine, a, ("src/sim/f.rs", "pub use super::a::A; pub struct F;")]), Vec::<String>::new());
+        let found = problems(&[engine, a, ("src/sim/f.rs", "pub use super::a::A; pub struct F(A);")]);
         assert!(found.len() == 1 && found[0].starts_with("2 files"), "{found:?}");
     }
 
     #[test]
     fn a_module_and_its_children_may_know_each_other() {
-        let parent = ("src/engine.rs", "mod a; mod b; pub struct E; fn f() { a::g(); b::h() }");
-        let (a, b) =
-            (("src/engine/a.rs", "use super::E; pub fn g() {}"), ("src/engine/b.rs", "use super::E; use super::a::g; pub fn h() {}"));
+        let parent = ("src/sim/lib.rs", "mod a; mod b; pub struct E; fn f() { a::g(); b::h() }");
+        let (a, b) = (("src/sim/a.rs", "use super::E; pub fn g() {}"), ("src/sim/b.rs", "use super::E; use super::a::g; pub fn h() {}"));
         assert_eq!(problems(&[parent, a, b]), Vec::<String>::new());
         // Two of them that know each other are a circle all the same.
-        let found = problems(&[parent, ("src/engine/a.rs", "use super::b::h; pub fn g() {}"), b]);
+        let found = problems(&[parent, ("src/sim/a.rs", "use super::b::h; pub fn g() {}"), b]);
         assert!(found.len() == 1 && found[0].starts_with("2 files"), "{found:?}");
         // And so is one that goes through a file outside.
         let found = problems(&[
-            ("src/engine.rs", "mod a; mod o;"),
-            ("src/engine/a.rs", "mod c; use super::o::O; pub struct A; fn f() { c::x() }"),
-            ("src/engine/a/c.rs", "use super::A; pub fn x() {}"),
-            ("src/engine/o.rs", "use super::a::c::x; pub struct O;"),
+            ("src/sim/lib.rs", "mod a; mod o;"),
+            ("src/sim/a.rs", "mod c; use super::o::O; pub struct A; fn f() { c::x() }"),
+            ("src/sim/a/c.rs", "use super::A; pub fn x() {}"),
+            ("src/sim/o.rs", "use super::a::c::x; pub struct O;"),
         ]);
         assert!(found.len() == 1 && found[0].starts_with("3 files"), "{found:?}");
     }
@@ -158,10 +155,10 @@ mod tests {
     fn tests_may_know_everything() {
         assert_eq!(
             problems(&[
-                ("src/engine.rs", "mod a; mod b;"),
-                ("src/engine/a.rs", "use super::b::B; pub struct A; #[cfg(test)] mod tests;"),
-                ("src/engine/a/tests.rs", "use super::super::b::B;"),
-                ("src/engine/b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::engine::a::A; }"),
+                ("src/sim/lib.rs", "mod a; mod b;"),
+                ("src/sim/a.rs", "use super::b::B; pub struct A; #[cfg(test)] mod tests;"),
+                ("src/sim/a/tests.rs", "use super::super::b::B;"),
+                ("src/sim/b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }"),
             ]),
             Vec::<String>::new()
         );

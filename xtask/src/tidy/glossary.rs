@@ -58,7 +58,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether `world::server` is a module, or `world::World` an item that the module declares or names.
 fn is_there(checkout: &Checkout, place: &str) -> bool {
-    let module = |path: &str| checkout.file(&format!("src/{}.rs", path.replace("::", "/")));
+    let file = |path: &str, end: &str| checkout.file(&format!("src/{}{end}", path.replace("::", "/")));
+    let module = |path: &str| file(path, ".rs").or_else(|| file(path, "/lib.rs"));
     let has = |file: &SourceFile, item: &str| lexer::tokens(&file.layers().code).iter().any(|token| token.text == item);
     module(place).is_some() || place.rsplit_once("::").is_some_and(|(path, item)| module(path).is_some_and(|file| has(file, item)))
 }
@@ -70,7 +71,7 @@ mod tests {
     fn messages(row: &str) -> Vec<String> {
         let page =
             format!("# Words\n\n| word | meaning | where | in code today | not used for it |\n| --- | --- | --- | --- | --- |\n{row}\n");
-        let files = [(PAGE, page.as_str()), ("src/world.rs", "mod server;\npub struct World;\n"), ("src/world/server.rs", "// Gone\n")];
+        let files = [(PAGE, page.as_str()), ("src/world/lib.rs", "mod server;\npub struct World;\n"), ("src/world/server.rs", "// Gone\n")];
         check(&Checkout::from_files(&files)).into_iter().map(|problem| problem.message).collect()
     }
 

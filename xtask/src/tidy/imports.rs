@@ -72,7 +72,9 @@ impl ModuleTree {
         let at = (0..=path.len()).rev().find(|&length| self.0.contains_key(&path[..length]))?;
         let module = path[..at].to_vec();
         let Some(name) = path.get(at) else { return Some((module.clone(), module.last()?.clone())) };
-        if depth > DEPTH_MAX || at == root(&module) {
+        // The roots of the library and of this program hand names on, or have no module.
+        let is_bare_root = at == usize::from(module.first().is_some_and(|first| first == XTASK));
+        if depth > DEPTH_MAX || is_bare_root {
             return None;
         }
         let file = &self.0[&module];
@@ -220,7 +222,12 @@ pub(crate) fn written_paths(tokens: &[Token], module: &[String]) -> Vec<WrittenP
 
 /// `src/engine/retry.rs` -> `[engine, retry]`; the crate's root is the empty path. `None` for what is no module of the library.
 pub(crate) fn module_path(file: &SourceFile) -> Option<ModulePath> {
-    below(file, "src/", "lib").filter(|module| module.first().is_none_or(|first| !["main", "prelude"].contains(&first.as_str())))
+    let mut module = below(file, "src/", "lib")?;
+    // A room that is a crate has its root in its folder.
+    if module.len() == 2 && module[1] == "lib" {
+        module.pop();
+    }
+    (module.first().is_none_or(|first| first != "main")).then_some(module)
 }
 
 /// The module of a file in a folder; that of the file with the name `top` is the folder's own.
@@ -231,7 +238,7 @@ fn below(file: &SourceFile, folder: &str, top: &str) -> Option<ModulePath> {
 
 /// How many names lead to the root of a module's crate.
 fn root(module: &[String]) -> usize {
-    usize::from(module.first().is_some_and(|first| first == XTASK))
+    usize::from(module.first().is_some_and(|first| first == XTASK || super::rooms::is_crate(first)))
 }
 
 /// The names of a path, and its alias.

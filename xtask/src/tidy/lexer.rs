@@ -185,11 +185,14 @@ fn is(tokens: &[Token], at: usize, text: &str) -> bool {
     tokens.get(at).is_some_and(|token| token.text == text)
 }
 
-/// The tokens between an attribute's brackets: `test ]`, or `cfg ( … test … ) ]` where `test` is not negated.
+/// The tokens between an attribute's brackets: `test ]`, or `cfg ( … test … ) ]` where `test` is not negated. `cfg(any(test, feature = "…"))`, with
+/// `test` in front, is for tests too: the tests of other crates ask for the feature.
 fn is_test_attribute(tokens: &[Token]) -> bool {
     let negated = tokens.iter().any(|token| token.text == "not" || token.text == "any");
     let names_test = tokens.iter().any(|token| token.text == "test");
-    names_test && !negated && (is(tokens, 0, "cfg") || is(tokens, 0, "test"))
+    let begins = |words: &[&str]| words.iter().enumerate().all(|(at, word)| is(tokens, at, word));
+    let is_for_tests_elsewhere = begins(&["cfg", "(", "any", "(", "test", ",", "feature"]);
+    is_for_tests_elsewhere || names_test && !negated && (begins(&["cfg"]) || begins(&["test"]))
 }
 
 /// Where the item that begins at `at` ends: behind its body, or behind its semicolon; further attributes belong to it.

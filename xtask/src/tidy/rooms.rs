@@ -1,16 +1,17 @@
 //! Which room may import which: the data flows one way, and nothing upstream knows what is downstream.
 //!
-//! Looks at every path that starts at the crate's root (`crate::…`, or enough `super::`), in `use` groups and in expressions, tests
-//! included: a test that needs two rooms that may not know each other belongs in `tests/`.
+//! Each room is a crate, and its manifest names the rooms that it imports. Cargo holds what the manifests say. This table says what they may say, so
+//! that a new line in one of them is seen.
 
 use super::checkout::SourceFile;
-use super::imports::{WrittenPath, module_path, written_paths};
-use super::lexer::{self, Token};
 use super::{Checkout, TidyProblem};
+
+/// The room inside the crate of the program.
+const PROGRAM: &str = "cli";
 
 const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores"];
 
-/// The rooms that a room may import, besides itself; `Pure` stands for all pure rooms.
+/// The rooms that a room may import; `PureAnd` stands for all pure rooms and these.
 enum RoomImports {
     Import(&'static [&'static str]),
     PureAnd(&'static [&'static str]),
@@ -33,53 +34,73 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("runner", RoomImports::PureAnd(&["files"])),
     ("children", RoomImports::Import(&[])),
     ("live", RoomImports::PureAnd(&["files", "children"])),
-    ("cli", RoomImports::All),
+    (PROGRAM, RoomImports::All),
 ];
 
 /// The rooms that open files.
-const WITH_FILES: &[&str] = &["files", "children", "live", "cli"];
+const WITH_FILES: &[&str] = &["files", "children", "live", PROGRAM];
 
 /// Whether files of this room may open files.
 pub(crate) fn opens_files(room: &str) -> bool {
     WITH_FILES.contains(&room)
 }
 
-/// Whether files of this room are held to the pure rooms' rules.
+/// Whether this room is held to the pure rooms' rules.
 pub(crate) fn is_pure(room: &str) -> bool {
     PURE.contains(&room)
 }
 
+/// Whether this room is a crate of its own: `crate` means the room in its files.
+pub(crate) fn is_crate(room: &str) -> bool {
+    room != PROGRAM && TABLE.iter().any(|(name, _)| *name == room)
+}
+
 pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let rooms = checkout.rooms();
-    let files = checkout.rust_files().filter_map(|file| Some((file, file.room()?)));
-    check_table(&rooms).into_iter().chain(files.flat_map(|(file, room)| check_file(file, room, &rooms))).collect()
+    let manifests = rooms.iter().filter_map(|room| Some((*room, checkout.file(&format!("src/{room}/Cargo.toml"))?)));
+    check_table(&rooms).into_iter().chain(manifests.flat_map(|(room, manifest)| check_manifest(room, manifest))).collect()
 }
 
-/// Each row of the table has its room, so that the table shows the house as it is.
+/// Each row of the table has its room, and each room its row, so that the table shows the house as it is.
 fn check_table(rooms: &[&str]) -> Vec<TidyProblem> {
-    let line = |room: &str| {
+    let row = |room: &str| {
         include_str!("rooms.rs").lines().position(|line| line.trim().starts_with(&format!("(\"{room}\","))).map_or(1, |at| at + 1)
     };
-    let problem = |room: &str| TidyProblem {
-        path: String::from("xtask/src/tidy/rooms.rs"),
-        line: line(room),
-        message: format!("the table has the room `{room}`, and there is no src/{room}.rs: take the row out, or add the room"),
-    };
-    TABLE.iter().filter(|(room, _)| !rooms.contains(room)).map(|(room, _)| problem(room)).collect()
+    let problem = |line: usize, message: String| TidyProblem { path: String::from("xtask/src/tidy/rooms.rs"), line, message };
+    let without_room = TABLE.iter().filter(|(room, _)| !rooms.contains(room)).map(|(room, _)| {
+        problem(row(room), format!("the table has the room `{room}`, and there is no src/{room}: take the row out, or add the room"))
+    });
+    let is_known = |room: &&&str| !TABLE.iter().any(|(name, _)| name == *room);
+    let without_row =
+        rooms.iter().filter(is_known).map(|room| problem(1, format!("the room `{room}` is not in the table: list its imports")));
+    without_room.chain(without_row).collect()
 }
 
-fn check_file(file: &SourceFile, room: &str, rooms: &[&str]) -> Vec<TidyProblem> {
-    let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else {
-        return vec![file.problem(1, format!("room `{room}` is not in the table of xtask/src/tidy/rooms.rs: list its imports there"))];
-    };
+/// The rooms in a manifest that the room must not import. Tests may need more.
+fn check_manifest(room: &str, manifest: &SourceFile) -> Vec<TidyProblem> {
+    let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else { return Vec::new() };
     let mut problems = Vec::new();
-    for (target, line) in root_names(&lexer::tokens(&file.layers().code), &module_path(file).unwrap_or_default()) {
-        let known = rooms.contains(&target.as_str()) || TABLE.iter().any(|(name, _)| *name == target);
-        if known && target != room && !may.import(&target) {
-            problems.push(file.problem(line, format!("room `{room}` must not import `{target}`: move the shared type upstream")));
+    for (line, target) in imported_rooms(&manifest.text) {
+        if !may.import(target) {
+            problems.push(manifest.problem(line, format!("the room `{room}` must not import `{target}`: move the shared type upstream")));
         }
     }
     problems
+}
+
+/// The rooms among the dependencies of a manifest, with their lines.
+fn imported_rooms(manifest: &str) -> Vec<(usize, &str)> {
+    let mut section = "";
+    let mut rooms = Vec::new();
+    for (number, line) in (1..).zip(manifest.lines()) {
+        if line.starts_with('[') {
+            section = line;
+        }
+        let is_import = section.ends_with("dependencies]") && !section.contains("dev-");
+        let name = line.split(['.', ' ', '=']).next().and_then(|name| name.strip_prefix("reenact-"));
+        rooms.extend(name.filter(|_| is_import).map(|name| (number, name)));
+    }
+    rooms
 }
 
 impl RoomImports {
@@ -92,88 +113,44 @@ impl RoomImports {
     }
 }
 
-/// The first names behind the crate's root of every path that says where it begins, with their lines.
-fn root_names(tokens: &[Token], module: &[String]) -> Vec<(String, usize)> {
-    let root_name = |path: &WrittenPath| {
-        let full = path.absolute()?;
-        // What a path reaches through the root stands in it.
-        let token = path.names.iter().find(|token| full.first() == Some(&token.text));
-        Some((full.first()?.clone(), token.or(path.names.first())?.line))
-    };
-    written_paths(tokens, module).iter().filter_map(root_name).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn problems(path: &str, text: &str) -> Vec<(usize, String)> {
-        let paths: Vec<String> = TABLE.iter().map(|(room, _)| format!("src/{room}.rs")).collect();
+    fn checkout(extra: &[(&str, &str)]) -> Checkout {
+        let paths: Vec<String> = TABLE.iter().map(|(room, _)| format!("src/{room}/lib.rs")).collect();
         let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
-        files.push((path, text));
-        check(&Checkout::from_files(&files)).into_iter().map(|problem| (problem.line, problem.message)).collect()
+        files.extend(extra);
+        Checkout::from_files(&files)
     }
 
-    fn is_refused(path: &str, text: &str, target: &str) -> bool {
-        problems(path, text).iter().any(|(_, message)| message.contains(&format!("must not import `{target}`")))
+    fn problems(extra: &[(&str, &str)]) -> Vec<(usize, String)> {
+        check(&checkout(extra)).into_iter().map(|problem| (problem.line, problem.message)).collect()
     }
 
     #[test]
     fn upstream_rooms_may_not_know_what_is_downstream() {
-        assert!(is_refused("src/wire/block.rs", "use crate::engine::Input;", "engine"));
-        assert!(is_refused("src/engine/retry.rs", "use crate::prelude::*;\nuse crate::sim::Clock;", "sim"));
-        assert!(is_refused("src/world/model.rs", "fn f() { crate::transcript::write() }", "transcript"));
-        assert!(is_refused("src/files/tape.rs", "use crate::cli;", "cli"));
-        assert_eq!(problems("src/engine/retry.rs", "use crate::prelude::*;\nuse crate::sim::Clock;")[0].0, 2);
+        let manifest = "[package]\nname = \"reenact-engine\"\n\n[dependencies]\nreenact-wire.workspace = true\n";
+        assert_eq!(problems(&[("src/engine/Cargo.toml", manifest)]), []);
+        let more = format!("{manifest}reenact-sim = {{ workspace = true }}\n");
+        let found = problems(&[("src/engine/Cargo.toml", &more)]);
+        assert_eq!(found, [(6, String::from("the room `engine` must not import `sim`: move the shared type upstream"))]);
+        let unix = format!("{manifest}\n[target.'cfg(unix)'.dependencies]\nreenact-files.workspace = true\n");
+        assert_eq!(problems(&[("src/engine/Cargo.toml", &unix)]).len(), 1, "on one system, too");
+        let tests = format!("{manifest}\n[dev-dependencies]\nreenact-sim.workspace = true\n");
+        assert_eq!(problems(&[("src/engine/Cargo.toml", &tests)]), [], "tests may need more");
+        assert_eq!(problems(&[("src/live/Cargo.toml", "[dependencies]\nreenact-files.workspace = true\n")]), []);
+        assert_eq!(problems(&[("src/live/Cargo.toml", "[dependencies]\nreenact-runner.workspace = true\n")]).len(), 1);
     }
 
     #[test]
-    fn what_the_table_allows_passes() {
-        assert_eq!(
-            problems("src/sim/run.rs", "use crate::{engine::{Input, Effect}, transcript, world::Model}; use crate::sim::Clock;"),
-            []
-        );
-        assert_eq!(problems("src/cli.rs", "use crate::{files, sim, wire};"), []);
-        assert_eq!(problems("src/files/tape.rs", "use crate::scenario::Plan; pub(crate) fn f() {} pub(in crate::files) fn g() {}"), []);
-    }
-
-    #[test]
-    fn groups_are_understood() {
-        assert!(is_refused("src/engine/a.rs", "use crate::{wire::{block, event::{A, B}}, scenario::plan};", "scenario"));
-        assert!(is_refused("src/engine/a.rs", "use crate::{\n    prelude::*,\n    wire as w,\n    sim as s,\n};", "sim"));
-        assert!(is_refused("src/wire.rs", "use {crate::sim::Clock, core::fmt};", "sim"));
-    }
-
-    #[test]
-    fn super_is_followed_up_to_the_root() {
-        assert!(is_refused("src/engine/retry.rs", "use super::super::sim::Clock;", "sim"));
-        assert!(is_refused("src/engine/retry.rs", "use super::{state, super::sim::Clock};", "sim"));
-        assert!(is_refused("src/engine.rs", "mod inner { use super::super::sim::Clock; }", "sim"));
-        assert!(is_refused("src/engine.rs", "use self::super::sim::Clock;", "sim"));
-        assert_eq!(problems("src/engine/retry.rs", "use super::sim::Clock;"), []);
-        assert_eq!(problems("src/engine/retry.rs", "mod tests { use super::super::sim::Clock; }"), []);
-    }
-
-    #[test]
-    fn comments_and_strings_do_not_count() {
-        assert_eq!(
-            problems("src/wire.rs", "//! See [`crate::sim`].\n/* use crate::sim; */ const A: &str = \"use crate::sim::Clock;\";"),
-            []
-        );
-    }
-
-    #[test]
-    fn a_row_without_a_room_is_found() {
-        let paths: Vec<String> = TABLE.iter().map(|(room, _)| format!("src/{room}.rs")).collect();
-        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
-        assert_eq!(check(&Checkout::from_files(&files)), []);
-        let [problem] = &check(&Checkout::from_files(&files[1..]))[..] else { panic!("one row has no room") };
-        assert!(problem.message.contains("there is no src/wire.rs"), "{}", problem.message);
+    fn a_row_without_a_room_and_a_room_without_a_row_are_found() {
+        assert_eq!(problems(&[]), []);
+        let files: Vec<String> = TABLE.iter().skip(1).map(|(room, _)| format!("src/{room}/lib.rs")).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|path| (path.as_str(), "")).collect();
+        let [problem] = &check(&Checkout::from_files(&files))[..] else { panic!("one row has no room") };
+        assert!(problem.message.contains("there is no src/wire"), "{}", problem.message);
         assert!(include_str!("rooms.rs").lines().nth(problem.line - 1).unwrap().contains("(\"wire\","));
-    }
-
-    #[test]
-    fn a_room_that_is_not_in_the_table_is_found() {
-        assert!(problems("src/attic/old.rs", "")[0].1.contains("not in the table"));
+        assert!(problems(&[("src/attic/old.rs", "")])[0].1.contains("not in the table"));
     }
 }

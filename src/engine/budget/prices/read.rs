@@ -1,9 +1,9 @@
 //! Reads a price table from TOML.
 
 use super::{NanoUsd, PriceRow, PriceTable, TokenPrices};
-use crate::engine::data_file::{self, DataSection, PlacedValue, Result};
-use crate::engine::date::Date;
-use crate::prelude::*;
+use crate::data_file::{self, DataSection, PlacedValue, Result};
+use crate::date::Date;
+use reenact_wire::prelude::*;
 
 const OF_TABLE: [&str; 4] = ["compiled", "web_search", "unknown_model", "price"];
 const OF_PRICES: [&str; 7] = ["input", "output", "cache_write_5m", "cache_write_1h", "cache_read", "source", "seen"];

@@ -6,13 +6,13 @@
 use alloc::collections::BTreeMap;
 
 use super::{ConversationParts, media};
-use crate::engine::conversation::ConversationItem;
-use crate::engine::settings::Settings;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
-use crate::wire::raw_json::{self, RawObject};
-use crate::wire::tokens;
+use crate::conversation::ConversationItem;
+use crate::settings::Settings;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{self, RawObject};
+use reenact_wire::tokens;
 
 /// The blocks that are attached, files first, the last read before the others.
 pub(super) fn blocks(parts: &ConversationParts, settings: &Settings) -> Vec<Block> {
@@ -82,11 +82,11 @@ fn content(result: &Block, texts: &ModelTexts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::compaction::rounds::tests::read;
-    use crate::engine::conversation::ItemKind;
-    use crate::engine::settings::CompactionSettings;
-    use crate::wire::block::Message;
-    use crate::wire::json::Json;
+    use crate::compaction::rounds::tests::read;
+    use crate::conversation::ItemKind;
+    use crate::settings::CompactionSettings;
+    use reenact_wire::block::Message;
+    use reenact_wire::json::Json;
 
     /// One round for each file that was read: its path, and how many characters it gave.
     fn reads(files: &[(&str, usize)]) -> Vec<Arc<ConversationItem>> {

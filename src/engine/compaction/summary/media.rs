@@ -1,13 +1,13 @@
 //! a conversation without its images and documents.
 
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::json::Json;
-use crate::wire::raw_json::{self, RawObject};
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{self, RawObject};
 
 /// The same message with a word in the place of each image and document; `None` when it has none.
-pub(in crate::engine::compaction) fn without_media(message: &Message, texts: &ModelTexts) -> Option<Message> {
+pub(in crate::compaction) fn without_media(message: &Message, texts: &ModelTexts) -> Option<Message> {
     let stripped: Vec<Option<Block>> = message.content.iter().map(|block| stripped(block, texts)).collect();
     stripped.iter().any(Option::is_some).then(|| {
         let content = stripped.into_iter().zip(&message.content).map(|(stripped, block)| stripped.unwrap_or_else(|| block.clone()));

@@ -1,8 +1,8 @@
 //! Which commands only read, and what is said of single uses.
 
 use super::*;
-use crate::engine::settings::ToolDefinition;
-use crate::wire::json::Json;
+use crate::settings::ToolDefinition;
+use reenact_wire::json::Json;
 
 /// Commands that only read.
 const SAFE: &[&str] = &[

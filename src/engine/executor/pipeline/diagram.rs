@@ -1,8 +1,8 @@
 //! The states that a pipeline goes through, as seen from step to step: what is passed through in the same instant is not drawn.
 
 use super::{Pipeline, PipelineHalt, PipelineState, PipelineVerdict};
-use crate::engine::contract::Input;
-use crate::engine::diagram::Diagram;
+use crate::contract::Input;
+use crate::diagram::Diagram;
 
 /// The states of one tool use.
 pub(crate) const DIAGRAM: Diagram = Diagram {

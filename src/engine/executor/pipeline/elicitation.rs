@@ -6,8 +6,8 @@
 use alloc::collections::VecDeque;
 
 use super::PipelineScope;
-use crate::engine::contract::{Effect, Effects, Input, ToolRun};
-use crate::prelude::*;
+use crate::contract::{Effect, Effects, Input, ToolRun};
+use reenact_wire::prelude::*;
 
 /// The questions of one run that are not answered; the first one is put to the user.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +54,7 @@ impl ElicitationQueue {
 }
 
 /// Declines the question of a stopping tool.
-pub(in crate::engine::executor) fn decline_late(input: &Input, effects: &mut Effects) {
+pub(in crate::executor) fn decline_late(input: &Input, effects: &mut Effects) {
     if let Input::ElicitationAsked { run, .. } = input {
         decline(*run, effects);
     }

@@ -1,11 +1,11 @@
 //! Texts for the model and inputs for the hooks of a tool use: pure functions.
 
 use super::super::result;
-use crate::engine::contract::{FailureCause, ToolOutcome};
-use crate::engine::permission::PermissionWord;
-use crate::engine::texts::{ModelTexts, TextName};
-use crate::prelude::*;
-use crate::wire::json::Json;
+use crate::contract::{FailureCause, ToolOutcome};
+use crate::permission::PermissionWord;
+use crate::texts::{ModelTexts, TextName};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 /// The answer to a use that a hook does not permit (T-23).
 pub(super) fn denied_by_hook(texts: &ModelTexts, tool: &str, reason: &str) -> String {

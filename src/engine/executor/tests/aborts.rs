@@ -1,8 +1,8 @@
 //! The executor alone, when something is aborted (T-12 to T-20).
 
 use super::*;
-use crate::engine::settings::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
-use crate::engine::time::Micros;
+use crate::settings::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
+use crate::time::Micros;
 
 const GRACE: Micros = Micros::from_secs(5);
 

@@ -1,11 +1,11 @@
 //! The pipeline of single tool uses: what each step asks for, what comes of each answer, and what an abort finds (T-21 to T-30).
 
 use super::*;
-use crate::engine::contract::{FailureCause, HookEvent, HookOutcome, HookRun, PermissionAnswer, PermissionWord, ToolCheck};
-use crate::engine::hook::HookDefinition;
-use crate::engine::permission::PermissionSettings;
-use crate::engine::schema::{SchemaProblem, Validate, Validators};
-use crate::engine::time::Micros;
+use crate::contract::{FailureCause, HookEvent, HookOutcome, HookRun, PermissionAnswer, PermissionWord, ToolCheck};
+use crate::hook::HookDefinition;
+use crate::permission::PermissionSettings;
+use crate::schema::{SchemaProblem, Validate, Validators};
+use crate::time::Micros;
 
 /// Finds fault with every input that has a member `bad`.
 #[derive(Debug)]

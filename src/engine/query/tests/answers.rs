@@ -1,7 +1,7 @@
 //! Answers and what follows them: blocks as they come, pauses and refusals, structured output (S-9).
 
 use super::*;
-use crate::engine::settings::ObservableField;
+use crate::settings::ObservableField;
 
 #[test]
 fn q_8_a_block_is_emitted_its_tool_starts_and_results_come_with_the_next_item() {

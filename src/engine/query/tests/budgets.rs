@@ -1,7 +1,7 @@
 //! Money and tokens (S-10), and what a result tells of them.
 
 use super::*;
-use crate::engine::budget::NanoUsd;
+use crate::budget::NanoUsd;
 
 /// An answer has 100 input tokens at $3 and ten output tokens at $15 a million.
 const ANSWER: u64 = 300_000 + 150_000;

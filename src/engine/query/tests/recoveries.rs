@@ -2,7 +2,7 @@
 //! model that takes over, an attempt that is taken back.
 
 use super::*;
-use crate::engine::contract::StagedSummary;
+use crate::contract::StagedSummary;
 
 #[test]
 fn q_15_the_cap_is_raised_then_the_model_goes_on_three_times_then_the_error_is_shown() {

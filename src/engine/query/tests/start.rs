@@ -1,10 +1,10 @@
 //! How a prompt begins: what earlier sessions left open (S-3), a compaction that is asked for (C-9) or due (C-4), the blocking limit.
 
 use super::*;
-use crate::engine::budget::NanoUsd;
-use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{ContextWindow, NeighbourMerging, OrphanedPermission, RequestPlace};
-use crate::wire::block::Message;
+use crate::budget::NanoUsd;
+use crate::permission::PermissionAnswer;
+use crate::settings::{ContextWindow, NeighbourMerging, OrphanedPermission, RequestPlace};
+use reenact_wire::block::Message;
 
 fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
     let content = blocks.iter().map(|word| Block::from(Json::trusted(block(word)))).collect();

@@ -1,7 +1,7 @@
 //! Before a good end: stop hooks and the token budget.
 
 use super::*;
-use crate::engine::permission::PermissionWord;
+use crate::permission::PermissionWord;
 
 fn with_hook(change: impl FnOnce(&mut Settings)) -> QueryHarness {
     let mut env = environment(change);

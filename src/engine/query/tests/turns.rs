@@ -1,7 +1,7 @@
 //! From one turn to the next: results, queued messages, tool hooks, the turn limit (S-10), the line about tools (S-7).
 
 use super::*;
-use crate::engine::contract::ToolOutcome;
+use crate::contract::ToolOutcome;
 
 #[test]
 fn q_18_results_then_queued_messages_then_the_next_request() {

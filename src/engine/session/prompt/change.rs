@@ -1,15 +1,16 @@
 //! A frame from some request on (S-11): what the host has set anew.
 
 use super::{RequestFrame, listed};
-use crate::engine::settings::{Environment, RequestChange};
-use crate::prelude::*;
-use crate::wire::json::Json;
-use crate::wire::raw_json::RawObject;
-use crate::wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
+use crate::settings::{Environment, RequestChange};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+use reenact_wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
 
 impl RequestFrame {
     /// The same with what holds from there on; breakpoints go where they went before (N-7).
-    pub(crate) fn with_change(&self, env: &Environment, change: &RequestChange) -> Self {
+    #[doc(hidden)]
+    pub fn with_change(&self, env: &Environment, change: &RequestChange) -> Self {
         let mut frame = self.clone();
         let request = &mut frame.request;
         for name in &change.unset {
@@ -57,7 +58,7 @@ fn without(extra: &Json, name: &str) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settings::{RequestPlace, Settings, ToolDefinition};
+    use crate::settings::{RequestPlace, Settings, ToolDefinition};
 
     #[test]
     fn s_11_from_a_request_on_other_members_hold() {

@@ -2,10 +2,10 @@
 
 use super::super::run_history::RunExchange;
 use super::is_telling;
-use crate::prelude::*;
-use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::quoted;
-use crate::wire::block::{BlockKind, Role};
+use reenact_stores::conversation::StoredMessage;
+use reenact_stores::rules::quoted;
+use reenact_wire::block::{BlockKind, Role};
+use reenact_wire::prelude::*;
 
 /// The problems of a history that a client sends or keeps, by all answers that it was given. `name` is that of the history.
 pub(super) fn problems(name: &str, history: &[StoredMessage], answers: &[&RunExchange]) -> Vec<String> {

@@ -9,12 +9,12 @@ use super::super::ClientOutput;
 use super::super::call_result::CallResult;
 use super::super::run_history::RunExchange;
 use super::is_telling;
-use crate::prelude::*;
-use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::{quoted, result_texts, tells_of_stop};
-use crate::stores::tool_result_text;
-use crate::wire::block::ToolUse;
-use crate::world::setup::RunSetup;
+use reenact_stores::conversation::StoredMessage;
+use reenact_stores::rules::{quoted, result_texts, tells_of_stop};
+use reenact_stores::tool_result_text;
+use reenact_wire::block::ToolUse;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
 
 /// A longer text may be cut by a client.
 const TEXT_CHARACTERS_MAX: usize = 200;

@@ -5,9 +5,9 @@ use super::super::run_history::RunExchange;
 use super::super::traces::StoredSessions;
 use super::super::verdict::printed;
 use super::super::{ClientExit, ClientOutput};
-use crate::prelude::*;
-use crate::stores::conversation::{HistoryDialect, StoredBranch, StoredConversation, StoredMessage};
-use crate::stores::rules::{HistoryEnd, ReceivedContent, ReceivedKind, losses, quoted, results};
+use reenact_stores::conversation::{HistoryDialect, StoredBranch, StoredConversation, StoredMessage};
+use reenact_stores::rules::{HistoryEnd, ReceivedContent, ReceivedKind, losses, quoted, results};
+use reenact_wire::prelude::*;
 
 /// A resumed run.
 #[derive(Clone, Copy, Debug)]

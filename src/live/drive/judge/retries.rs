@@ -1,9 +1,9 @@
 //! A request that is sent again has what the one before it had: the answer to that one failed for no fault of the request (O-24).
 
 use super::super::run_history::RunExchange;
-use crate::prelude::*;
-use crate::stores::conversation::StoredMessage;
-use crate::stores::rules::{ReceivedContent, ReceivedKind, losses, result_ids, result_texts};
+use reenact_stores::conversation::StoredMessage;
+use reenact_stores::rules::{ReceivedContent, ReceivedKind, losses, result_ids, result_texts};
+use reenact_wire::prelude::*;
 
 /// The requests that were sent again, each with the one before.
 pub(super) fn retries<'e>(exchanges: &[&'e RunExchange]) -> Vec<(&'e RunExchange, &'e RunExchange)> {

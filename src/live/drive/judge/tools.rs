@@ -5,8 +5,8 @@ use super::super::run_history::RunExchange;
 use super::super::{ChildSignal, ClientAction};
 use super::results::{self, ToolStop};
 use super::{RunJudge, RunJudgement, RunQuestion};
-use crate::prelude::*;
-use crate::wire::block::ToolUse;
+use reenact_wire::block::ToolUse;
+use reenact_wire::prelude::*;
 
 impl RunJudge<'_> {
     /// Results of tools in all that the client sends and keeps.

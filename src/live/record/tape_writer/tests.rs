@@ -13,7 +13,7 @@ fn k_12_when_open_bodies_take_too_much_the_youngest_ends_where_it_is() {
     const MORE: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
         \"delta\":{\"type\":\"text_delta\",\"text\":\"sk-ant-\"}}\n\n";
     let (batches, lines) = std::sync::mpsc::channel();
-    let redactor = Redactor::new(&crate::files::redact::RedactionRules::with(&[]).unwrap());
+    let redactor = Redactor::new(&reenact_files::redact::RedactionRules::with(&[]).unwrap());
     let mut writer = TapeWriter::new(redactor, batches, Arc::new(RecorderState::new()), |_| ());
     writer.open_bytes_max = 3 * MORE.len();
     let header = writer.encoder.header(&TapeHeader::default());
@@ -35,7 +35,7 @@ fn k_12_when_open_bodies_take_too_much_the_youngest_ends_where_it_is() {
     }
     assert_eq!(writer.open_bytes, 0);
     writer.hand_over();
-    let mut decoder = crate::scenario::tape::line::TapeDecoder::new();
+    let mut decoder = reenact_scenario::tape::line::TapeDecoder::new();
     for batch in lines.try_iter() {
         batch.lines.lines().for_each(|line| decoder.feed(line.as_bytes()).unwrap());
     }

@@ -1,8 +1,7 @@
 //! Each key of `[expect]` fails a run in which it does not hold.
 
 use super::{reading, said};
-use crate::scenario::language::keys::KeyTable;
-use crate::scenario::types::Expectations;
+use reenact_scenario::types::Expectations;
 
 /// A value that does not hold for the scenario, and the words of the failure.
 const BROKEN: [(&str, &str); 17] = [
@@ -32,7 +31,7 @@ fn f_10_each_expectation_that_does_not_hold_fails_the_run() {
         assert!(failures.iter().any(|failure| failure.contains(words)), "{expectation}: {failures:#?}");
     }
     // `may` excuses a text and expects nothing.
-    let keys: Vec<&str> = Expectations::names().into_iter().filter(|key| *key != "may").collect();
+    let keys: Vec<&str> = Expectations::keys().into_iter().filter(|key| *key != "may").collect();
     let asked: Vec<&str> = BROKEN.iter().filter_map(|(expectation, _)| expectation.split(' ').next()).collect();
     assert_eq!(keys, asked, "each key has a value that does not hold");
 }

@@ -6,12 +6,12 @@ use super::super::description::{KeyDescription, ValueShape, WrittenForm};
 use super::super::keys::{FieldForm, KeyFacts, KeyForm, KeyPosition};
 use super::super::toml::{TomlTable, TomlValue};
 use super::{text, wrong};
-use crate::prelude::*;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TextPlace, TreeValue, TreeValueKind};
-use crate::wire::block::Block;
-use crate::wire::json::{Json, push_string};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TextPlace, TreeValue, TreeValueKind};
+use reenact_wire::block::Block;
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 /// An example of content, as TOML.
 const BLOCKS_EXAMPLE: &str = r#"'[{"type":"text","text":"Hello"}]'"#;

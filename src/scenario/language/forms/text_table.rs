@@ -1,11 +1,11 @@
 //! Tables of names, each with text.
 
-use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::keys::{KeyForm, KeyPosition};
-use crate::scenario::language::toml::{TomlTable, TomlValue};
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::language::description::ValueShape;
+use crate::language::keys::{KeyForm, KeyPosition};
+use crate::language::toml::{TomlTable, TomlValue};
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_wire::prelude::*;
 
 /// Names with text, in the order in which they are written.
 pub(crate) struct TextTable;

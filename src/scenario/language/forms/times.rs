@@ -6,13 +6,13 @@ use super::super::tables::Inline;
 use super::super::text;
 use super::super::toml::TomlValue;
 use super::understood;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::span::{self, DURATION_HELP, LATENCY_HELP, RANGE_HELP};
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::span::{self, DURATION_HELP, LATENCY_HELP, RANGE_HELP};
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 /// That of a duration.
 pub(crate) fn duration_shape() -> ValueShape {

@@ -5,10 +5,10 @@ use core::marker::PhantomData;
 use super::super::description::ValueShape;
 use super::super::keys::{KeyForm, KeyPosition};
 use super::super::toml::TomlValue;
-use crate::prelude::*;
-use crate::scenario::parse::reader::known_word;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::TreeValue;
+use crate::parse::reader::known_word;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::TreeValue;
+use reenact_wire::prelude::*;
 
 /// A type whose values are words.
 pub(crate) trait WordValue: Clone + PartialEq + 'static {
@@ -46,29 +46,29 @@ impl<T: WordValue> KeyForm for Word<T> {
 macro_rules! word_forms {
     ($($type:ty),+ $(,)?) => {
         $(
-            impl $crate::scenario::language::forms::WordValue for $type {
+            impl $crate::language::forms::WordValue for $type {
                 fn words() -> Vec<(&'static str, Self, &'static str)> {
                     Self::WORDS.to_vec()
                 }
             }
 
-            impl $crate::scenario::language::keys::KeyForm for $type {
+            impl $crate::language::keys::KeyForm for $type {
                 type Value = Self;
 
-                fn shape() -> $crate::scenario::language::description::ValueShape {
-                    $crate::scenario::language::forms::Word::<Self>::shape()
+                fn shape() -> $crate::language::description::ValueShape {
+                    $crate::language::forms::Word::<Self>::shape()
                 }
 
                 fn read(
-                    value: &$crate::scenario::parse::tree::TreeValue,
-                    at: $crate::scenario::language::keys::KeyPosition<'_>,
-                    report: &mut $crate::scenario::parse::report::DiagnosticReport,
+                    value: &$crate::parse::tree::TreeValue,
+                    at: $crate::language::keys::KeyPosition<'_>,
+                    report: &mut $crate::parse::report::DiagnosticReport,
                 ) -> Option<Self> {
-                    $crate::scenario::language::forms::Word::<Self>::read(value, at, report)
+                    $crate::language::forms::Word::<Self>::read(value, at, report)
                 }
 
-                fn write(value: &Self) -> $crate::scenario::language::toml::TomlValue {
-                    $crate::scenario::language::forms::Word::<Self>::write(value)
+                fn write(value: &Self) -> $crate::language::toml::TomlValue {
+                    $crate::language::forms::Word::<Self>::write(value)
                 }
             }
         )+

@@ -1,10 +1,10 @@
 //! `[drive]` and `[[normalise]]`: what is known of a real client (K-7, K-10).
 
-use crate::prelude::*;
-use crate::scenario::drive::{KnownClient, NormaliseRule, SHIPPED_RULES, VaryingPlace};
-use crate::scenario::language::forms::{WordList, WordOf, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, keys};
-use crate::scenario::parse::reader::TableReader;
+use crate::drive::{KnownClient, NormaliseRule, SHIPPED_RULES, VaryingPlace};
+use crate::language::forms::{WordList, WordOf, word_forms};
+use crate::language::keys::{ConvertedTable, keys};
+use crate::parse::reader::TableReader;
+use reenact_wire::prelude::*;
 
 word_forms!(KnownClient);
 

@@ -1,22 +1,22 @@
 //! `[[fault]]`: what goes wrong between engine and model server, and for which requests (M-4).
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::fault::known_errors::{KNOWN_ERRORS, KnownError, PROXY_PAGE};
-use crate::scenario::fault::{
+use crate::fault::known_errors::{KNOWN_ERRORS, KnownError, PROXY_PAGE};
+use crate::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
     STREAM_PARTS,
 };
-use crate::scenario::language::description::{ValueShape, WrittenForm};
-use crate::scenario::language::forms::{TrueMark, Word, WordList, WordOf, WordValue, duration_shape, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
-use crate::scenario::language::sections::prompt::{AnswerStatus, HeaderTable};
-use crate::scenario::language::tables::{Flat, Inline};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::wire::json::Json;
+use crate::language::description::{ValueShape, WrittenForm};
+use crate::language::forms::{TrueMark, Word, WordList, WordOf, WordValue, duration_shape, word_forms};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
+use crate::language::sections::prompt::{AnswerStatus, HeaderTable};
+use crate::language::tables::{Flat, Inline};
+use crate::language::toml::TomlValue;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use reenact_engine::time::Micros;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 word_forms!(ConnectFault, CutManner);
 

@@ -2,39 +2,39 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::permission::PermissionSettings;
-use crate::engine::random::Seed;
-use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
-use crate::engine::texts::ModelTexts;
-use crate::prelude::*;
-use crate::scenario::client_profile::ClientProfile;
-use crate::scenario::drive::{DriveScript, NormaliseRule, ToolMarkers};
-use crate::scenario::fault::FaultRule;
-use crate::scenario::language::description::{ValueShape, WrittenForm};
-use crate::scenario::language::forms::SeedNumber;
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::sections::drive::DriveKeys;
-use crate::scenario::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
-use crate::scenario::language::sections::outcome::ResultKeys;
-use crate::scenario::language::sections::tool::{DeclaredTool, KnownToolsForm, KnownToolsKeys, plain_tool};
-use crate::scenario::language::sections::{host, plan, prompt, session};
-use crate::scenario::language::settings::EngineKeys;
-use crate::scenario::language::tables::{Section, Sections};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::network::NetworkScript;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::TreeValue;
-use crate::scenario::plan::Plan;
-use crate::scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
-use crate::scenario::side::SideRule;
-use crate::scenario::statement::tool_uses;
-use crate::scenario::thread::MAIN;
-use crate::scenario::types::{
+use crate::client_profile::ClientProfile;
+use crate::drive::{DriveScript, NormaliseRule, ToolMarkers};
+use crate::fault::FaultRule;
+use crate::language::description::{ValueShape, WrittenForm};
+use crate::language::forms::SeedNumber;
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::sections::drive::DriveKeys;
+use crate::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
+use crate::language::sections::outcome::ResultKeys;
+use crate::language::sections::tool::{DeclaredTool, KnownToolsForm, KnownToolsKeys, plain_tool};
+use crate::language::sections::{host, plan, prompt, session};
+use crate::language::settings::EngineKeys;
+use crate::language::tables::{Section, Sections};
+use crate::language::toml::TomlValue;
+use crate::network::NetworkScript;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::TreeValue;
+use crate::plan::Plan;
+use crate::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
+use crate::side::SideRule;
+use crate::statement::tool_uses;
+use crate::thread::MAIN;
+use crate::types::{
     AnswerTiming, Chunking, Expectations, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt,
     ScriptedTool, SimulatedApi, TapeSource, TurnBlock,
 };
-use crate::wire::block::Message;
+use reenact_engine::permission::PermissionSettings;
+use reenact_engine::random::Seed;
+use reenact_engine::settings::{HostMessage, RequestChange, SlashCommand};
+use reenact_engine::texts::ModelTexts;
+use reenact_wire::block::Message;
+use reenact_wire::prelude::*;
 
 keys! {
     /// A scenario: a simulated session, and its expectations. It needs a `[[prompt]]` or a `tape`.

@@ -1,16 +1,16 @@
 //! `[[hook]]`: which hooks there are, and what they answer (M-7).
 
-use crate::engine::hook::{HookDefinition, HookEvent, HookOutcome};
-use crate::engine::permission::PermissionWord;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::forms::{JsonObjectText, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, keys};
-use crate::scenario::language::sections::reply::Replies;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::replies::{AT_ONCE, ScriptedHook, ScriptedReply};
-use crate::wire::json::Json;
+use crate::language::forms::{JsonObjectText, word_forms};
+use crate::language::keys::{ConvertedTable, keys};
+use crate::language::sections::reply::Replies;
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::replies::{AT_ONCE, ScriptedHook, ScriptedReply};
+use reenact_engine::hook::{HookDefinition, HookEvent, HookOutcome};
+use reenact_engine::permission::PermissionWord;
+use reenact_engine::time::Micros;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 word_forms!(HookEvent);
 

@@ -1,15 +1,15 @@
 //! `[[change]]` and `[[message]]`: what the session's host does from a certain request on (S-11).
 
-use crate::engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace};
-use crate::prelude::*;
-use crate::scenario::language::forms::{JsonObjectText, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, keys};
-use crate::scenario::language::sections::prompt::Content;
-use crate::scenario::language::tables::{Flat, Inline};
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::types::Scenario;
-use crate::wire::block::{Message, Role};
-use crate::wire::json::Json;
+use crate::language::forms::{JsonObjectText, word_forms};
+use crate::language::keys::{ConvertedTable, keys};
+use crate::language::sections::prompt::Content;
+use crate::language::tables::{Flat, Inline};
+use crate::parse::reader::TableReader;
+use crate::types::Scenario;
+use reenact_engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace};
+use reenact_wire::block::{Message, Role};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 word_forms!(MessagePlace);
 

@@ -1,19 +1,19 @@
 //! `[[interrupt]]`, `[[dead]]` and `[[collapse]]`: what happens while work goes on, and when (M-8, C-1, C-3).
 
-use crate::engine::contract::{Agent, StagedSummary};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{TextListOf, TrueMark, WordList, WordOf, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::sections::prompt::{Content, ContentKeys};
-use crate::scenario::language::tables::{Flat, Inline, Sections};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::types::ScriptedTurn;
+use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::language::description::ValueShape;
+use crate::language::forms::{TextListOf, TrueMark, WordList, WordOf, word_forms};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::sections::prompt::{Content, ContentKeys};
+use crate::language::tables::{Flat, Inline, Sections};
+use crate::language::toml::TomlValue;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::types::ScriptedTurn;
+use reenact_engine::contract::{Agent, StagedSummary};
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 word_forms!(TriggerSide, ReachedState, AbortWord);
 

@@ -1,16 +1,16 @@
 //! `[network]`: what lies between engine and model server on a simulated network (M-11).
 
-use crate::prelude::*;
-use crate::scenario::language::description::{ValueShape, WrittenForm};
-use crate::scenario::language::forms::word_forms;
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::latency::Latency;
-use crate::scenario::network::{NetworkEvent, NetworkFault};
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::span::RANGE_HELP;
-use crate::scenario::parse::tree::TreeValue;
+use crate::language::description::{ValueShape, WrittenForm};
+use crate::language::forms::word_forms;
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::toml::TomlValue;
+use crate::latency::Latency;
+use crate::network::{NetworkEvent, NetworkFault};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::span::RANGE_HELP;
+use crate::parse::tree::TreeValue;
+use reenact_wire::prelude::*;
 
 word_forms!(NetworkFault);
 

@@ -1,21 +1,21 @@
 //! The keys of a tool run, at each place where a scenario gives one: a tool, a scripted tool use, `[[result]]` (M-7).
 
-use crate::engine::contract::{FailureCause, ProgressKind};
-use crate::engine::permission::{PermissionWord, ToolCheck};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{JsonObjectText, TextOrJson, TrueMark, Word, WordValue, duration_shape, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
-use crate::scenario::language::tables::{Flat, Inline, Inlines};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::replies::{ScriptedElicitation, ScriptedReply};
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
-use crate::wire::json::Json;
+use crate::language::description::ValueShape;
+use crate::language::forms::{JsonObjectText, TextOrJson, TrueMark, Word, WordValue, duration_shape, word_forms};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, KeyTable, keys};
+use crate::language::tables::{Flat, Inline, Inlines};
+use crate::language::toml::TomlValue;
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::replies::{ScriptedElicitation, ScriptedReply};
+use crate::types::{AgentScript, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
+use reenact_engine::contract::{FailureCause, ProgressKind};
+use reenact_engine::permission::{PermissionWord, ToolCheck};
+use reenact_engine::time::Micros;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 word_forms!(ProgressKind);
 

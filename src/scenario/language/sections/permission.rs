@@ -1,19 +1,19 @@
 //! `[permissions]` and `[[permission]]`: which rules there are, and what the user answers (M-7, P-1).
 
-use crate::engine::permission::{PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, rule};
-use crate::prelude::*;
-use crate::scenario::language::description::{ValueShape, WrittenForm};
-use crate::scenario::language::forms::{JsonObjectText, TextListOf, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::sections::reply::Replies;
-use crate::scenario::language::tables::Sections;
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::replies::{AT_ONCE, ScriptedPermission, ScriptedReply};
-use crate::wire::json::Json;
+use crate::language::description::{ValueShape, WrittenForm};
+use crate::language::forms::{JsonObjectText, TextListOf, word_forms};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::sections::reply::Replies;
+use crate::language::tables::Sections;
+use crate::language::toml::TomlValue;
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::replies::{AT_ONCE, ScriptedPermission, ScriptedReply};
+use reenact_engine::permission::{PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, rule};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
 
 word_forms!(PermissionMode, PermissionWord, RuleSource);
 

@@ -2,22 +2,22 @@
 
 use core::marker::PhantomData;
 
-use crate::engine::random::Seed;
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::fault::FaultRule;
-use crate::scenario::interrupt::{InterruptKind, TriggerSide};
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{ChunkSize, SeedNumber};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::sections::interrupt::{AbortWord, refuse_content};
-use crate::scenario::language::sections::prompt::{Content, ContentKeys};
-use crate::scenario::language::tables::{Flat, Section, Sections};
-use crate::scenario::language::toml::{TomlTable, TomlValue};
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
+use crate::fault::FaultRule;
+use crate::interrupt::{InterruptKind, TriggerSide};
+use crate::language::description::ValueShape;
+use crate::language::forms::{ChunkSize, SeedNumber};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::sections::interrupt::{AbortWord, refuse_content};
+use crate::language::sections::prompt::{Content, ContentKeys};
+use crate::language::tables::{Flat, Section, Sections};
+use crate::language::toml::{TomlTable, TomlValue};
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
+use reenact_engine::random::Seed;
+use reenact_engine::time::Micros;
+use reenact_wire::prelude::*;
 
 keys! {
     /// `[plan]`: the choices of one run, each by its name (F-11). All other choices are drawn from the seed.

@@ -2,21 +2,21 @@
 
 use core::ops::RangeInclusive;
 
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{BlocksText, TextTable, TrueMark};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::tables::{Flat, Inlines, Section, Sections};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeMember, TreeValue, TreeValueKind};
-use crate::scenario::tape::Provenance;
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedPrompt, ScriptedTurn, ToolUseSlip, TurnBlock};
-use crate::wire::block::{Block, Message, Role};
-use crate::wire::http;
+use crate::language::description::ValueShape;
+use crate::language::forms::{BlocksText, TextTable, TrueMark};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::tables::{Flat, Inlines, Section, Sections};
+use crate::language::toml::TomlValue;
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeMember, TreeValue, TreeValueKind};
+use crate::tape::Provenance;
+use crate::types::{AgentScript, ScriptedOutcome, ScriptedPrompt, ScriptedTurn, ToolUseSlip, TurnBlock};
+use reenact_engine::time::Micros;
+use reenact_wire::block::{Block, Message, Role};
+use reenact_wire::http;
+use reenact_wire::prelude::*;
 
 /// The statuses that an answer can have. One from 100 to 199 is no answer: another one follows it.
 pub(crate) const ANSWER_STATUSES: RangeInclusive<u16> = 200..=599;

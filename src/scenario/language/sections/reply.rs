@@ -2,15 +2,15 @@
 
 use core::marker::PhantomData;
 
-use crate::prelude::*;
-use crate::scenario::language::description::KeyDescription;
-use crate::scenario::language::forms::TrueMark;
-use crate::scenario::language::keys::{FieldForm, KeyFacts, KeyTable, keys};
-use crate::scenario::language::tables::Sections;
-use crate::scenario::language::toml::TomlTable;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::replies::ScriptedReply;
+use crate::language::description::KeyDescription;
+use crate::language::forms::TrueMark;
+use crate::language::keys::{FieldForm, KeyFacts, KeyTable, keys};
+use crate::language::tables::Sections;
+use crate::language::toml::TomlTable;
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::replies::ScriptedReply;
+use reenact_wire::prelude::*;
 
 /// The form of a field with replies whose content has the keys of `T`.
 pub(crate) struct Replies<T>(PhantomData<T>);

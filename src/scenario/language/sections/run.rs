@@ -1,16 +1,16 @@
 //! `chunking`, and the words of `[auth]` and of recordings: how a run goes.
 
-use crate::prelude::*;
-use crate::scenario::language::description::ValueShape;
-use crate::scenario::language::forms::{Word, WordValue, word_forms};
-use crate::scenario::language::keys::{KeyForm, KeyPosition};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::tape::Provenance;
-use crate::scenario::types::{Chunking, RefreshOutcome};
-use crate::wire::block::Role;
-use crate::wire::models::SignaturePolicy;
+use crate::language::description::ValueShape;
+use crate::language::forms::{Word, WordValue, word_forms};
+use crate::language::keys::{KeyForm, KeyPosition};
+use crate::language::toml::TomlValue;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::tape::Provenance;
+use crate::types::{Chunking, RefreshOutcome};
+use reenact_wire::block::Role;
+use reenact_wire::models::SignaturePolicy;
+use reenact_wire::prelude::*;
 
 word_forms!(RefreshOutcome, SignaturePolicy, Provenance, Role);
 

@@ -1,15 +1,15 @@
 //! `[session]`, `[[command]]`, `[engine.orphaned_permission]`: what the session finds, and what the user can call (S-3, S-4).
 
-use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{CommandAction, OrphanedPermission, SlashCommand};
-use crate::prelude::*;
-use crate::scenario::language::forms::ModelName;
-use crate::scenario::language::keys::{ConvertedTable, keys};
-use crate::scenario::language::sections::permission::RuleText;
-use crate::scenario::language::tables::Flat;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::types::Scenario;
-use crate::wire::block::{Block, BlockKind};
+use crate::language::forms::ModelName;
+use crate::language::keys::{ConvertedTable, keys};
+use crate::language::sections::permission::RuleText;
+use crate::language::tables::Flat;
+use crate::parse::reader::TableReader;
+use crate::types::Scenario;
+use reenact_engine::permission::PermissionAnswer;
+use reenact_engine::settings::{CommandAction, OrphanedPermission, SlashCommand};
+use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::prelude::*;
 
 keys! {
     /// `[engine.orphaned_permission]`: an answer that came when the session that had asked was over (S-3).

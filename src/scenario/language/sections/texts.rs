@@ -1,12 +1,12 @@
 //! `[texts]`: the texts that the engine sends to the model (T-31). The table of texts in `engine::texts` has their names.
 
-use crate::engine::texts::{ModelTexts, TextName, TextSet, parts};
-use crate::prelude::*;
-use crate::scenario::language::description::KeyDescription;
-use crate::scenario::language::forms::word_forms;
-use crate::scenario::language::keys::{FieldForm, KeyFacts, KeyTable};
-use crate::scenario::language::toml::TomlTable;
-use crate::scenario::parse::reader::TableReader;
+use crate::language::description::KeyDescription;
+use crate::language::forms::word_forms;
+use crate::language::keys::{FieldForm, KeyFacts, KeyTable};
+use crate::language::toml::TomlTable;
+use crate::parse::reader::TableReader;
+use reenact_engine::texts::{ModelTexts, TextName, TextSet, parts};
+use reenact_wire::prelude::*;
 
 word_forms!(TextSet);
 

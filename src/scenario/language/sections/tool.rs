@@ -1,19 +1,19 @@
 //! `tools` and `[[tool]]`: which tools there are, as the engine knows them, and what their runs do (M-7).
 
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
-use crate::prelude::*;
-use crate::scenario::known_tools::{KNOWN_TOOLS, KnownInterrupts, KnownTool, known_tool};
-use crate::scenario::language::description::{TableDescription, ValueShape};
-use crate::scenario::language::forms::{JsonObjectText, ModelName, TrueMark, WordList, WordOf, WordOrUnknown, word_forms};
-use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::tables::{Flat, Inline, Inlines, Section};
-use crate::scenario::language::toml::TomlValue;
-use crate::scenario::latency::Latency;
-use crate::scenario::parse::reader::TableReader;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
-use crate::scenario::types::{ScriptedOutcome, ScriptedTool};
-use crate::wire::json::{Json, push_string};
+use crate::known_tools::{KNOWN_TOOLS, KnownInterrupts, KnownTool, known_tool};
+use crate::language::description::{TableDescription, ValueShape};
+use crate::language::forms::{JsonObjectText, ModelName, TrueMark, WordList, WordOf, WordOrUnknown, word_forms};
+use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
+use crate::language::tables::{Flat, Inline, Inlines, Section};
+use crate::language::toml::TomlValue;
+use crate::latency::Latency;
+use crate::parse::reader::TableReader;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree::{TreeValue, TreeValueKind};
+use crate::types::{ScriptedOutcome, ScriptedTool};
+use reenact_engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 word_forms!(InterruptBehaviour, KnownInterrupts);
 

@@ -1,8 +1,8 @@
 //! Figures of compaction, dead messages and staged summaries, written and read back.
 
 use super::*;
-use crate::engine::contract::{Agent, StagedSummary};
-use crate::engine::settings::{ContextWindow, MicrocompactMode, TooLargeRequestPolicy};
+use reenact_engine::contract::{Agent, StagedSummary};
+use reenact_engine::settings::{ContextWindow, MicrocompactMode, TooLargeRequestPolicy};
 
 #[test]
 fn c_1_and_c_3_what_comes_from_the_background_reads_back() {

@@ -1,7 +1,7 @@
 //! `[network]` reads back.
 
 use super::*;
-use crate::scenario::network::{NetworkEvent, NetworkFault, NetworkScript};
+use crate::network::{NetworkEvent, NetworkFault, NetworkScript};
 
 #[test]
 fn m_11_networks_read_back() {

@@ -1,7 +1,7 @@
 //! Plans read back.
 
 use super::*;
-use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
+use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
 
 fn all<T>(choices: impl IntoIterator<Item = (&'static str, T)>) -> NamedChoices<T> {
     choices.into_iter().map(|(name, choice)| (name.into(), choice)).collect()

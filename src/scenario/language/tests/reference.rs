@@ -5,8 +5,8 @@ use alloc::collections::BTreeSet;
 use super::super::description::{KeyDescription, TableDescription, ValueShape, one_line};
 use super::super::keys::{KeyFacts, KeyForm, read_value};
 use super::*;
-use crate::scenario::parse::report::DiagnosticReport;
-use crate::scenario::parse::tree;
+use crate::parse::report::DiagnosticReport;
+use crate::parse::tree;
 
 /// The objections of the reader to a value of this key that is written like this.
 pub(crate) fn problems<F: KeyForm>(facts: &KeyFacts, written: &str) -> Vec<String> {

@@ -1,11 +1,11 @@
 //! Hooks, permissions, checks and the store, written and read back.
 
 use super::*;
-use crate::engine::hook::{HookDefinition, HookEvent, HookOutcome};
-use crate::engine::permission::{
+use crate::replies::{AT_ONCE, ResultStore, ScriptedElicitation, ScriptedHook, ScriptedPermission, ScriptedReply};
+use reenact_engine::hook::{HookDefinition, HookEvent, HookOutcome};
+use reenact_engine::permission::{
     PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck,
 };
-use crate::scenario::replies::{AT_ONCE, ResultStore, ScriptedElicitation, ScriptedHook, ScriptedPermission, ScriptedReply};
 
 fn once<T>(said: T) -> ScriptedReply<T> {
     ScriptedReply { latency: None, says: Some(said), may: false }

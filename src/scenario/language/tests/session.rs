@@ -1,12 +1,12 @@
 //! The keys of a session read back (S-11).
 
 use super::*;
-use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{
+use crate::replies::ScriptedLookups;
+use reenact_engine::budget::{Date, NanoUsd};
+use reenact_engine::permission::PermissionAnswer;
+use reenact_engine::settings::{
     CommandAction, HostMessage, MessagePlace, OrphanedPermission, RequestChange, RequestPlace, SlashCommand, ThinkingSetting,
 };
-use crate::scenario::replies::ScriptedLookups;
 
 /// No field has its default.
 pub(super) fn odd_session() -> SessionSettings {

@@ -3,13 +3,13 @@
 use core::ops::Range;
 
 use super::{is_header, line_of, starts};
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Quotes that word processors put in place of straight ones.
 const TYPOGRAPHIC: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»'];
 
 /// A message about a place, and what would be right where the message does not say it.
-pub(in crate::scenario::parse) fn explained(text: &str, place: &Range<usize>, message: &str) -> (String, Option<String>) {
+pub(in crate::parse) fn explained(text: &str, place: &Range<usize>, message: &str) -> (String, Option<String>) {
     if message == super::DUPLICATE {
         return duplicate(text, place);
     }

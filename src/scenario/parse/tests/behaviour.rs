@@ -1,8 +1,8 @@
 //! How tools take being stopped, how attempts are repeated, how credentials are renewed.
 
 use super::*;
-use crate::engine::settings::{InterruptBehaviour, RetrySettings, SiblingAbort};
-use crate::scenario::types::{RefreshOutcome, ScriptedAuth, StopDeafness, ToolEnding, ToolStopping};
+use crate::types::{RefreshOutcome, ScriptedAuth, StopDeafness, ToolEnding, ToolStopping};
+use reenact_engine::settings::{InterruptBehaviour, RetrySettings, SiblingAbort};
 
 fn with(more: &str) -> String {
     format!("{SHORT}{more}")

@@ -1,8 +1,8 @@
 //! `[[fault]]`: which requests, and what happens to them.
 
 use super::*;
-use crate::scenario::fault::known_errors::KnownError;
-use crate::scenario::fault::{
+use crate::fault::known_errors::KnownError;
+use crate::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan as Numbers,
 };
 

@@ -1,8 +1,8 @@
 //! `[[interrupt]]` and `default_answer`.
 
 use super::*;
-use crate::engine::contract::Agent;
-use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use reenact_engine::contract::Agent;
 
 fn with(interrupt: &str) -> String {
     format!("{SHORT}[[interrupt]]\n{interrupt}\n")

@@ -20,15 +20,16 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::prelude::*;
-use crate::wire::json::push_string;
-use crate::wire::raw_json::{RawObject, elements};
+use reenact_wire::json::push_string;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
 
 /// The least length of a span: a shorter one is not worth a hash.
 pub(super) const SPAN_MIN: usize = 64;
 
 /// How many request lines back a run may point. A format constant: readers keep as many lists.
-pub(crate) const WINDOW: usize = 16;
+#[doc(hidden)]
+pub const WINDOW: usize = 16;
 
 /// The name of a span: the first eight bytes of the BLAKE3 hash of its text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,9 +8,9 @@ use super::super::{
 };
 use super::body::WINDOW;
 use super::{BodyPiece, LineError, LineKind, RequestLine, SpanId, TapeLine};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::http::HttpHeader;
+use reenact_engine::time::Micros;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::prelude::*;
 
 /// Why there is not a tape at all. Everything else that may be wrong with one is in [`Tape::left_out`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::super::{Exchange, Provenance, ResponseEnd, TAPE_VERSION, Tape, TapeHeader, TapePlace, UnknownPart};
 use super::body::{BodyPart, BodyPiece, SpanId, WINDOW, cut};
-use crate::engine::time::Micros;
-use crate::prelude::*;
-use crate::wire::http::HttpHeader;
-use crate::wire::json::{Json, push_string};
+use reenact_engine::time::Micros;
+use reenact_wire::http::HttpHeader;
+use reenact_wire::json::{Json, push_string};
+use reenact_wire::prelude::*;
 
 /// Writes a whole tape: its exchanges one after another, and what was not known back in its place (F-5).
 ///

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::tape::{BodyChunk, ClientFolder, Exchange, RecordedResponse, Tape, TapePlace, UnknownEntry, UnknownPart};
+use crate::tape::{BodyChunk, ClientFolder, Exchange, RecordedResponse, Tape, TapePlace, UnknownEntry, UnknownPart};
 
 fn exchange(id: u32, body: &[u8], chunks: &[&[u8]]) -> Exchange {
     let at = |n: u64| id.is_multiple_of(2).then_some(Micros(n));

@@ -4,12 +4,12 @@ use super::{
     LineClock, TextLine, assistant_line, attempt_line, block_text, content_text, line, plural, progress_text, result_text, short,
     usage_text, user_line,
 };
-use crate::engine::contract::{Micros, RequestId};
-use crate::engine::emission::{Emission, Note, SessionSurroundings, ToolState};
-use crate::engine::permission::PermissionMode;
-use crate::prelude::*;
-use crate::transcript::event::Event;
-use crate::transcript::text::{DetailLevel, LineContext};
+use crate::event::Event;
+use crate::text::{DetailLevel, LineContext};
+use reenact_engine::contract::{Micros, RequestId};
+use reenact_engine::emission::{Emission, Note, SessionSurroundings, ToolState};
+use reenact_engine::permission::PermissionMode;
+use reenact_wire::prelude::*;
 
 pub(super) fn emission_line(emission: &Emission, view: &LineContext) -> TextLine {
     use DetailLevel::{Brief, Debug, Normal};

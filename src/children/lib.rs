@@ -10,6 +10,10 @@
 //!
 //! Its rules: `docs/rules/record.md` (K-13).
 
+#![cfg(unix)]
+
+extern crate alloc;
+
 mod descendants;
 mod folder_guard;
 mod message;

@@ -5,25 +5,35 @@
 //!
 //! Its rules are in `docs/rules/simulation.md` (M-1 to M-8).
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+#[doc(hidden)]
+pub mod choices;
+mod default_answer;
+#[doc(hidden)]
+pub mod delivery;
+#[doc(hidden)]
+pub mod endpoint;
+mod faults;
+#[doc(hidden)]
+pub mod model;
+mod model_request;
 pub mod normalise;
 pub mod pacing;
-pub mod setup;
-
-pub(crate) mod choices;
-mod default_answer;
-pub(crate) mod delivery;
-#[cfg(any(test, feature = "live"))]
-pub(crate) mod endpoint;
-mod faults;
-pub(crate) mod model;
-pub(crate) mod model_request;
-pub(crate) mod plan;
+#[doc(hidden)]
+pub mod plan;
 mod questions;
-pub(crate) mod recorded_requests;
+mod recorded_requests;
 mod refusal;
 mod reissue;
 mod relocation;
-pub(crate) mod server;
+#[doc(hidden)]
+pub mod server;
+pub mod setup;
 mod signatures;
 mod timers;
 mod tool_uses;
@@ -43,17 +53,17 @@ use tools::{ActiveTools, ToolAct};
 use user::SimulatedUser;
 use watch::TriggerWatch;
 
-use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun};
-use crate::engine::settings::RequestPlace;
-use crate::engine::time::{Micros, Time};
-use crate::prelude::*;
-use crate::scenario::interrupt::InterruptMoment;
-use crate::scenario::plan::{Plan as ChosenPlan, WaitKind};
-use crate::scenario::script::AnswerOrigin;
-use crate::scenario::statement::{PassedStatements, Statement, host_deeds};
-use crate::scenario::types::RefreshOutcome;
-use crate::wire::compare::BodyDifference;
-use crate::wire::request::Request;
+use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun};
+use reenact_engine::settings::RequestPlace;
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::interrupt::InterruptMoment;
+use reenact_scenario::plan::{Plan as ChosenPlan, WaitKind};
+use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::statement::{PassedStatements, Statement, host_deeds};
+use reenact_scenario::types::RefreshOutcome;
+use reenact_wire::compare::BodyDifference;
+use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 /// The world of one run, as far as it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -134,7 +144,7 @@ pub enum WorldNote {
         id: RequestId,
         /// The answer's name.
         answer: Arc<str>,
-        /// Where the answer comes from: a word of [`Provenance`](crate::scenario::tape::Provenance), or `synthetic` for the default answer.
+        /// Where the answer comes from: a word of [`Provenance`](reenact_scenario::tape::Provenance), or `synthetic` for the default answer.
         provenance: &'static str,
         /// How a fault changed the answer.
         fault: Option<Arc<str>>,

@@ -2,13 +2,21 @@
 //!
 //! Nothing here does I/O or knows what an engine is. What is read is kept byte for byte beside what was understood of it (N-8).
 //!
-//! Its rules are in `docs/rules/wire.md` (N-1 to N-8).
+//! Its rules are in `docs/rules/wire.md` (N-1 to N-8). What other rooms need and users do not is public and hidden.
 
-pub(crate) mod answer;
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+#[doc(hidden)]
+pub mod answer;
 pub mod assembler;
 pub mod block;
 pub mod compare;
-pub(crate) mod container;
+#[doc(hidden)]
+pub mod container;
 mod date;
 pub mod error;
 pub mod event;
@@ -17,10 +25,14 @@ pub mod json;
 pub mod models;
 pub mod order;
 mod partial_block;
+#[doc(hidden)]
+pub mod prelude;
 pub mod rate_limit;
-pub(crate) mod raw_json;
+#[doc(hidden)]
+pub mod raw_json;
 pub mod request;
-pub(crate) mod server_threads;
+#[doc(hidden)]
+pub mod server_threads;
 pub mod sse;
 pub mod tokens;
 pub mod usage;

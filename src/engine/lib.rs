@@ -14,6 +14,12 @@
 //! Its rules: `docs/rules/query.md` (session S, query Q), `executor.md` (T), `retry.md` (R), `compaction.md` (C), `tools.md` (B-8, B-12, P-1),
 //! `determinism.md` (D).
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(any(test, feature = "taken-edges"))]
+extern crate std;
+
 pub mod agent_loop;
 pub mod budget;
 pub mod contract;
@@ -33,12 +39,17 @@ pub mod tokenizer;
 pub mod windows;
 
 mod agent_effects;
-pub(crate) mod agents;
+#[doc(hidden)]
+pub mod agents;
 mod call;
 mod compaction;
-pub(crate) mod conversation;
-pub(crate) mod diagram;
-pub(crate) mod executor;
+#[doc(hidden)]
+pub mod conversation;
+#[doc(hidden)]
+pub mod diagram;
+#[doc(hidden)]
+pub mod executor;
 mod query;
-pub(crate) mod session;
+#[doc(hidden)]
+pub mod session;
 mod status;

@@ -2,6 +2,12 @@
 //!
 //! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` describes the abilities of a scenario.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 pub mod client_profile;
 pub mod derive;
 pub mod drive;

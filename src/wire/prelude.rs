@@ -2,7 +2,7 @@
 //!
 //! Of ours there is only what every room needs to speak: a reader should see in the imports where a name comes from.
 
-pub(crate) use alloc::{
+pub use alloc::{
     borrow::{Cow, ToOwned},
     boxed::Box,
     format,
@@ -13,18 +13,20 @@ pub(crate) use alloc::{
 };
 
 /// A count with its noun: `1 exchange`, `2 exchanges`.
-pub(crate) fn plural(count: u64, noun: &str) -> String {
+pub fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A text with single blanks: columns, wraps and indents make no difference.
-pub(crate) fn joined_words(text: &str) -> String {
+pub fn joined_words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// An enum whose variants are words of files: `/// doc` and `Variant = "word",` for each; `default Variant` after the name makes one the default.
 ///
 /// It has `WORDS`, each variant with its word and its doc; `ALL`; and `as_str`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! words {
     (
         $(#[$attribute:meta])*
@@ -73,4 +75,4 @@ macro_rules! words {
     };
 }
 
-pub(crate) use words;
+pub use words;

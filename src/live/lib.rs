@@ -11,6 +11,10 @@
 //!
 //! Its rules: `docs/rules/record.md` (K), `docs/rules/simulation.md` (M-11).
 
+#![cfg(unix)]
+
+extern crate alloc;
+
 pub mod access;
 pub mod base_url;
 pub mod base_url_variables;
@@ -23,7 +27,8 @@ pub mod network;
 pub mod no_proxy;
 pub mod record;
 pub mod serve;
-pub(crate) mod signals;
+#[doc(hidden)]
+pub mod signals;
 #[cfg(feature = "network")]
 pub mod simulation;
 pub mod tls;

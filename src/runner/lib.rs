@@ -5,6 +5,8 @@
 //!
 //! Its rules are in `docs/rules/review.md` (V-1, V-6).
 
+extern crate alloc;
+
 #[cfg(test)]
 mod attribution;
 #[cfg(test)]
@@ -28,13 +30,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::engine::contract::Engine;
-use crate::explore::{PanicGuard, panic_text};
-use crate::files::scenario::{LoadError, LoadOptions, LoadedScenario, load_with};
-use crate::prelude::*;
-use crate::sim::Run;
-use crate::sim::report::RunReport;
-use crate::sim::statements::RunView;
+use reenact_engine::contract::Engine;
+use reenact_explore::{PanicGuard, panic_text};
+use reenact_files::scenario::{LoadError, LoadOptions, LoadedScenario, load_with};
+use reenact_sim::Run;
+use reenact_sim::report::RunReport;
+use reenact_sim::statements::RunView;
+use reenact_wire::prelude::*;
 
 /// The outcome of one run: a report, or the words of the panic that ended it.
 pub type RunOutcome<E> = Result<RunReport<E>, EnginePanic>;
@@ -49,7 +51,7 @@ pub struct EnginePanic(pub String);
 /// The report's `failures` hold all problems, also statements of the scenario that the run does not show (F-10);
 /// [`RunReport::assert`] panics with them.
 ///
-/// The scenario may name files of its project alone ([`Project`](crate::files::scenario::FileReach::Project)).
+/// The scenario may name files of its project alone ([`Project`](reenact_files::scenario::FileReach::Project)).
 ///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
@@ -88,7 +90,8 @@ where
 }
 
 /// Does the same work on each item; results come back in the order of the items.
-pub(crate) fn in_parallel<T, R, F>(items: &[T], threads: NonZeroUsize, work: F) -> Vec<R>
+#[doc(hidden)]
+pub fn in_parallel<T, R, F>(items: &[T], threads: NonZeroUsize, work: F) -> Vec<R>
 where
     T: Sync,
     R: Send,

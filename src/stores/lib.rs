@@ -10,6 +10,12 @@
 //! One file for each format. A reader gets bytes and opens nothing. It takes any bytes: its work is linear, and what it cannot read becomes a remark.
 //! The rules look at stored conversations and at requests alike.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 mod claude_code;
 mod cline;
 mod codex;
@@ -27,8 +33,8 @@ mod tree;
 
 use core::fmt;
 
-use crate::prelude::*;
 use conversation::{HistoryDialect, StoredConversation};
+use reenact_wire::prelude::*;
 
 words! {
     /// How an agent keeps its sessions.

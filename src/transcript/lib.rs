@@ -4,6 +4,12 @@
 //!
 //! Its rules are in `docs/rules/transcript.md`.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 pub mod event;
 pub mod json;
 pub mod record;

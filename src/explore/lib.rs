@@ -10,6 +10,12 @@
 //!
 //! Its rules are in `docs/rules/explore.md` (E).
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 pub mod audit;
 pub mod canary;
 mod finding;
@@ -19,7 +25,7 @@ pub mod plan;
 pub mod sweep;
 pub mod verdict;
 
-use crate::prelude::*;
+use reenact_wire::prelude::*;
 
 /// Stands between a run and its caller, for engines that panic: pure rooms cannot catch that.
 pub trait PanicGuard {
@@ -31,8 +37,8 @@ pub trait PanicGuard {
 }
 
 /// The words of a caught panic.
-#[cfg(feature = "files")]
-pub(crate) fn panic_text(payload: &(dyn core::any::Any + Send)) -> String {
+#[doc(hidden)]
+pub fn panic_text(payload: &(dyn core::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
     text.unwrap_or("(without a message)").into()
 }

@@ -11,6 +11,12 @@
 //!
 //! Each oracle's rule is in `docs/rules/explore.md`, under its id.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 mod abort;
 mod budgets;
 mod compaction;
@@ -52,15 +58,15 @@ use terminal::TerminalOracle;
 use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
-use crate::engine::budget::{NanoUsd, PriceTable};
-use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
-use crate::engine::settings::{EmissionOrder, QueuedBlockPolicy, ResultOrder, SessionSettings};
-use crate::engine::time::{Micros, Time};
-use crate::engine::tokenizer::Tokenizer;
-use crate::prelude::*;
-use crate::transcript::event::{EventKind, RunEnd, Transcript};
-use crate::transcript::watch::TranscriptWatch;
-use crate::wire::validate::is_defect;
+use reenact_engine::budget::{NanoUsd, PriceTable};
+use reenact_engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
+use reenact_engine::settings::{EmissionOrder, QueuedBlockPolicy, ResultOrder, SessionSettings};
+use reenact_engine::time::{Micros, Time};
+use reenact_engine::tokenizer::Tokenizer;
+use reenact_transcript::event::{EventKind, RunEnd, Transcript};
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::prelude::*;
+use reenact_wire::validate::is_defect;
 
 /// The oracle of an engine's orders that its driver cannot carry out.
 const CONTRACT: &str = "contract";

@@ -5,11 +5,20 @@
 //!
 //! Its rules are in `docs/rules/simulation.md` (M) and `docs/rules/determinism.md` (D).
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 pub mod agenda;
-pub(crate) mod expect;
+#[doc(hidden)]
+pub mod expect;
 pub mod in_flight;
-pub(crate) mod limits;
-pub(crate) mod notes;
+#[doc(hidden)]
+pub mod limits;
+#[doc(hidden)]
+pub mod notes;
 pub mod report;
 pub mod rules;
 pub mod statements;
@@ -22,17 +31,17 @@ use injected_prompts::InjectedPrompts;
 use report::RunReport;
 use rules::JudgedBy;
 
-use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
-use crate::engine::log::BoundaryLog;
-use crate::engine::time::Time;
-use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, TriggerSide};
-use crate::scenario::plan::Plan;
-use crate::transcript::event::{EventKind, RunEnd};
-use crate::transcript::record::TranscriptRecorder;
-use crate::transcript::watch::TranscriptWatch;
-use crate::world::setup::RunSetup;
-use crate::world::{Arrival, ArrivalSink, RefusedRequest, World};
+use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input};
+use reenact_engine::log::BoundaryLog;
+use reenact_engine::time::Time;
+use reenact_scenario::interrupt::{InterruptKind, TriggerSide};
+use reenact_scenario::plan::Plan;
+use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::record::TranscriptRecorder;
+use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
+use reenact_world::{Arrival, ArrivalSink, RefusedRequest, World};
 
 /// One run of a scenario. A copy shares what both have in common (the scenario, the transcript so far) and costs about a microsecond.
 #[derive(Clone, Debug)]

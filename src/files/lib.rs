@@ -5,15 +5,19 @@
 //!
 //! Its rules: `docs/rules/files.md` (F), `docs/rules/record.md` (importers K-5, secrets K-2).
 
+extern crate alloc;
+
 pub mod atomic;
 pub mod compression;
-pub(crate) mod file_set;
+mod file_set;
 pub mod import;
-pub(crate) mod open;
+#[doc(hidden)]
+pub mod open;
 pub mod plan;
 pub mod redact;
 pub mod scenario;
 pub mod schema;
 pub mod snapshot;
 pub mod tape;
-pub(crate) mod text;
+#[doc(hidden)]
+pub mod text;

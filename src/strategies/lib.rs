@@ -11,6 +11,8 @@
 //!
 //! Cases are held to the oracles of `docs/rules/explore.md` (O).
 
+extern crate alloc;
+
 pub mod faults;
 pub mod feature;
 pub mod history;
@@ -30,8 +32,8 @@ mod fitting;
 
 use proptest::prelude::*;
 
-use crate::scenario::types::Scenario;
 use feature::Feature;
+use reenact_scenario::types::Scenario;
 
 /// Scenarios with a random subset of features each.
 pub fn scenarios() -> BoxedStrategy<Scenario> {
