@@ -76,29 +76,20 @@ fn check_table(rooms: &[&str]) -> Vec<TidyProblem> {
     without_room.chain(without_row).collect()
 }
 
-/// The rooms in a manifest that the room must not import. Tests may need more.
+/// The rooms in a manifest that the room must not import. A test that needs two rooms that may not know each other belongs in `tests/`.
 fn check_manifest(room: &str, manifest: &SourceFile) -> Vec<TidyProblem> {
     let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else { return Vec::new() };
-    let mut problems = Vec::new();
-    for (line, target) in imported_rooms(&manifest.text) {
-        if !may.import(target) {
-            problems.push(manifest.problem(line, format!("the room `{room}` must not import `{target}`: move the shared type upstream")));
-        }
-    }
-    problems
+    let refused = imported_rooms(&manifest.text).into_iter().filter(|(_, target)| *target != room && !may.import(target));
+    let message = |target| format!("the room `{room}` must not import `{target}`: move the shared type upstream");
+    refused.map(|(line, target)| manifest.problem(line, message(target))).collect()
 }
 
-/// The rooms among the dependencies of a manifest, with their lines.
+/// The rooms that a manifest names in any way, with their lines: as a key, a heading, or the package of a key with another name.
 fn imported_rooms(manifest: &str) -> Vec<(usize, &str)> {
-    let mut section = "";
     let mut rooms = Vec::new();
     for (number, line) in (1..).zip(manifest.lines()) {
-        if line.starts_with('[') {
-            section = line;
-        }
-        let is_import = section.ends_with("dependencies]") && !section.contains("dev-");
-        let name = line.split(['.', ' ', '=']).next().and_then(|name| name.strip_prefix("reenact-"));
-        rooms.extend(name.filter(|_| is_import).map(|name| (number, name)));
+        let names = line.split("reenact-").skip(1).filter_map(|rest| rest.split(|letter: char| !letter.is_ascii_alphanumeric()).next());
+        rooms.extend(names.map(|name| (number, name)));
     }
     rooms
 }
@@ -135,10 +126,17 @@ mod tests {
         let more = format!("{manifest}reenact-sim = {{ workspace = true }}\n");
         let found = problems(&[("src/engine/Cargo.toml", &more)]);
         assert_eq!(found, [(6, String::from("the room `engine` must not import `sim`: move the shared type upstream"))]);
-        let unix = format!("{manifest}\n[target.'cfg(unix)'.dependencies]\nreenact-files.workspace = true\n");
-        assert_eq!(problems(&[("src/engine/Cargo.toml", &unix)]).len(), 1, "on one system, too");
-        let tests = format!("{manifest}\n[dev-dependencies]\nreenact-sim.workspace = true\n");
-        assert_eq!(problems(&[("src/engine/Cargo.toml", &tests)]), [], "tests may need more");
+        for refused in [
+            "[target.'cfg(unix)'.dependencies]\nreenact-files.workspace = true\n",
+            "[dependencies.reenact-files]\nworkspace = true\n",
+            "[dependencies]\ndisk = { package = \"reenact-files\", path = \"../files\" }\n",
+            "[dev-dependencies]\nreenact-files.workspace = true\n",
+            "[build-dependencies]\nreenact-files.workspace = true\n",
+        ] {
+            let found = problems(&[("src/engine/Cargo.toml", refused)]);
+            assert_eq!(found.len(), 1, "{refused}");
+            assert!(found[0].1.contains("must not import `files`"), "{found:?}");
+        }
         assert_eq!(problems(&[("src/live/Cargo.toml", "[dependencies]\nreenact-files.workspace = true\n")]), []);
         assert_eq!(problems(&[("src/live/Cargo.toml", "[dependencies]\nreenact-runner.workspace = true\n")]).len(), 1);
     }
