@@ -114,7 +114,7 @@ impl AgentLoop {
     ) -> Vec<ParentNotice> {
         match effect {
             Effect::StartAgent { run, tool_use } => {
-                let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Vec::new() };
+                let Some(tool) = env.agent_tool(&tool_use.name) else { return Vec::new() };
                 let tool = (tool, self.session.permissions());
                 let everywhere = self.everywhere(env);
                 let told = effects.beside(everywhere, |effects| self.agents.start(env, now, (*run, tool_use), tool, effects));

@@ -81,6 +81,12 @@ impl Environment {
         self.tools.iter().find(|tool| &*tool.name == name)
     }
 
+    /// The agents that carry out the uses of a tool (B-8); `None` for any other tool.
+    #[doc(hidden)]
+    pub fn agent_tool(&self, name: &str) -> Option<&AgentTool> {
+        self.tool(name)?.agent.as_ref()
+    }
+
     /// The wait after this failed attempt, where it is not to be drawn.
     pub(crate) fn given_backoff(&self, id: RequestId) -> Option<Micros> {
         if self.backoff.is_empty() { None } else { self.backoff.get(&*id.to_string()).copied() }

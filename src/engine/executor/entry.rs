@@ -158,7 +158,7 @@ impl ToolEntry {
 
     /// Whether nobody tells it to stop when its answer is discarded (T-19): it runs outside of the engine, and was not told before.
     pub(super) fn is_left_running(&self, env: &Environment) -> bool {
-        let is_agent = env.tool(&self.tool_use.name).is_some_and(|tool| tool.agent.is_some());
+        let is_agent = env.agent_tool(&self.tool_use.name).is_some();
         env.settings.discarded_tools == DiscardPolicy::Ignore && self.is_called() && !is_agent
     }
 

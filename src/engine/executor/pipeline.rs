@@ -343,7 +343,7 @@ impl Pipeline {
     fn reach_call(&mut self, scope: &mut PipelineScope<'_>) -> PipelineVerdict {
         self.enter(scope, PipelineStep::Call, PipelineState::Calling { questions: ElicitationQueue::default() });
         let (run, tool_use) = (self.run, self.tool_use.clone());
-        let is_agent = scope.env.tool(&tool_use.name).is_some_and(|tool| tool.agent.is_some());
+        let is_agent = scope.env.agent_tool(&tool_use.name).is_some();
         scope.effects.push(if is_agent { Effect::StartAgent { run, tool_use } } else { Effect::StartTool { run, tool_use } });
         PipelineVerdict::Running
     }

@@ -26,8 +26,8 @@ fn add(load: &mut TreeLoad, class: ConcurrencyClass) {
 impl Executor {
     /// The running tools here, as the other agents see them.
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
-        let is_agent = |name: &str| env.tool(name).is_some_and(|tool| tool.agent.is_some());
-        let own = self.entries.iter().filter(|entry| entry.stage() == ToolStage::Executing && !is_agent(&entry.tool_use.name));
+        let own =
+            self.entries.iter().filter(|entry| entry.stage() == ToolStage::Executing && env.agent_tool(&entry.tool_use.name).is_none());
         let mut executing = TreeLoad::default();
         own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| add(&mut executing, class));
         executing

@@ -8,11 +8,11 @@
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
 use super::{DIAGRAM, Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
-use crate::call::{ApiCall, LostAttempt};
+use crate::call::LostAttempt;
 use crate::contract::{Effect, RequestId};
 use crate::emission::{Emission, Note};
 use crate::executor::Executor;
-use crate::retry::{AttemptFailure, CallUrgency};
+use crate::retry::AttemptFailure;
 use crate::texts::TextName;
 use reenact_wire::prelude::*;
 
@@ -41,16 +41,9 @@ impl Query {
         scope.effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
         DIAGRAM.pass("Calling", "fallback", "Calling");
         let next = RequestId { attempt: id.attempt + 1, ..id };
-        let request = self.request(scope);
+        let again = self.open_call(scope, next);
         if let QueryState::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(
-                scope.env,
-                scope.now,
-                (next, CallUrgency::for_loop(&scope.env.settings)),
-                request,
-                scope.memory.standing.clone(),
-                scope.effects,
-            );
+            **call = again;
         }
         QueryVerdict::Running
     }

@@ -51,17 +51,15 @@ impl Query {
     fn call(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
         status::report(scope.env, status::REQUESTING, scope.effects);
         self.heed_host(scope, id);
-        let request = self.request(scope);
-        let call = ApiCall::open(
-            scope.env,
-            scope.now,
-            (id, CallUrgency::for_loop(&scope.env.settings)),
-            request,
-            scope.memory.standing.clone(),
-            scope.effects,
-        );
+        let call = self.open_call(scope, id);
         self.state = QueryState::Calling { call: Box::new(call), turn: QueryTurn::default() };
         QueryVerdict::Running
+    }
+
+    /// The call that makes the request, from the attempt `id` on.
+    pub(super) fn open_call(&self, scope: &mut QueryScope<'_>, id: RequestId) -> ApiCall {
+        let (request, standing) = (self.request(scope), scope.memory.standing.clone());
+        ApiCall::open(scope.env, scope.now, (id, CallUrgency::for_loop(&scope.env.settings)), request, standing, scope.effects)
     }
 
     /// Opens the next request under a named transition.

@@ -204,7 +204,7 @@ fn not_as_marked(slip: ToolUseSlip, name: &str) -> (String, String) {
 
 /// Agents have fewer tools than the root: not those that make agents, nor the list that is the user's.
 fn depends_on_agent(run: &PlayedRun<'_>, tool_use: &ScriptedToolUse<'_>, name: &str) -> bool {
-    let is_the_roots = run.setup.environment.tool(name).is_some_and(|tool| tool.agent.is_some()) || name == "TodoWrite";
+    let is_the_roots = run.setup.environment.agent_tool(name).is_some() || name == "TodoWrite";
     matches!(tool_use.place.origin, AnswerOrigin::Agent(_)) && is_the_roots
 }
 
