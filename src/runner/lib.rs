@@ -15,6 +15,8 @@ mod diagrams;
 mod findings;
 #[cfg(test)]
 mod plan_replay;
+#[doc(hidden)]
+pub mod reference_loop;
 #[cfg(test)]
 mod shipped_scenarios;
 pub mod snapshot;

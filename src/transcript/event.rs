@@ -41,13 +41,13 @@ pub struct TranscriptHeader {
 }
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
     /// When, in microseconds of virtual time.
     #[serde(rename = "t")]
     pub at: Time,
     /// The agent; left out for the root agent.
-    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    #[serde(skip_serializing_if = "Agent::is_root")]
     pub agent: Agent,
     /// The event itself.
     #[serde(flatten)]

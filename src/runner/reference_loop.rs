@@ -1,0 +1,20 @@
+//! The reference loop's runs and sweeps, compiled once.
+//!
+//! Code that runs an engine is generic over it, and each crate compiles it again for the engine that it names. The profile `release` optimises this room and not
+//! the program. The program links the code that is compiled here for the reference loop, so it runs scenarios fast after a short build. A program around another engine
+//! compiles its own.
+
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_explore::interrupt::SweepKind;
+use reenact_explore::sweep::{SweepReport, sweep};
+use reenact_sim::Run;
+use reenact_sim::report::RunReport;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
+
+use super::PanicCatcher;
+
+/// A run of a scenario and a sweep over it.
+pub fn run_and_sweep(setup: &Arc<RunSetup>, kinds: &[SweepKind]) -> (RunReport<AgentLoop>, SweepReport) {
+    (Run::new(setup.clone(), AgentLoop::default()).to_end(), sweep(setup, &AgentLoop::default(), kinds, &PanicCatcher))
+}
