@@ -52,6 +52,7 @@ enum CanaryTrick {
     SwapResults,
     CountAcrossCopies,
     DropTombstone,
+    HoldFirstStart,
     KeepSignatures,
     ErrorBeforeRecovery,
     ForgetTheTurnLimit,
@@ -61,6 +62,12 @@ enum CanaryTrick {
     KeepTimers,
     KeepRequestsOpen,
     InventInterruption,
+    TellNeverRun,
+    AllowWhatIsRefused,
+    CancelLaterPrompts,
+    ChangeInput,
+    HideDenial,
+    RewordAnswer,
 }
 
 /// All of them, by the number of their oracle.
@@ -74,6 +81,7 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-results-after-cancel", "O-2", "emits no result once the user cancels", CanaryTrick::DropResultsAfterCancel),
     canary("call-all-tools-safe", "O-3", "tells the engine that every tool may run beside others", CanaryTrick::CallAllToolsSafe),
     canary("forget-the-cap", "O-3", "tells the engine that any number of tools may run at once", CanaryTrick::ForgetTheCap),
+    canary("hold-first-start", "O-4", "starts the first tool when the second has ended", CanaryTrick::HoldFirstStart),
     canary("drop-tombstone", "O-5", "leaves out the first tombstone", CanaryTrick::DropTombstone),
     canary("keep-signatures", "O-6", "sends a second model the same request as the first", CanaryTrick::KeepSignatures),
     canary("error-before-recovery", "O-7", "emits an error before each recovery from the output limit", CanaryTrick::ErrorBeforeRecovery),
@@ -94,8 +102,19 @@ pub const CANARIES: &[Canary] = &[
     canary("swap-results", "O-14", "emits each second result before the first", CanaryTrick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
+    canary("tell-never-run", "O-20", "says after a cancel that no tool was run", CanaryTrick::TellNeverRun),
+    canary(
+        "allow-what-is-refused",
+        "O-22",
+        "tells the engine that a person allows what the person refused",
+        CanaryTrick::AllowWhatIsRefused,
+    ),
+    canary("cancel-later-prompts", "O-23", "cancels each prompt after the first when its answer begins", CanaryTrick::CancelLaterPrompts),
+    canary("change-input", "O-25", "starts each tool with another input", CanaryTrick::ChangeInput),
+    canary("hide-denial", "O-26", "hides from the engine that a hook denies", CanaryTrick::HideDenial),
     canary("keep-timers", "O-27", "cancels no timer", CanaryTrick::KeepTimers),
     canary("keep-requests-open", "O-27", "closes no request", CanaryTrick::KeepRequestsOpen),
+    canary("reword-answer", "O-28", "adds a word to what the model said, in each request", CanaryTrick::RewordAnswer),
     canary(
         "invent-interruption",
         "O-30",

@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-17, O-27, O-30).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20, O-22, O-23, O-25 to O-28, O-30).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -18,6 +18,7 @@ extern crate alloc;
 extern crate std;
 
 mod abort;
+mod abort_scope;
 mod budgets;
 mod compaction;
 mod discarded_attempts;
@@ -31,8 +32,12 @@ mod repeated_effects;
 mod results;
 mod retry;
 mod running_tools;
+mod said_blocks;
 mod signatures;
+mod speech;
 mod terminal;
+mod tool_starts;
+mod truthful_results;
 mod validity;
 mod withheld_errors;
 
@@ -41,6 +46,7 @@ pub mod repeated_requests;
 use core::fmt;
 
 use abort::AbortOracle;
+use abort_scope::AbortScope;
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
@@ -53,8 +59,12 @@ use repeated_effects::RepeatedEffectOracle;
 use results::ResultOracle;
 use retry::RetryOracle;
 use running_tools::{RunningTools, ToolFacts};
+use said_blocks::SaidBlockOracle;
 use signatures::SignatureOracle;
+use speech::ModelSpeech;
 use terminal::TerminalOracle;
+use tool_starts::ToolStartOracle;
+use truthful_results::TruthOracle;
 use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
@@ -65,6 +75,7 @@ use reenact_engine::time::{Micros, Time};
 use reenact_engine::tokenizer::Tokenizer;
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::block::{Block, BlockKind, Message};
 use reenact_wire::prelude::*;
 use reenact_wire::validate::is_defect;
 
@@ -94,6 +105,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (pairs::ORACLE, "in every request each tool use has exactly one result, first in the next turn, in the order of the tool uses"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more tools run at once than allowed"),
+    (tool_starts::ORDER, "around exclusive tools, tools start in the order in which the model asked for them"),
     (discarded_attempts::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
     (signatures::ORACLE, "no request holds thinking that another model signed"),
     (withheld_errors::ORACLE, "an error with a recovery is never emitted, any other error exactly once"),
@@ -109,7 +121,13 @@ pub const ORACLES: &[(&str, &str)] = &[
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
+    (truthful_results::ORACLE, "the model is not told of a tool that was started that it was never run"),
+    (tool_starts::CONSENT, "a tool that a person was asked about starts only after the word for that tool use"),
+    (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
+    (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
+    (tool_starts::HOOKS, "hooks decide together: no start after a denial, and the last hook that is defined wins with its input"),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
+    (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
     (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
 ];
 
@@ -142,6 +160,11 @@ struct AgentOracles {
     repeated: RepeatedEffectOracle,
     leftovers: LeftoverOracle,
     interruption: Interruption,
+    speech: ModelSpeech,
+    said_blocks: SaidBlockOracle,
+    starts: ToolStartOracle,
+    truth: TruthOracle,
+    abort_scope: AbortScope,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
 }
@@ -160,15 +183,27 @@ struct OracleRules {
     waits_silently: bool,
     /// How much later than asked for a timer may go off.
     lateness: Micros,
+    /// Whether a tool may start with an input that is no JSON.
+    runs_unread_input: bool,
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
     tokenizer: Tokenizer,
     /// The tokens that an earlier session left to the root.
     history_tokens: u64,
+    /// What an earlier session left, and what the host says in the model's place.
+    given_messages: Vec<Arc<Message>>,
     session: SessionSettings,
     prices: Arc<PriceTable>,
     /// Whether the scenario is about requests that the API does not take.
     expects_refusals: bool,
+}
+
+impl OracleRules {
+    /// Whether a block of the model in a request was given to the engine, and said by no model in this run.
+    fn is_given(&self, block: &Block) -> bool {
+        let is_reply = matches!((block.kind(), &self.session.orphan_reply), (BlockKind::Text(text), Some(reply)) if text == reply);
+        is_reply || self.given_messages.iter().any(|message| message.content.contains(block))
+    }
 }
 
 /// Where an oracle puts what it finds.
@@ -197,9 +232,16 @@ impl Oracles {
             queued_block: settings.queued_block,
             waits_silently: settings.retry.silent_retries > 0,
             lateness: Micros::ZERO,
+            runs_unread_input: !settings.pipeline.check_inputs,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             tokenizer: environment.tokenizer.clone(),
             history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
+            given_messages: environment
+                .history
+                .iter()
+                .chain(settings.session.host_messages.iter().map(|host| &host.message))
+                .cloned()
+                .collect(),
             session: settings.session.clone(),
             prices: environment.prices.clone(),
             expects_refusals: false,
@@ -284,6 +326,13 @@ impl Oracles {
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
         watched.repeated.on_request(id);
         watched.leftovers.on_request(id);
+        if agent.is_root() {
+            watched.abort_scope.on_request(id);
+        }
+        let mut said_blocks = core::mem::take(&mut watched.said_blocks);
+        let is_known = |block: &Block| self.agents.all().any(|watched| watched.speech.has(block)) || self.rules.is_given(block);
+        said_blocks.on_request(id, &request.messages, is_known, found);
+        Arc::make_mut(&mut self.agents).entry(agent).said_blocks = said_blocks;
     }
 }
 
@@ -313,6 +362,10 @@ impl TranscriptWatch for Oracles {
         watched.oversize.on_input(input);
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
+        watched.speech.on_input(input);
+        watched.starts.on_input(input);
+        watched.truth.on_input(input);
+        Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -343,7 +396,14 @@ impl TranscriptWatch for Oracles {
         watched.budgets.on_effect(&self.rules, effect);
         watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(&self.rules, effect, found);
+        if let Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } = effect {
+            let class = self.running.class(&self.rules.tools, agent, *run, tool_use);
+            watched.starts.on_start(&self.rules, (*run, tool_use, class), &watched.speech, found);
+        }
+        watched.starts.on_effect(effect);
+        watched.truth.on_effect(effect, found);
         if agent.is_root() {
+            watched.abort_scope.on_effect(effect, found);
             watched.interruption.on_root_finished(effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);

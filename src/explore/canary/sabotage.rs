@@ -3,11 +3,14 @@
 use core::sync::atomic::Ordering;
 
 use super::{CanaryTrick, Saboteur};
-use reenact_engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
+use reenact_engine::contract::{
+    Block, Effect, Effects, Emission, Environment, HookOutcome, Input, Json, Message, Note, PermissionAnswer, Request, RequestId, Role,
+    ToolRun,
+};
 use reenact_engine::emission::AssistantMessage;
 use reenact_engine::settings::ToolSafety;
 use reenact_engine::texts::TextName;
-use reenact_wire::block::BlockKind;
+use reenact_wire::block::{BlockKind, ToolInput};
 use reenact_wire::prelude::*;
 
 impl<E> Saboteur<E> {
@@ -23,6 +26,14 @@ impl<E> Saboteur<E> {
                 let headers = headers.iter().filter(|header| !header.name.starts_with("retry-after")).cloned().collect();
                 Some(Input::Head { id: *id, status: *status, headers })
             }
+            Input::Head { id, .. } if self.canary.trick == CanaryTrick::CancelLaterPrompts && id.prompt > 1 => Some(Input::Cancel),
+            Input::PermissionAnswered { run, .. } if self.canary.trick == CanaryTrick::AllowWhatIsRefused => {
+                let answer = PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
+                Some(Input::PermissionAnswered { run: *run, answer: answer.into() })
+            }
+            Input::HookEnded { hook, .. } if self.canary.trick == CanaryTrick::HideDenial => {
+                Some(Input::HookEnded { hook: *hook, outcome: HookOutcome::default().into() })
+            }
             _ => None,
         }
     }
@@ -30,9 +41,11 @@ impl<E> Saboteur<E> {
     /// Another environment than the real one.
     pub(super) fn lies(&self, env: &Environment) -> Option<Environment> {
         let mut lies = match self.canary.trick {
-            CanaryTrick::CallAllToolsSafe | CanaryTrick::ForgetTheCap | CanaryTrick::ForgetTheTurnLimit | CanaryTrick::ForgetTheMoney => {
-                env.clone()
-            }
+            CanaryTrick::CallAllToolsSafe
+            | CanaryTrick::HoldFirstStart
+            | CanaryTrick::ForgetTheCap
+            | CanaryTrick::ForgetTheTurnLimit
+            | CanaryTrick::ForgetTheMoney => env.clone(),
             _ => return None,
         };
         match self.canary.trick {
@@ -55,11 +68,14 @@ impl<E> Saboteur<E> {
         if self.canary.trick == CanaryTrick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
             self.is_done = true;
         }
+        if self.canary.trick == CanaryTrick::HoldFirstStart && matches!(input, Input::ToolEnded { .. }) {
+            self.release(effects);
+        }
         if *input != Input::Cancel {
             return;
         }
         match self.canary.trick {
-            CanaryTrick::DropResultsAfterCancel => self.is_done = true,
+            CanaryTrick::DropResultsAfterCancel | CanaryTrick::TellNeverRun => self.is_done = true,
             CanaryTrick::RequestAfterCancel => self.ask_again(effects),
             _ => (),
         }
@@ -75,6 +91,15 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == CanaryTrick::DropRetryNotice => (),
             Effect::Emit(Emission::Tombstone { .. }) if self.canary.trick == CanaryTrick::DropTombstone && !self.is_done => {
                 self.is_done = true
+            }
+            Effect::Emit(Emission::Interrupted { .. }) if self.canary.trick == CanaryTrick::CancelLaterPrompts => (),
+            Effect::StartTool { .. } if self.canary.trick == CanaryTrick::HoldFirstStart && !self.is_done => {
+                self.is_done = true;
+                self.held.push(effect);
+            }
+            Effect::StartTool { run, mut tool_use } if self.canary.trick == CanaryTrick::ChangeInput => {
+                Arc::make_mut(&mut tool_use).input = ToolInput::Valid(Json::trusted(r#"{"changed":true}"#));
+                effects.push(Effect::StartTool { run, tool_use });
             }
             Effect::Note(Note::Repeated { .. }) if self.canary.trick == CanaryTrick::DropRepetition => (),
             Effect::CancelTimer { .. } if self.canary.trick == CanaryTrick::KeepTimers => (),
@@ -107,6 +132,9 @@ impl<E> Saboteur<E> {
             request.clone_from(last);
         }
         self.last_request = Some((id, request.clone()));
+        if self.canary.trick == CanaryTrick::RewordAnswer {
+            reword(&mut Arc::make_mut(&mut request).messages);
+        }
         if let Some(message) = Arc::make_mut(&mut request).messages.last_mut().filter(|message| message.role == Role::User) {
             self.spoil(&mut Arc::make_mut(message).content);
         }
@@ -144,6 +172,7 @@ impl<E> Saboteur<E> {
         match self.canary.trick {
             CanaryTrick::DropResult if !self.is_done => self.is_done = true,
             CanaryTrick::DropResultsAfterCancel if self.is_done => (),
+            CanaryTrick::TellNeverRun if self.is_done => effects.push(never_run(result)),
             CanaryTrick::DoubleResult => {
                 effects.push(result.clone());
                 effects.push(result);
@@ -204,6 +233,25 @@ impl<E> Saboteur<E> {
             effects.push(Effect::CloseRequest { id }); // a request that is left open would be another oracle's to see
         }
     }
+}
+
+/// Adds a word to each text of the model.
+fn reword(messages: &mut [Arc<Message>]) {
+    for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
+        for block in &mut Arc::make_mut(message).content {
+            if let BlockKind::Text(text) = block.kind() {
+                *block = Block::text(&format!("{text} Well."));
+            }
+        }
+    }
+}
+
+/// The same result with the words that its tool never ran.
+fn never_run(result: Effect) -> Effect {
+    let Effect::Emit(Emission::User(mut message)) = result else { return result };
+    let BlockKind::ToolResult { tool_use_id, .. } = message.block.kind().clone() else { return Effect::Emit(Emission::User(message)) };
+    Arc::make_mut(&mut message).block = Block::tool_result(&tool_use_id, &Json::from_value("The tool was not run."), true);
+    Effect::Emit(Emission::User(message))
 }
 
 /// The run that a result or a word of progress is about.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Write};
 
-use reenact::engine::contract::{Agent, ByAgent, Effect, Input, Terminal};
+use reenact::engine::contract::{Agent, ByAgent, Effect, HookRun, HookSubject, Input, Terminal};
 use reenact::engine::emission::{CompactionLevel, Note, PipelineStep, Transition};
 use reenact::oracle::ORACLES;
 use reenact::scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, FaultKind};
@@ -149,6 +149,8 @@ fn of_input(input: &Input, running: &mut BTreeMap<String, ()>, add: &mut impl Fn
     match input {
         Input::Cancel | Input::Interrupt { .. } => add("oracle asked", "O-11"),
         Input::ToolProgress { .. } => add("oracle asked", "O-14"),
+        Input::PermissionAnswered { .. } => add("oracle asked", "O-22"),
+        Input::HookEnded { hook: HookRun { subject: HookSubject::Tool(_), .. }, .. } => add("oracle asked", "O-26"),
         Input::ToolEnded { run, .. } => {
             running.remove(&run.to_string());
         }
@@ -159,7 +161,9 @@ fn of_input(input: &Input, running: &mut BTreeMap<String, ()>, add: &mut impl Fn
 fn of_effect(agent: &Agent, effect: &Effect, running: &mut BTreeMap<String, ()>, add: &mut impl FnMut(&str, &str)) {
     match effect {
         Effect::StartTool { run, .. } => {
-            add("oracle asked", "O-2");
+            for oracle in ["O-2", "O-4", "O-20", "O-25"] {
+                add("oracle asked", oracle);
+            }
             if agent.is_root() {
                 running.insert(run.to_string(), ());
             }
@@ -169,6 +173,7 @@ fn of_effect(agent: &Agent, effect: &Effect, running: &mut BTreeMap<String, ()>,
         }
         Effect::Finished { terminal, .. } => {
             add("oracle asked", "O-8");
+            add("oracle asked", "O-23");
             add("oracle asked", "O-27");
             add("oracle asked", "O-30");
             add("terminal", terminal.as_str());

@@ -1,0 +1,58 @@
+//! O-23: an abort ends what it was pressed in, and nothing that began later. A prompt that ends as aborted was aborted since it began.
+
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{Effect, Emission, Input, PermissionAnswer, RequestId, Terminal};
+use reenact_wire::prelude::*;
+
+pub(super) const ORACLE: &str = "O-23";
+
+/// The prompt that the root works on. A prompt begins when it is submitted to an idle session, and otherwise when the engine takes it up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AbortScope {
+    begun: Option<u32>,
+    is_aborted: bool,
+}
+
+impl AbortScope {
+    /// Something happens to the root, or to one of its agents: who refuses an agent's tool and aborts ends the whole tree.
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input
+            && self.begun.is_none()
+        {
+            self.begin(*prompt);
+            // A person may have refused for good what an earlier session asked.
+            self.is_aborted = rules.session.orphaned_permission.is_some();
+            return;
+        }
+        self.is_aborted |= match input {
+            Input::Cancel | Input::Interrupt { .. } => true,
+            Input::ToolEnded { outcome, .. } => outcome.abort.is_some(),
+            Input::PermissionAnswered { answer, .. } => matches!(**answer, PermissionAnswer::RefuseAndAbort { .. }),
+            _ => false,
+        };
+    }
+
+    pub(super) fn on_request(&mut self, id: RequestId) {
+        self.begin(id.prompt);
+    }
+
+    /// The root wants something.
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+        match effect {
+            Effect::Emit(Emission::Init { prompt, .. }) => self.begin(*prompt),
+            Effect::Finished { prompt, terminal } if self.begun == Some(*prompt) => {
+                if matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) && !self.is_aborted {
+                    found.add(ORACLE, format!("prompt {prompt} ended as aborted, and nothing aborted it since it began"));
+                }
+                self.begun = None;
+            }
+            _ => (),
+        }
+    }
+
+    fn begin(&mut self, prompt: u32) {
+        if self.begun != Some(prompt) {
+            *self = Self { begun: Some(prompt), is_aborted: false };
+        }
+    }
+}

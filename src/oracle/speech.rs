@@ -1,0 +1,160 @@
+//! What the model said: the blocks of each answer, put together from the inputs, apart from the engine's own reading of them.
+
+use reenact_engine::contract::{EventPayload, Input, RequestId};
+use reenact_wire::block::{Block, BlockKind, ToolInput};
+use reenact_wire::event::{BlockDelta, StreamEvent};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{self, RawObject};
+
+/// The answers to the requests of one agent, in the order in which they began. Copies of a run share those that are over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ModelSpeech(Vec<Arc<SaidAnswer>>);
+
+#[derive(Clone, Debug)]
+struct SaidAnswer {
+    id: RequestId,
+    blocks: Vec<SaidBlock>,
+}
+
+/// A block as far as it came.
+#[derive(Clone, Debug)]
+pub(super) struct SaidBlock {
+    index: u32,
+    content: SaidContent,
+    pub(super) is_whole: bool,
+}
+
+#[derive(Clone, Debug)]
+enum SaidContent {
+    Text(String),
+    Thinking {
+        thinking: String,
+        signature: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        input: String,
+    },
+    /// A kind that is passed on unread.
+    Other,
+}
+
+impl ModelSpeech {
+    pub(super) fn on_input(&mut self, input: &Input) {
+        match input {
+            Input::Stream { id, event } => self.on_event(*id, event),
+            Input::Body { id, body } => {
+                let content = RawObject::parse(body).ok().and_then(|message| message.get("content"));
+                let blocks = content.and_then(|content| raw_json::elements(content).ok()).unwrap_or_default();
+                for (index, block) in (0..).zip(blocks) {
+                    self.answer(*id).blocks.push(SaidBlock { index, content: SaidContent::read(block), is_whole: true });
+                }
+            }
+            _ => (),
+        }
+    }
+
+    fn on_event(&mut self, id: RequestId, event: &StreamEvent) {
+        match event.payload() {
+            EventPayload::MessageStart(start) => {
+                for (index, block) in (0..).zip(&start.content) {
+                    self.answer(id).blocks.push(SaidBlock { index, content: SaidContent::read(block), is_whole: true });
+                }
+            }
+            EventPayload::BlockStart { index, block, .. } => {
+                self.answer(id).blocks.push(SaidBlock { index: *index, content: SaidContent::read(block), is_whole: false });
+            }
+            EventPayload::BlockDelta { index, delta } => {
+                if let Some(block) = self.open(id, *index) {
+                    block.content.push(delta);
+                }
+            }
+            EventPayload::BlockStop { index } => {
+                if let Some(block) = self.open(id, *index) {
+                    block.is_whole = true;
+                }
+            }
+            _ => (),
+        }
+    }
+
+    fn answer(&mut self, id: RequestId) -> &mut SaidAnswer {
+        // Two answers may come at once, and the one that goes on is among the last.
+        let at = self.0.iter().rposition(|answer| answer.id == id).unwrap_or_else(|| {
+            self.0.push(Arc::new(SaidAnswer { id, blocks: Vec::new() }));
+            self.0.len() - 1
+        });
+        Arc::make_mut(&mut self.0[at])
+    }
+
+    fn open(&mut self, id: RequestId, index: u32) -> Option<&mut SaidBlock> {
+        self.answer(id).blocks.iter_mut().rev().find(|block| block.index == index && !block.is_whole)
+    }
+
+    /// The tool use at this position among those of an answer; `None` if the answer has not so many, or nobody saw it.
+    pub(super) fn tool_use(&self, id: RequestId, position: u32) -> Option<&SaidBlock> {
+        let answer = self.0.iter().rev().find(|answer| answer.id == id)?;
+        let mut uses = answer.blocks.iter().filter(|block| matches!(block.content, SaidContent::ToolUse { .. }));
+        uses.nth(usize::try_from(position).ok()?)
+    }
+
+    /// Whether the model said this block, byte for byte. Blocks of kinds that nobody reads count as said.
+    pub(super) fn has(&self, block: &Block) -> bool {
+        self.0.iter().rev().flat_map(|answer| &answer.blocks).any(|said| said.is(block.kind()))
+    }
+}
+
+impl SaidBlock {
+    fn is(&self, kind: &BlockKind) -> bool {
+        match (&self.content, kind) {
+            (SaidContent::Text(said), BlockKind::Text(text)) => **said == **text,
+            (SaidContent::Thinking { thinking, signature }, BlockKind::Thinking { thinking: sent, signature: signed }) => {
+                **thinking == **sent && **signature == **signed
+            }
+            (SaidContent::ToolUse { id, name, .. }, BlockKind::ToolUse(sent)) => {
+                **id == *sent.id && **name == *sent.name && self.input().as_ref() == Some(&sent.input)
+            }
+            _ => false,
+        }
+    }
+
+    /// The input of a tool use, read strictly.
+    pub(super) fn input(&self) -> Option<ToolInput> {
+        match &self.content {
+            SaidContent::ToolUse { input, .. } => Some(ToolInput::read(if input.is_empty() { "{}" } else { input })),
+            _ => None,
+        }
+    }
+}
+
+impl SaidContent {
+    /// A block as it begins.
+    fn read(block: &str) -> Self {
+        let Ok(object) = RawObject::parse(block) else { return Self::Other };
+        let text = |key: &str| object.string(key).map(Cow::into_owned).unwrap_or_default();
+        match object.string("type").as_deref() {
+            Some("text") => Self::Text(text("text")),
+            Some("thinking") => Self::Thinking { thinking: text("thinking"), signature: text("signature") },
+            Some("tool_use") => {
+                let input = object.get("input").filter(|input| !is_empty_object(input)).unwrap_or_default();
+                Self::ToolUse { id: text("id"), name: text("name"), input: input.into() }
+            }
+            _ => Self::Other,
+        }
+    }
+
+    fn push(&mut self, delta: &BlockDelta<'_>) {
+        match (self, delta) {
+            (Self::Text(text), BlockDelta::Text(piece)) => text.push_str(piece),
+            (Self::Thinking { thinking, .. }, BlockDelta::Thinking(piece)) => thinking.push_str(piece),
+            (Self::Thinking { signature, .. }, BlockDelta::Signature(whole)) => *signature = whole.clone().into_owned(),
+            (Self::ToolUse { input, .. }, BlockDelta::InputJson(piece)) => input.push_str(piece),
+            _ => (),
+        }
+    }
+}
+
+fn is_empty_object(text: &str) -> bool {
+    text.bytes().filter(|byte| !byte.is_ascii_whitespace()).eq(*b"{}")
+}

@@ -1,0 +1,149 @@
+//! How a tool may start. O-4: around exclusive tools, in the order of the model. O-22: after the word of the person who was asked about this very tool use.
+//! O-25: with the input of one whole block of one answer, read strictly. O-26: as the hooks decide together: no start after a denial, and of changed inputs the
+//! one of the hook that is defined last, whichever ended last.
+
+use super::running_tools::ToolClass;
+use super::speech::ModelSpeech;
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{Effect, HookEvent, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolRun};
+use reenact_engine::permission::PermissionWord;
+use reenact_wire::block::{ToolInput, ToolUse};
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+
+pub(super) const ORDER: &str = "O-4";
+pub(super) const CONSENT: &str = "O-22";
+pub(super) const INPUT: &str = "O-25";
+pub(super) const HOOKS: &str = "O-26";
+
+/// The tool uses of the prompts of one agent that are not over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolStartOracle {
+    started: Vec<(ToolRun, ToolClass)>,
+    questions: Vec<(ToolRun, PersonWord)>,
+    /// The hooks that run before a tool: each with its outcome, once it has one.
+    hooks: Vec<(ToolRun, u32, Option<Arc<HookOutcome>>)>,
+}
+
+/// What the person said about a tool use.
+#[derive(Clone, Debug)]
+enum PersonWord {
+    NotYet,
+    Allowed(Option<Json>),
+    Refused,
+}
+
+impl ToolStartOracle {
+    pub(super) fn on_input(&mut self, input: &Input) {
+        match input {
+            Input::PermissionAnswered { run, answer } => {
+                if let Some((_, word)) = self.questions.iter_mut().find(|(asked, _)| asked == run) {
+                    *word = match &**answer {
+                        PermissionAnswer::Allow { updated_input, .. } => PersonWord::Allowed(updated_input.clone()),
+                        PermissionAnswer::Refuse { .. } | PermissionAnswer::RefuseAndAbort { .. } => PersonWord::Refused,
+                    };
+                }
+            }
+            Input::HookEnded { hook: HookRun { hook, subject: HookSubject::Tool(run) }, outcome } => {
+                let of_hook = self.hooks.iter_mut().find(|(about, index, _)| about == run && index == hook);
+                if let Some((.., known)) = of_hook {
+                    known.get_or_insert_with(|| outcome.clone());
+                }
+            }
+            _ => (),
+        }
+    }
+
+    pub(super) fn on_effect(&mut self, effect: &Effect) {
+        match effect {
+            Effect::AskPermission { run, .. } => self.questions.push((*run, PersonWord::NotYet)),
+            Effect::WithdrawPermission { run } => self.questions.retain(|(asked, _)| asked != run),
+            Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run) }, input } if input.event == HookEvent::PreToolUse => {
+                self.hooks.push((*run, *hook, None));
+            }
+            // Its answer no longer counts.
+            Effect::StopHook { hook: HookRun { hook, subject: HookSubject::Tool(run) } } => {
+                self.hooks.retain(|(about, index, outcome)| about != run || index != hook || outcome.is_some());
+            }
+            Effect::Finished { prompt, .. } => {
+                let is_over = |run: &ToolRun| run.request.prompt == *prompt;
+                self.started.retain(|(run, _)| !is_over(run));
+                self.questions.retain(|(run, _)| !is_over(run));
+                self.hooks.retain(|(run, ..)| !is_over(run));
+            }
+            _ => (),
+        }
+    }
+
+    /// A tool starts, or agents that carry it out.
+    pub(super) fn on_start(
+        &mut self,
+        rules: &OracleRules,
+        (run, tool_use, class): (ToolRun, &ToolUse, ToolClass),
+        speech: &ModelSpeech,
+        found: &mut OracleFindings<'_>,
+    ) {
+        let overtaken = |(other, of_other): &&(ToolRun, ToolClass)| {
+            other.request == run.request && other.index > run.index && (*of_other == ToolClass::Exclusive || class == ToolClass::Exclusive)
+        };
+        if let Some((other, _)) = self.started.iter().find(overtaken) {
+            found.add(ORDER, format!("tool {other} was started before tool {run}, which the model asked for earlier"));
+        }
+        self.started.push((run, class));
+        match self.questions.iter().find(|(asked, _)| *asked == run) {
+            Some((_, PersonWord::NotYet)) => {
+                found.add(CONSENT, format!("tool {run} was started before the person who was asked about it had answered"))
+            }
+            Some((_, PersonWord::Refused)) => found.add(CONSENT, format!("tool {run} was started after the person had refused it")),
+            _ => (),
+        }
+        let outcomes =
+            || self.hooks.iter().filter(|(about, ..)| *about == run).filter_map(|(_, hook, outcome)| Some((*hook, outcome.as_ref()?)));
+        if let Some((hook, _)) = outcomes().find(|(_, outcome)| outcome.decision == Some(PermissionWord::Deny)) {
+            found.add(HOOKS, format!("tool {run} was started after hook {hook} had denied it"));
+        }
+        self.check_input(rules, (run, tool_use), speech, found);
+    }
+
+    fn check_input(&self, rules: &OracleRules, (run, tool_use): (ToolRun, &ToolUse), speech: &ModelSpeech, found: &mut OracleFindings<'_>) {
+        let by_person = self.questions.iter().find_map(|(asked, word)| match word {
+            PersonWord::Allowed(updated) if *asked == run => updated.as_ref(),
+            _ => None,
+        });
+        let changed = self.hooks.iter().filter(|(about, ..)| *about == run);
+        let by_hook =
+            changed.filter_map(|(_, hook, outcome)| Some((*hook, outcome.as_ref()?.updated_input.as_ref()?))).max_by_key(|(hook, _)| *hook);
+        match (by_person, by_hook) {
+            (Some(json), _) if !is_input(tool_use, json) => {
+                found.add(INPUT, format!("tool {run} was started with another input than the person gave: {}", tool_use.input.as_str()));
+            }
+            (None, Some((hook, json))) if !is_input(tool_use, json) => {
+                found.add(
+                    HOOKS,
+                    format!(
+                        "tool {run} was started with another input than hook {hook} gave, the last one that changed it: {}",
+                        tool_use.input.as_str()
+                    ),
+                );
+            }
+            (None, None) => {
+                let Some(said) = speech.tool_use(run.request, run.index) else { return };
+                if !said.is_whole {
+                    found.add(INPUT, format!("tool {run} was started before its block was whole"));
+                } else if said.input().is_none_or(|input| input != tool_use.input || (is_unread(&input) && !rules.runs_unread_input)) {
+                    found
+                        .add(INPUT, format!("tool {run} was started with another input than the model wrote: {}", tool_use.input.as_str()));
+                }
+            }
+            _ => (),
+        }
+    }
+}
+
+fn is_unread(input: &ToolInput) -> bool {
+    matches!(input, ToolInput::Invalid { .. })
+}
+
+fn is_input(tool_use: &ToolUse, json: &Json) -> bool {
+    matches!(&tool_use.input, ToolInput::Valid(input) if input.to_value() == json.to_value())
+}
