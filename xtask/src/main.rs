@@ -1,5 +1,5 @@
 //! The chores of development, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`,
-//! `bench`, `clients`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
+//! `bench`, `clients`, `compare`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz`, `fuzz-scenarios` and `clients --agents` build themselves
 //! again with what they need.
@@ -7,6 +7,7 @@
 mod bench;
 mod ci;
 mod clients;
+mod compare;
 mod deny;
 mod diagrams;
 #[cfg(not(all(feature = "agents", feature = "bench", feature = "fuzz")))]
@@ -54,6 +55,7 @@ cargo xtask <command>
            --agents [<name>…]  the shipped agents that are installed, or these: interrupted at every moment; writes docs/agent-tables.md
            --page              write docs/client-tables.md from the cases, run nothing
            --list              print the cases, run nothing
+  compare <commit>  runs all scenarios of a commit with its program and with this one: transcripts, boundary logs and sweeps must be equal
   deny   the dependencies have the licences and sources that deny.toml allows; needs cargo-deny
            --advisories        in place of that, whether anything is known against them; needs the database of advisories as well
   fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; a case that breaks a rule is shrunk and written to a file
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         ["schema"] => schema::main(),
         ["preset-table", options @ ..] => preset_table::main(options),
         ["bench", options @ ..] => bench::main(options),
+        ["compare", options @ ..] => compare::main(options),
         ["deny", options @ ..] => deny::main(options),
         ["clients", options @ ..] => clients::main(options),
         ["fuzz", options @ ..] => reader_fuzz::main(options),
