@@ -5,7 +5,6 @@ use super::plan::ResponsePlan;
 use super::setup::RunSetup;
 use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use reenact_engine::time::Time;
-use reenact_scenario::types::Chunking;
 use reenact_wire::event::StreamEvent;
 use reenact_wire::prelude::*;
 use reenact_wire::sse::SseFramer;
@@ -55,7 +54,7 @@ impl AnswerDelivery {
 
     /// The first part; `None` when nothing ever comes.
     pub(crate) fn first(&self) -> Option<(Time, DeliveryPart)> {
-        if self.plan.head.is_some() { Some((self.from + self.plan.times.head, DeliveryPart::Head)) } else { self.end() }
+        if self.plan.head.is_some() { Some((self.from + self.plan.head_at, DeliveryPart::Head)) } else { self.end() }
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
@@ -75,7 +74,7 @@ impl AnswerDelivery {
                 self.after()
             }
             DeliveryPart::Piece if plan.is_stream => {
-                let piece = &plan.pieces[self.next_piece];
+                let piece = &plan.pieces[self.next_piece].bytes;
                 self.next_piece += 1;
                 match self.frame(setup, choices, piece, inputs) {
                     Ok(()) => self.after(),
@@ -89,7 +88,7 @@ impl AnswerDelivery {
                 self.next_piece += 1;
                 // A body that is cut is no body to a client: it gets the end alone.
                 if self.next_piece == plan.pieces.len() && plan.end == Some(AnswerEnd::Complete) {
-                    inputs.push((self.agent.clone(), Input::Body { id: self.id, body: whole_body(&plan) }));
+                    inputs.push((self.agent.clone(), Input::Body { id: self.id, body: String::from_utf8_lossy(&plan.body()).into() }));
                 }
                 self.after()
             }
@@ -101,14 +100,14 @@ impl AnswerDelivery {
     }
 
     fn after(&self) -> Option<(Time, DeliveryPart)> {
-        match self.plan.times.pieces.get(self.next_piece) {
-            Some(at) => Some((self.from + *at, DeliveryPart::Piece)),
+        match self.plan.pieces.get(self.next_piece) {
+            Some(piece) => Some((self.from + piece.at, DeliveryPart::Piece)),
             None => self.end(),
         }
     }
 
     fn end(&self) -> Option<(Time, DeliveryPart)> {
-        self.plan.end.is_some().then_some((self.from + self.plan.times.end, DeliveryPart::End))
+        self.plan.end.is_some().then_some((self.from + self.plan.end_at, DeliveryPart::End))
     }
 
     fn frame(
@@ -122,18 +121,9 @@ impl AnswerDelivery {
         let mut sink = |frame: reenact_wire::sse::SseFrame<'_>| {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };
-        // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
-        if setup.scenario.chunking == Chunking::AsRecorded {
-            return self.framer.feed(piece, &mut sink).map_err(|error| error.to_string().into());
-        }
         for chunk in choices.cut(&agent.key(id), self.next_piece, piece, &setup.scenario.chunking) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;
         }
         Ok(())
     }
-}
-
-fn whole_body(plan: &ResponsePlan) -> Arc<str> {
-    let bytes: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
-    String::from_utf8_lossy(&bytes).into()
 }

@@ -17,7 +17,6 @@ use super::model_request::ModelRequest;
 use super::plan::ResponsePlan;
 use super::server::AnswerOwner;
 use super::setup::RunSetup;
-use super::tool_uses;
 use attribution::RequestAttribution;
 use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_engine::settings::CommandAction;
@@ -287,13 +286,13 @@ impl ApiEndpoint {
             Some(plan) if is_whole(&answered, plan) => {
                 // Where there are several conversations, answers tell which of them a request continues from.
                 if setup.threads.len() > 1
-                    && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+                    && let Some(replied) = plan.answer().finish()
                 {
                     self.callers.on_replied(&replied);
                 }
                 // Only agents are known by the tool uses that made them, and the client waits for its first byte.
                 if !setup.agents.is_empty() {
-                    let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
+                    let blocks = plan.answer().into_blocks();
                     self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
                 }
             }
@@ -301,7 +300,7 @@ impl ApiEndpoint {
         }
         if let (Some(conversation), Some(plan)) = (whole.conversation, &answered.plan)
             && plan.head.as_ref().is_some_and(|head| head.status == 200)
-            && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+            && let Some(replied) = plan.answer().finish()
         {
             self.held.hold(conversation, &replied);
         }
@@ -320,7 +319,7 @@ impl ApiEndpoint {
 /// Whether a client has all that it asked for, so that it has no reason to ask again.
 fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     let is_changed = matches!(answered.note, WorldNote::Served { fault: Some(_), .. });
-    let is_said = !plan.is_stream || plan.pieces.iter().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
+    let is_said = !plan.is_stream || plan.pieces.iter().any(|piece| memchr::memmem::find(&piece.bytes, b"message_stop").is_some());
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 

@@ -13,6 +13,7 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod choices;
+mod cuts;
 mod default_answer;
 #[doc(hidden)]
 pub mod delivery;
@@ -304,9 +305,7 @@ impl World {
                 inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == RefreshOutcome::Works }));
             }
             ArrivalKind::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
-            ArrivalKind::Answered(agent, number) => {
-                inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input)));
-            }
+            ArrivalKind::Answered(agent, number) => inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input))),
             ArrivalKind::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
             ArrivalKind::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
         }
@@ -462,8 +461,8 @@ impl World {
             of_head: None,
             of_body: None,
         };
-        let mut choices = ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
-        let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
+        let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
+        let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, choices);
         self.refused = refused.map(|refused| (id, refused));
         let Some(plan) = plan else { return note };
         if matches!(note, WorldNote::Served { fault: Some(_), .. }) {

@@ -122,7 +122,7 @@ impl ModelServer {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);
                 if nth > 1 {
-                    let (fresh, ids) = reissue::with_fresh_ids(&plan, nth);
+                    let (fresh, ids) = reissue::with_fresh_ids(plan, nth);
                     self.server.remember(ids);
                     plan = fresh;
                 }
@@ -136,13 +136,13 @@ impl ModelServer {
         };
         let (usual, asked) = (&setup.scenario.settings.model, &request.model);
         if setup.scenario.tape.is_none() && usual != asked {
-            plan = reissue::from_model(plan, usual, asked);
+            reissue::name_model(&mut plan, usual, asked);
         }
         if setup.scenario.tape.is_some() && setup.varying.is_some() {
             plan = relocation::relocated(plan, &setup.moves.for_request(request));
         }
-        if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
-            plan = counted;
+        if scenario_tells {
+            refusal::tell_input_tokens(&mut plan, request);
         }
         self.signatures.remember(setup, request, &plan);
         if !request.stream && plan.is_stream {

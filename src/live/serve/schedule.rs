@@ -10,12 +10,10 @@ use serde_json::Value;
 use super::{AnswerPace, ServeOptions};
 use reenact_engine::contract::{AnswerEnd, RequestId};
 use reenact_engine::time::Micros;
-use reenact_scenario::types::Chunking;
 use reenact_wire::http;
 use reenact_wire::prelude::*;
-use reenact_wire::sse::SseFramer;
 use reenact_world::choices::ChoiceMaker;
-use reenact_world::plan::ResponsePlan;
+use reenact_world::plan::{ResponsePlan, TimedPiece};
 use reenact_world::setup::RunSetup;
 
 /// An answer as a connection plays it. Times count from the request.
@@ -80,13 +78,13 @@ pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, option
         AnswerPace::Recorded | AnswerPace::None => Duration::from_micros(at.0),
     };
     let (mut packets, mut number) = (Vec::with_capacity(plan.pieces.len()), 0);
-    for (piece, at) in plan.pieces.iter().zip(&plan.times.pieces) {
+    for piece in &plan.pieces {
         number += 1;
-        let at = time(*at);
+        let at = time(piece.at);
         // Only who waits at gates asks what comes.
         let coming = options.gates.as_ref().map(|_| coming_part(piece, plan.is_stream)).unwrap_or_default();
-        let bytes = Bytes::from_owner(piece.clone());
-        let cuts = cuts_of(setup, piece, plan.is_stream, key, number);
+        let bytes = Bytes::from_owner(piece.bytes.clone());
+        let cuts = cuts_of(setup, &piece.bytes, plan.is_stream, key, number);
         let last = cuts.len().saturating_sub(1);
         let mut from = 0;
         for (position, length) in cuts.into_iter().enumerate() {
@@ -112,7 +110,7 @@ pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, option
     });
     let end = ending(plan.end.as_ref());
     let is_whole = !plan.is_stream && end == ConnectionEnding::Complete;
-    AnswerSchedule { head, head_at: time(plan.times.head), packets, end, end_at: time(plan.times.end), is_whole }
+    AnswerSchedule { head, head_at: time(plan.head_at), packets, end, end_at: time(plan.end_at), is_whole }
 }
 
 /// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.
@@ -143,31 +141,28 @@ fn ending(end: Option<&AnswerEnd>) -> ConnectionEnding {
 
 /// How long the packets of a piece are.
 fn cuts_of(setup: &RunSetup, piece: &[u8], is_stream: bool, key: &str, number: u32) -> Vec<usize> {
-    let chunking = &setup.scenario.chunking;
-    if !is_stream || piece.is_empty() || *chunking == Chunking::AsRecorded {
+    if !is_stream {
         return vec![piece.len()];
     }
     let mut choices = ChoiceMaker::new(&setup.scenario, None);
-    choices.cut(key, number as usize, piece, chunking).into_iter().map(<[u8]>::len).collect()
+    choices.cut(key, number as usize, piece, &setup.scenario.chunking).into_iter().map(<[u8]>::len).collect()
 }
 
 /// An event of a stream, or the whole of another answer.
-fn coming_part(piece: &[u8], is_stream: bool) -> ComingPart {
+fn coming_part(piece: &TimedPiece, is_stream: bool) -> ComingPart {
     if !is_stream {
-        let message: Value = serde_json::from_slice(piece).unwrap_or_default();
+        let message: Value = serde_json::from_slice(&piece.bytes).unwrap_or_default();
         let tools = message["content"].as_array().into_iter().flatten().filter_map(tool_name).collect();
         return ComingPart { event: None, tools };
     }
     let mut coming = ComingPart::default();
-    let mut sink = |frame: reenact_wire::sse::SseFrame<'_>| {
-        if coming.event.is_none() && !frame.event.is_empty() {
-            coming.event = Some(frame.event.into());
+    piece.read_events(|name, data| {
+        if coming.event.is_none() && !name.is_empty() {
+            coming.event = Some(name.into());
         }
-        let data: Value = serde_json::from_str(frame.data).unwrap_or_default();
+        let data: Value = serde_json::from_str(data).unwrap_or_default();
         coming.tools.extend(tool_name(&data["content_block"]));
-    };
-    // What is no event has no name.
-    let _ = SseFramer::new().feed(piece, &mut sink);
+    });
     coming
 }
 

@@ -31,7 +31,8 @@ impl SideAnswers {
         let place = TurnPlace { origin: AnswerOrigin::Nothing(0), turn: self.given.iter().sum() };
         let prepared = setup.made_up(rule.answer.as_deref().unwrap_or_default(), request, place);
         let times = AnswerTimesTable { head: Micros::ZERO, pieces: vec![Micros::ZERO; prepared.pieces.len()], end: Micros::ZERO };
-        let mut plan = reissue::from_model(ResponsePlan::new(&prepared, times), &setup.scenario.settings.model, &request.model);
+        let mut plan = ResponsePlan::new(&prepared, times);
+        reissue::name_model(&mut plan, &setup.scenario.settings.model, &request.model);
         if plan.is_stream && !request.stream {
             plan = reissue::unstreamed(&plan).unwrap_or(plan);
         }
