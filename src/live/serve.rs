@@ -1,10 +1,10 @@
 //! The replay server: a scenario over HTTP, for any client in any language (K-6).
 //!
 //! ```text
-//!   client ══TCP══ connection ── Asked ──> owner ── Endpoint::ask ──> the plan of an answer
+//!   client ══TCP══ connection ── Arrived ──> owner ── ApiEndpoint::ask ──> the plan of an answer
 //!                      │  <─── answer ───────┘
 //!                      └ plays it: head, each piece, the end, each at its time and written by itself
-//!                        ── Sent, Left ──> owner ──> transcript ──> Verdict
+//!                        ── Reached ──> owner ──> transcript ──> Verdict
 //! ```
 //!
 //! The world of a simulated run decides the answers here, too. One task owns everything that changes and is told
@@ -12,7 +12,6 @@
 
 mod connection;
 pub mod gate;
-mod in_flight;
 pub(super) mod judge;
 mod message;
 mod owner;
@@ -221,6 +220,16 @@ pub fn name(agent: &Agent, id: RequestId) -> String {
     match agent {
         None => serde_json::json!({ "prompt": prompt, "turn": turn, "attempt": attempt }).to_string(),
         Some(agent) => serde_json::json!({ "agent": agent, "prompt": prompt, "turn": turn, "attempt": attempt }).to_string(),
+    }
+}
+
+impl ServeOptions {
+    /// How long the times of answers take on the network's clock.
+    fn answer_scale(&self) -> TimeScale {
+        match self.pace {
+            AnswerPace::Scaled(percent) => self.scale.at_pace(percent),
+            AnswerPace::Recorded | AnswerPace::None => self.scale,
+        }
     }
 }
 

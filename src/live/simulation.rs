@@ -21,7 +21,7 @@ use super::driver::{self, ApiAddress, EngineDriverError, drive};
 use super::network::Network as _;
 use super::network::simulated_network::SimulatedNetwork;
 use super::serve::verdict::ServeVerdict;
-use super::serve::{self, AnswerPace, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
+use super::serve::{self, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
 use reenact_engine::contract::{Agent, Engine};
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
@@ -78,7 +78,6 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
     let (notes, noted) = mpsc::unbounded_channel();
     let ways = if network.is_rough() { TransportAssumptions::Rough } else { TransportAssumptions::Sure };
     let options = serve::ServeOptions {
-        pace: AnswerPace::Scaled(scale.percent()),
         packets: PacketGrouping::Together,
         scale,
         ways,

@@ -97,7 +97,7 @@ impl<'a> ChoiceMaker<'a> {
 
     /// A piece of an answer in network chunks, at least one. `piece_number` counts from 1.
     #[doc(hidden)]
-    pub fn cut<'p>(&mut self, request: &str, piece_number: usize, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
+    pub fn cut<'p>(&mut self, request: &str, piece_number: u32, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
         // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
         if *chunking == Chunking::AsRecorded || piece.is_empty() {
             return vec![piece];

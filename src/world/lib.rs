@@ -43,7 +43,7 @@ mod user;
 mod watch;
 
 use choices::{ChoiceMaker, NotedChoices};
-use delivery::{AnswerDelivery, DeliveryPart};
+use delivery::{AnswerDelivery, AnswerPart};
 use model::{ModelResponse, ModelServer};
 use model_request::ModelRequest;
 use questions::AgentQuestions;
@@ -112,7 +112,7 @@ pub struct Arrival(ArrivalKind);
 #[derive(Clone, Debug, PartialEq)]
 enum ArrivalKind {
     /// A part of an answer: the number of the delivery, and the part.
-    Answer(u32, DeliveryPart),
+    Answer(u32, AnswerPart),
     Tool(Agent, ToolRun, ToolAct),
     /// Which of the timers that were set.
     Timer(u32),
@@ -276,7 +276,7 @@ impl World {
     /// for it. So a run is over when the last thing that matters is.
     pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
         match &arrival.0 {
-            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial() == *serial),
+            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial == *serial),
             ArrivalKind::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
             ArrivalKind::Timer(serial) => self.timers.is_set(*serial),
             ArrivalKind::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
@@ -289,7 +289,7 @@ impl World {
     pub fn arrive(&mut self, setup: &RunSetup, now: Time, arrival: Arrival, inputs: &mut Vec<(Agent, Input)>, schedule: &mut ArrivalSink) {
         match arrival.0 {
             ArrivalKind::Answer(serial, part) => {
-                let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
+                let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial == serial) else { return };
                 match self.deliveries[index].arrive(setup, &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut()), part, inputs) {
                     Some((at, next)) => schedule.push((at, Arrival(ArrivalKind::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
@@ -481,7 +481,7 @@ impl World {
         }
         self.served += 1;
         let serial = self.served;
-        let delivery = AnswerDelivery::new(serial, agent.clone(), id, plan, now);
+        let delivery = AnswerDelivery::new(serial, agent.clone(), id, plan.into(), now);
         schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(ArrivalKind::Answer(serial, part)))));
         self.deliveries.push(delivery);
         note

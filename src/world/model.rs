@@ -7,7 +7,7 @@
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
 use super::choices::ChoiceMaker;
-use super::faults::{self, FaultTarget};
+use super::faults;
 use super::model_request::ModelRequest;
 use super::plan::ResponsePlan;
 use super::refusal;
@@ -52,22 +52,21 @@ impl ModelServer {
     /// Answers a request.
     pub(crate) fn answer(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, choices: &mut ChoiceMaker<'_>) -> ModelResponse {
         let scenario = &setup.scenario;
-        let ModelRequest { agent, id, request, now, .. } = *asking;
+        let ModelRequest { id, request, .. } = *asking;
         let of_body = || asking.of_body.clone().or_else(|| refusal::find(setup, &mut self.validator, &self.signatures, request));
         let refusal = asking.of_head.clone().or_else(of_body);
         // What a recording has an answer to was taken, whatever the rules say. Its heads are not those of a client of today.
         let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
         let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
-        let asked = FaultTarget { id, agent, model: &request.model, now };
-        self.hits.extend(faults::chances(&scenario.faults, &asked).into_iter().map(Statement::FaultChance));
-        let (plan, note) = match faults::verdict(&scenario.faults, &asked, choices) {
+        self.hits.extend(faults::chances(&scenario.faults, asking).into_iter().map(Statement::FaultChance));
+        let (plan, note) = match faults::verdict(&scenario.faults, asking, choices) {
             Some((index, kind @ FaultKind::Instead(instead))) => {
                 self.hits.note(Statement::Fault(index));
-                let plan = faults::instead(instead, &asked, &scenario.timing, choices);
+                let plan = faults::instead(instead, asking, &scenario.timing, choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
             _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
-                (Some(refusal::plan(&refusal, &asked, &scenario.timing, choices)), WorldNote::Answered)
+                (Some(refusal::plan(&refusal, asking, &scenario.timing, choices)), WorldNote::Answered)
             }
             other => {
                 let change = if let Some((index, FaultKind::Change(change))) = other { Some((index, change)) } else { None };

@@ -80,6 +80,12 @@ impl ResponsePlan {
         self.pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
 
+    /// A piece of the body, by its number from 1.
+    #[doc(hidden)]
+    pub fn piece(&self, number: u32) -> Option<&TimedPiece> {
+        self.pieces.get((number as usize).checked_sub(1)?)
+    }
+
     /// The answer, read to its end.
     pub(crate) fn answer(&self) -> AnswerReader {
         tool_uses::answer(self.is_stream, self.pieces.iter().map(|piece| &*piece.bytes))

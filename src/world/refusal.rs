@@ -4,7 +4,8 @@
 //! a request that never gets to the API is not refused by it, only marked.
 
 use super::choices::ChoiceMaker;
-use super::faults::{FaultTarget, instead};
+use super::faults::instead;
+use super::model_request::ModelRequest;
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
 use super::signatures::GivenThinking;
@@ -24,7 +25,7 @@ pub(super) fn find(setup: &RunSetup, validator: &mut RequestValidator, given: &G
 }
 
 /// The refusal as an answer, after the time that errors take.
-pub(super) fn plan(refusal: &Refusal, asked: &FaultTarget<'_>, timing: &AnswerTiming, choices: &mut ChoiceMaker<'_>) -> ResponsePlan {
+pub(super) fn plan(refusal: &Refusal, asked: &ModelRequest<'_>, timing: &AnswerTiming, choices: &mut ChoiceMaker<'_>) -> ResponsePlan {
     let body = refusal.body(&choices.request_id(asked.agent, asked.id));
     let answer = FaultAnswer {
         status: refusal.status,

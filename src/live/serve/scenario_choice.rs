@@ -24,18 +24,19 @@ pub(super) fn choose(scenarios: &[impl ChoosableScenario], arrived: &ReceivedReq
     if let [_] = scenarios {
         return Ok(0);
     }
+    let incoming = &arrived.incoming;
     let named = |name: &str| scenarios.iter().position(|scenario| scenario.name() == name);
     if let Some(name) = &arrived.scenario {
         return named(name).ok_or_else(|| format!("there is no scenario `{name}`: {}", advice(scenarios)));
     }
-    if let Some(at) = by_path(scenarios, &arrived.path) {
+    if let Some(at) = by_path(scenarios, &incoming.path) {
         return Ok(at);
     }
-    let before = arrived.path.split("/v1").next().unwrap_or_default().trim_matches('/');
-    match (before, &*arrived.method) {
+    let before = incoming.path.split("/v1").next().unwrap_or_default().trim_matches('/');
+    match (before, &*incoming.method) {
         // Who only looks around is told the same by all of them.
         ("", "GET" | "HEAD") => Ok(0),
-        ("", _) => by_first_message(scenarios, &arrived.body),
+        ("", _) => by_first_message(scenarios, &incoming.body),
         _ => Err(format!("there is no scenario at the path `{before}`: {}", advice(scenarios))),
     }
 }

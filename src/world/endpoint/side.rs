@@ -1,6 +1,5 @@
 //! The answers of `[[side]]`: to requests that a client makes beside its conversation (M-3).
 
-use super::SideResponse;
 use crate::pacing::AnswerTimesTable;
 use crate::plan::ResponsePlan;
 use crate::reissue;
@@ -18,8 +17,8 @@ pub(super) struct SideAnswers {
 }
 
 impl SideAnswers {
-    /// The answer of the first rule that fits; `None` where none does, and where the API would refuse the request.
-    pub(super) fn answer(&mut self, setup: &RunSetup, request: &Request) -> Option<SideResponse> {
+    /// The first rule that fits, by its number from 1, and its answer; `None` where none does, and where the API would refuse the request.
+    pub(super) fn answer(&mut self, setup: &RunSetup, request: &Request) -> Option<(usize, ResponsePlan)> {
         let (index, rule) = (0..).zip(&setup.scenario.sides).find(|(_, rule)| rule.matches(request))?;
         let is_taken = setup.scenario.api.lenient || refusal(request, &ValidationContext::default()).is_none();
         if !is_taken {
@@ -36,7 +35,7 @@ impl SideAnswers {
         if plan.is_stream && !request.stream {
             plan = reissue::unstreamed(&plan).unwrap_or(plan);
         }
-        Some(SideResponse { number: index + 1, model: request.model.clone(), plan })
+        Some((index + 1, plan))
     }
 
     /// The rules that answered nothing, by their numbers from 1.

@@ -1,8 +1,8 @@
 //! Replacements of an answer: errors of the API and of proxies, and failed connections (M-4).
 
 use super::super::choices::ChoiceMaker;
+use super::super::model_request::ModelRequest;
 use super::super::plan::{ResponseHead, ResponsePlan, TimedPiece};
-use super::FaultTarget;
 use reenact_engine::contract::AnswerEnd;
 use reenact_engine::time::Micros;
 use reenact_scenario::fault::known_errors::{ErrorForm, KnownError};
@@ -21,7 +21,7 @@ const USUAL_HEAD: Latency = Latency::Uniform(Micros::from_millis(50), Micros::fr
 /// The plan of what comes in an answer's place.
 pub(crate) fn instead(
     kind: &AnswerSubstitute,
-    asked: &FaultTarget<'_>,
+    asked: &ModelRequest<'_>,
     timing: &AnswerTiming,
     choices: &mut ChoiceMaker<'_>,
 ) -> ResponsePlan {

@@ -2,18 +2,20 @@
 
 use super::*;
 use crate::plan::{ResponseHead, ResponsePlan, TimedPiece};
-use reenact_engine::contract::AnswerEnd;
+use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
 use reenact_scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer};
 use reenact_scenario::types::AnswerTiming;
 use reenact_wire::error::{ApiError, ContextFigures, ErrorKind};
+use reenact_wire::request::Request;
 
-fn asked(id: RequestId, now: Time) -> FaultTarget<'static> {
-    FaultTarget { id, agent: &Agent::ROOT, model: "big", now }
+fn asked(id: RequestId, now: Time) -> ModelRequest<'static> {
+    let request = Box::leak(Box::new(Request::new("big", 1)));
+    ModelRequest { agent: &Agent::ROOT, id, request, now, origins: &[], gets_default: false, lends: false, of_head: None, of_body: None }
 }
 
-fn first() -> FaultTarget<'static> {
+fn first() -> ModelRequest<'static> {
     asked(RequestId::first(1), Time::ZERO)
 }
 
@@ -40,7 +42,7 @@ fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
 
 #[test]
 fn m_4_by_model_thread_prompt_and_time() {
-    let fits = |at: FaultPlace, asked: &FaultTarget<'_>| verdict(&[overloaded(at)], asked, &mut ChoiceMaker::drawn(Seed(1))).is_some();
+    let fits = |at: FaultPlace, asked: &ModelRequest<'_>| verdict(&[overloaded(at)], asked, &mut ChoiceMaker::drawn(Seed(1))).is_some();
     let second = Micros::from_secs(1);
     let window = FaultPlace { after: Some(second), before: Some(Micros::from_secs(2)), ..FaultPlace::default() };
     assert!(!fits(window.clone(), &first()));
@@ -50,7 +52,7 @@ fn m_4_by_model_thread_prompt_and_time() {
     assert!(!fits(FaultPlace { prompt: span(2, 9), ..FaultPlace::default() }, &first()));
     let main = FaultPlace { thread: Some("main".into()), ..FaultPlace::default() };
     assert!(fits(main.clone(), &first()));
-    assert!(!fits(main, &FaultTarget { agent: &Agent::child("toolu_1"), ..first() }));
+    assert!(!fits(main, &ModelRequest { agent: &Agent::child("toolu_1"), ..first() }));
 }
 
 #[test]
