@@ -11,6 +11,7 @@ mod side;
 use alloc::collections::BTreeSet;
 
 use super::WorldNote;
+use super::answer_terms::AnswerTerms;
 use super::choices::ChoiceMaker;
 use super::model::{ModelResponse, ModelServer};
 use super::model_request::ModelRequest;
@@ -44,8 +45,6 @@ pub struct ApiEndpoint {
     held: ServerThreads,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
-    /// Whether answers may be lost on their way, so that a repeated request gets the same answer again.
-    lends: bool,
     /// How many requests there were.
     asked: u32,
     /// The answers to side requests.
@@ -130,10 +129,10 @@ pub struct MessageResponse {
 }
 
 impl ApiEndpoint {
-    /// The API at the beginning; `lends` when answers may be lost on their way.
+    /// The API at the beginning.
     #[doc(hidden)]
-    pub fn new(lends: bool) -> Self {
-        Self { lends, ..Self::default() }
+    pub fn new(terms: AnswerTerms) -> Self {
+        Self { model: ModelServer::new(terms), ..Self::default() }
     }
 
     /// Answers what a client sent.
@@ -265,8 +264,7 @@ impl ApiEndpoint {
             request: &request,
             now,
             origins: &caller.origins,
-            gets_default: self.is_interfered || self.lends || caller.is_after_interrupt,
-            lends: self.lends,
+            gets_default: self.is_interfered || self.model.terms.lends || caller.is_after_interrupt,
             of_head,
             of_body,
         };

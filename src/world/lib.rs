@@ -12,6 +12,8 @@ extern crate alloc;
 extern crate std;
 
 #[doc(hidden)]
+pub mod answer_terms;
+#[doc(hidden)]
 pub mod choices;
 mod cuts;
 mod default_answer;
@@ -457,7 +459,6 @@ impl World {
             now,
             origins: &origins,
             gets_default: self.user.has_interfered(setup),
-            lends: false,
             of_head: None,
             of_body: None,
         };

@@ -6,6 +6,7 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
+use super::answer_terms::AnswerTerms;
 use super::choices::ChoiceMaker;
 use super::faults;
 use super::model_request::ModelRequest;
@@ -25,6 +26,7 @@ use reenact_wire::validate::RequestValidator;
 /// The server's knowledge of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ModelServer {
+    pub(crate) terms: AnswerTerms,
     server: AnswerQueue,
     validator: RequestValidator,
     /// The thinking that was given out.
@@ -49,11 +51,16 @@ pub struct ModelResponse {
 }
 
 impl ModelServer {
+    /// The server at the beginning.
+    pub(crate) fn new(terms: AnswerTerms) -> Self {
+        Self { terms, ..Self::default() }
+    }
+
     /// Answers a request.
     pub(crate) fn answer(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, choices: &mut ChoiceMaker<'_>) -> ModelResponse {
-        let scenario = &setup.scenario;
+        let (scenario, terms) = (&setup.scenario, self.terms);
         let ModelRequest { id, request, .. } = *asking;
-        let of_body = || asking.of_body.clone().or_else(|| refusal::find(setup, &mut self.validator, &self.signatures, request));
+        let of_body = || asking.of_body.clone().or_else(|| refusal::find(setup, terms, &mut self.validator, &self.signatures, request));
         let refusal = asking.of_head.clone().or_else(of_body);
         // What a recording has an answer to was taken, whatever the rules say. Its heads are not those of a client of today.
         let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
@@ -62,11 +69,11 @@ impl ModelServer {
         let (plan, note) = match faults::verdict(&scenario.faults, asking, choices) {
             Some((index, kind @ FaultKind::Instead(instead))) => {
                 self.hits.note(Statement::Fault(index));
-                let plan = faults::instead(instead, asking, &scenario.timing, choices);
+                let plan = faults::instead(instead, asking, terms.timing(scenario), choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
             _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
-                (Some(refusal::plan(&refusal, asking, &scenario.timing, choices)), WorldNote::Answered)
+                (Some(refusal::plan(&refusal, asking, terms.timing(scenario), choices)), WorldNote::Answered)
             }
             other => {
                 let change = if let Some((index, FaultKind::Change(change))) = other { Some((index, change)) } else { None };
@@ -110,13 +117,13 @@ impl ModelServer {
         change: Option<(usize, &AnswerChange)>,
         choices: &mut ChoiceMaker<'_>,
     ) -> Option<(ResponsePlan, WorldNote)> {
-        let ModelRequest { agent, id, request, gets_default, lends, .. } = *asking;
-        let scenario_tells = setup.scenario.api.tells_tokens();
+        let ModelRequest { agent, id, request, gets_default, .. } = *asking;
+        let terms = self.terms;
         let mut as_prepared = |answer: &PreparedAnswer| {
             choices.on_served(answer);
-            ResponsePlan::new(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
+            ResponsePlan::new(answer, choices.times(&agent.key(id), terms.timing(&setup.scenario), &answer.known))
         };
-        let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || lends) {
+        let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || terms.lends) {
             Some(QueuedAnswer { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);
@@ -140,13 +147,11 @@ impl ModelServer {
         if setup.scenario.tape.is_some() && setup.varying.is_some() {
             plan = relocation::relocated(plan, &setup.moves.for_request(request));
         }
-        if scenario_tells {
+        if terms.tells_tokens || setup.scenario.api.tells_tokens() {
             refusal::tell_input_tokens(&mut plan, request);
         }
         self.signatures.remember(setup, request, &plan);
-        if !request.stream && plan.is_stream {
-            plan = reissue::unstreamed(&plan).unwrap_or(plan);
-        }
+        let mut plan = reissue::as_asked(plan, request);
         let fault = change.map(|(index, change)| match faults::change(change, &plan) {
             Some(changed) => {
                 self.hits.note(Statement::Fault(index));

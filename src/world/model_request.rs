@@ -17,8 +17,6 @@ pub(crate) struct ModelRequest<'a> {
     pub(crate) origins: &'a [AnswerOrigin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
-    /// Whether a repeated request gets the same answer again, also where no fault changed it.
-    pub(crate) lends: bool,
     /// The API's verdict on its head.
     pub(crate) of_head: Option<Refusal>,
     /// The API's verdict on members of its body that only clients send.

@@ -3,6 +3,7 @@
 //! The texts and rules are those of [`RequestValidator`]; here they become an answer on its way. What a fault puts in the answer's place comes first:
 //! a request that never gets to the API is not refused by it, only marked.
 
+use super::answer_terms::AnswerTerms;
 use super::choices::ChoiceMaker;
 use super::faults::instead;
 use super::model_request::ModelRequest;
@@ -17,10 +18,16 @@ use reenact_wire::tokens;
 use reenact_wire::validate::{Refusal, RequestValidator, ValidationContext};
 
 /// The refusal of a request; `None` when the API takes it.
-pub(super) fn find(setup: &RunSetup, validator: &mut RequestValidator, given: &GivenThinking, request: &Request) -> Option<Refusal> {
+pub(super) fn find(
+    setup: &RunSetup,
+    terms: AnswerTerms,
+    validator: &mut RequestValidator,
+    given: &GivenThinking,
+    request: &Request,
+) -> Option<Refusal> {
     let api = &setup.scenario.api;
     let SimulatedApi { context_window, counts_max_tokens, .. } = *api;
-    let rules = ValidationContext { context_window, counts_max_tokens, thinking: setup.wants_thinking, ..ValidationContext::default() };
+    let rules = ValidationContext { context_window, counts_max_tokens, thinking: !terms.lacks_thinking, ..ValidationContext::default() };
     validator.refusal(request, &rules).or_else(|| given.refusal(setup, request))
 }
 

@@ -6,6 +6,7 @@ use reenact_wire::event::StreamEvent;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// An id that was made fresh, and the one that the scenario knows.
@@ -75,9 +76,15 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     out
 }
 
+/// A streamed answer whole where the request does not ask for a stream, as far as it is a whole message.
+pub(crate) fn as_asked(plan: ResponsePlan, request: &Request) -> ResponsePlan {
+    let whole = if plan.is_stream && !request.stream { unstreamed(&plan) } else { None };
+    whole.unwrap_or(plan)
+}
+
 /// A streamed answer as the one message that the same request would have got without streaming, at the time at which the stream ended. `None`
 /// when the stream is no whole message.
-pub(crate) fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
+fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
     let (mut assembler, mut blocks) = (Assembler::new(), Vec::new());
     let sink = &mut |frame: SseFrame<'_>| {
         let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut Vec::new());

@@ -8,13 +8,12 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::cuts;
-use super::default_answer;
 use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
 use reenact_engine::budget::PriceTable;
-use reenact_engine::contract::{RequestId, original_id};
+use reenact_engine::contract::original_id;
 use reenact_engine::schema::Validators;
 use reenact_engine::settings::Environment;
 use reenact_engine::time::Micros;
@@ -29,7 +28,6 @@ use reenact_scenario::types::{AgentScript, Scenario, ScriptedOutcome, ScriptedTu
 use reenact_wire::block::Block;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
-use reenact_wire::request::Request;
 
 mod clients;
 
@@ -56,8 +54,6 @@ pub struct RunSetup {
     pub(crate) moves: FolderMoves,
     /// The permitted differences between the recorded requests and those of the served client; `None` for no difference.
     pub(crate) varying: Option<Normaliser>,
-    /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
-    pub wants_thinking: bool,
 }
 
 /// An answer, ready to be given.
@@ -267,19 +263,7 @@ impl RunSetup {
             folders,
             moves: FolderMoves::default(),
             varying: None,
-            wants_thinking: true,
         })
-    }
-
-    /// The answer to a request that exists only because of an injection (M-3).
-    pub(crate) fn default_answer(&self, id: RequestId, request: &Request) -> PreparedAnswer {
-        let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
-        self.made_up(&text, request, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
-    }
-
-    /// An answer that no turn scripts, as the request asks for it.
-    pub(crate) fn made_up(&self, text: &str, request: &Request, place: TurnPlace) -> PreparedAnswer {
-        scripted_answer(&self.scenario, &default_answer::turn(text, request), place)
     }
 }
 
@@ -381,7 +365,7 @@ fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<
     own.chain(synthesis)
 }
 
-fn scripted_answer(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
+pub(crate) fn scripted_answer(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
     let is_stream = scenario.settings.stream && turn.status == 200;
     let look = StreamStyle { seed: scenario.seed, plan: &scenario.plan };
     let ScriptedBody { bytes, shape } = script::body(turn, place, &scenario.settings.model, look, is_stream);

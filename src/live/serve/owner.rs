@@ -111,7 +111,7 @@ impl SessionOwner {
         let clock = SessionClock { began: Instant::now(), scale: options.scale };
         let begin = |scenario: &ScenarioOfServer| {
             let name = if by == SessionIdentity::ByScenario { scenario.name.clone() } else { "".into() };
-            (name, ClientSession::new(scenario.setup.clone(), options.clone(), clock))
+            (name, ClientSession::new(scenario, options.clone(), clock))
         };
         let sessions = scenarios.iter().map(begin).collect();
         Self { scenarios, options, clock, by, sessions, problems: Vec::new(), refused: RefusedRequests::default() }
@@ -185,8 +185,8 @@ impl SessionOwner {
             SessionIdentity::ByPath => {
                 let name = arrived.incoming.path.split("/v1").next().unwrap_or_default().trim_matches('/');
                 Ok(self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
-                    let setup = self.scenarios[0].setup.clone();
-                    self.sessions.push((name.into(), ClientSession::new(setup, self.options.clone(), self.clock)));
+                    let session = ClientSession::new(&self.scenarios[0], self.options.clone(), self.clock);
+                    self.sessions.push((name.into(), session));
                     self.sessions.len() - 1
                 }))
             }
@@ -272,8 +272,8 @@ mod tests {
         let setup = Arc::new(RunSetup::new(Scenario::default(), None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let verdicts = runtime.block_on(async {
-            let scenario = ScenarioOfServer { name: "".into(), setup, places: reenact_scenario::parse::TablePlaces::default() };
-            let mut owner = SessionOwner::new(vec![scenario], ServeOptions::default(), SessionIdentity::One);
+            let served = crate::serve::ServedScenario::new(&setup, ServeOptions::default());
+            let mut owner = SessionOwner::new(vec![served.scenario], served.options, SessionIdentity::One);
             let mut connections: JoinSet<()> = JoinSet::new();
             connections.spawn(async { panic!("a wrong turn") });
             owner.on_connection_ended(connections.join_next().await.unwrap());

@@ -6,7 +6,7 @@ use super::message::{AnswerPlayback, AnswerSerial, ReceivedRequest, ServerRespon
 use super::questions::VerdictQuestions;
 use super::schedule::{AnswerSchedule, ConnectionCut, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
-use super::{END_HEADER, ServeOptions, TranscriptExtent, TransportAssumptions, judge};
+use super::{END_HEADER, ScenarioOfServer, ServeOptions, TranscriptExtent, judge};
 use crate::clock::SessionClock;
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use reenact_engine::time::Time;
@@ -47,10 +47,10 @@ pub(super) struct ClientSession {
 }
 
 impl ClientSession {
-    pub(super) fn new(setup: Arc<RunSetup>, options: ServeOptions, clock: SessionClock) -> Self {
+    pub(super) fn new(scenario: &ScenarioOfServer, options: ServeOptions, clock: SessionClock) -> Self {
         Self {
-            setup,
-            endpoint: ApiEndpoint::new(options.ways == TransportAssumptions::Rough),
+            setup: scenario.setup.clone(),
+            endpoint: ApiEndpoint::new(scenario.terms),
             options,
             clock,
             recorder: TranscriptRecorder::default(),

@@ -32,10 +32,7 @@ impl SideAnswers {
         let times = AnswerTimesTable { head: Micros::ZERO, pieces: vec![Micros::ZERO; prepared.pieces.len()], end: Micros::ZERO };
         let mut plan = ResponsePlan::new(&prepared, times);
         reissue::name_model(&mut plan, &setup.scenario.settings.model, &request.model);
-        if plan.is_stream && !request.stream {
-            plan = reissue::unstreamed(&plan).unwrap_or(plan);
-        }
-        Some((index + 1, plan))
+        Some((index + 1, reissue::as_asked(plan, request)))
     }
 
     /// The rules that answered nothing, by their numbers from 1.

@@ -12,7 +12,7 @@ use reenact_wire::request::Request;
 
 fn asked(id: RequestId, now: Time) -> ModelRequest<'static> {
     let request = Box::leak(Box::new(Request::new("big", 1)));
-    ModelRequest { agent: &Agent::ROOT, id, request, now, origins: &[], gets_default: false, lends: false, of_head: None, of_body: None }
+    ModelRequest { agent: &Agent::ROOT, id, request, now, origins: &[], gets_default: false, of_head: None, of_body: None }
 }
 
 fn first() -> ModelRequest<'static> {
