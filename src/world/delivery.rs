@@ -2,9 +2,9 @@
 
 use super::choices::ChoiceMaker;
 use super::plan::ResponsePlan;
-use super::setup::RunSetup;
 use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use reenact_engine::time::Time;
+use reenact_scenario::types::Chunking;
 use reenact_wire::event::StreamEvent;
 use reenact_wire::prelude::*;
 use reenact_wire::sse::{SseFrame, SseFramer};
@@ -61,7 +61,7 @@ impl AnswerDelivery {
     #[doc(hidden)]
     pub fn arrive(
         &mut self,
-        setup: &RunSetup,
+        chunking: &Chunking,
         choices: &mut ChoiceMaker<'_>,
         part: AnswerPart,
         inputs: &mut Vec<(Agent, Input)>,
@@ -73,7 +73,7 @@ impl AnswerDelivery {
                 inputs.push((self.agent.clone(), Input::Head { id: self.id, status: head.status, headers: head.headers.clone() }));
                 self.event(1)
             }
-            AnswerPart::Event(number) if plan.is_stream => match self.frame(setup, choices, number, inputs) {
+            AnswerPart::Event(number) if plan.is_stream => match self.frame(chunking, choices, number, inputs) {
                 Ok(()) => self.event(number + 1),
                 Err(problem) => {
                     inputs.push((self.agent.clone(), Input::End { id: self.id, how: AnswerEnd::Framing(problem) }));
@@ -110,7 +110,7 @@ impl AnswerDelivery {
 
     fn frame(
         &mut self,
-        setup: &RunSetup,
+        chunking: &Chunking,
         choices: &mut ChoiceMaker<'_>,
         number: u32,
         inputs: &mut Vec<(Agent, Input)>,
@@ -120,7 +120,7 @@ impl AnswerDelivery {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };
         let Some(piece) = self.plan.piece(number) else { return Ok(()) };
-        for chunk in choices.cut(&agent.key(id), number, &piece.bytes, &setup.scenario.chunking) {
+        for chunk in choices.cut(&agent.key(id), number, &piece.bytes, chunking) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;
         }
         Ok(())

@@ -292,7 +292,8 @@ impl World {
         match arrival.0 {
             ArrivalKind::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial == serial) else { return };
-                match self.deliveries[index].arrive(setup, &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut()), part, inputs) {
+                let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
+                match self.deliveries[index].arrive(&setup.scenario.chunking, choices, part, inputs) {
                     Some((at, next)) => schedule.push((at, Arrival(ArrivalKind::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
@@ -481,9 +482,8 @@ impl World {
             self.choices(setup).on_head(agent, id, head);
         }
         self.served += 1;
-        let serial = self.served;
-        let delivery = AnswerDelivery::new(serial, agent.clone(), id, plan.into(), now);
-        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(ArrivalKind::Answer(serial, part)))));
+        let delivery = AnswerDelivery::new(self.served, agent.clone(), id, plan.into(), now);
+        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(ArrivalKind::Answer(delivery.serial, part)))));
         self.deliveries.push(delivery);
         note
     }

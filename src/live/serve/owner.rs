@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::connection::{self, ConnectionContext};
 use super::message::{OwnerMessage, ReceivedRequest, ServerResponse, json_head};
 use super::request_body::OpenBodiesRoom;
-use super::scenario_choice::{self, ChoosableScenario};
+use super::scenario_choice;
 use super::session::ClientSession;
 use super::verdict::ServeVerdict;
 use super::verdict_json::{self, VERDICTS_PATH, asked_verdict};
@@ -24,7 +24,6 @@ use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_wire::prelude::*;
 use reenact_world::delivery::AnswerPart;
 use reenact_world::endpoint::IncomingRequest;
-use reenact_world::setup::RunSetup;
 
 /// How long nothing is accepted when the system has no connection to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -248,16 +247,6 @@ impl ScenarioOfServer {
     }
 }
 
-impl ChoosableScenario for ScenarioOfServer {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn setup(&self) -> &RunSetup {
-        &self.setup
-    }
-}
-
 fn not_found(problem: &str) -> ServerResponse {
     ServerResponse::error(404, "not_found_error", &format!("reenact: {problem}"), &[])
 }
@@ -266,6 +255,7 @@ fn not_found(problem: &str) -> ServerResponse {
 mod tests {
     use super::*;
     use reenact_scenario::types::Scenario;
+    use reenact_world::setup::RunSetup;
 
     #[test]
     fn k_6_a_panic_of_the_server_is_a_failure_of_the_verdict() {

@@ -10,6 +10,7 @@ use super::{END_HEADER, ScenarioOfServer, ServeOptions, TranscriptExtent, judge}
 use crate::clock::SessionClock;
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use reenact_engine::time::Time;
+use reenact_scenario::types::Chunking;
 use reenact_sim::notes;
 use reenact_transcript::event::{EventKind, RunEnd};
 use reenact_transcript::record::TranscriptRecorder;
@@ -204,8 +205,8 @@ impl ClientSession {
         let is_left_out = matches!(part, AnswerPart::Event(_)) && self.options.keeps == TranscriptExtent::Outlines;
         if !is_left_out {
             let mut inputs = Vec::new();
-            // When the next part comes is not for the delivery to say here: the connection knows.
-            let _ = open.arrive(&self.setup, &mut ChoiceMaker::new(&self.setup.scenario, None), part, &mut inputs);
+            // Its schedule has cut it, and the connection knows when the next part comes.
+            let _ = open.arrive(&Chunking::AsRecorded, &mut ChoiceMaker::new(&self.setup.scenario, None), part, &mut inputs);
             inputs.iter().for_each(|(agent, input)| self.recorder.input(now, agent, input));
         }
         if part == AnswerPart::End {
