@@ -95,15 +95,16 @@ impl<'a> ChoiceMaker<'a> {
         times
     }
 
-    /// A piece of an answer in network chunks, at least one. `piece_number` counts from 1.
+    /// A piece of the answer to a request in network chunks, at least one; pieces are numbered from 1.
     #[doc(hidden)]
-    pub fn cut<'p>(&mut self, request: &str, piece_number: u32, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
+    pub fn cut<'p>(&mut self, request: (&Agent, RequestId), number: u32, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
         // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
         if *chunking == Chunking::AsRecorded || piece.is_empty() {
             return vec![piece];
         }
-        let name = format!("{request} piece {piece_number}");
-        let mut draws = self.seed.draws("chunk-cuts", &format!("{request}/{piece_number}"));
+        let request = request.0.key(request.1);
+        let name = format!("{request} piece {number}");
+        let mut draws = self.seed.draws("chunk-cuts", &format!("{request}/{number}"));
         let given = self.plan.chunks.get(&*name);
         let sizes = given.map_or(&[][..], |given| &**given);
         let chunks = cuts::chunks(piece, chunking, sizes, &mut draws);

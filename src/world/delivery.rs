@@ -36,7 +36,7 @@ pub enum AnswerPart {
     Event(u32),
     /// The end.
     End,
-    /// Nothing: the client left before the end. This is told, and nothing can be held there.
+    /// Nothing more: the client left before the end.
     Left,
 }
 
@@ -120,7 +120,7 @@ impl AnswerDelivery {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };
         let Some(piece) = self.plan.piece(number) else { return Ok(()) };
-        for chunk in choices.cut(&agent.key(id), number, &piece.bytes, chunking) {
+        for chunk in choices.cut((agent, id), number, &piece.bytes, chunking) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;
         }
         Ok(())

@@ -27,7 +27,7 @@ pub use reenact_world::delivery::AnswerPart;
 pub struct AnswerBoundary {
     /// The how many-th answer to a request for a message this is, from 1, over all agents.
     pub answer: u32,
-    /// Before what.
+    /// Before which part. A client that left is told of, and nothing is held there.
     pub before: AnswerPart,
 }
 

@@ -218,7 +218,8 @@ mod tests {
         let pieces = vec![piece.clone(), piece];
         let (head_at, end_at) = (Micros::ZERO, Micros::ZERO);
         let plan = ResponsePlan { head: None, head_at, is_stream: true, pieces, end: Some(end), end_at };
-        let schedule = AnswerSchedule::new(&Scenario::default(), plan.into(), "1.1", &ServeOptions::default());
+        let schedule =
+            AnswerSchedule::new(&Scenario::default(), plan.into(), (&Agent::ROOT, RequestId::first(1)), &ServeOptions::default());
         let (tell, _told) = mpsc::unbounded_channel();
         let (cuts, _cut) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

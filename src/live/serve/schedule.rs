@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::body::Bytes;
 
 use super::ServeOptions;
-use reenact_engine::contract::{AnswerEnd, RequestId};
+use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_scenario::types::Scenario;
 use reenact_wire::prelude::*;
 use reenact_world::choices::ChoiceMaker;
@@ -57,14 +57,14 @@ pub(super) enum ConnectionCut {
 }
 
 impl AnswerSchedule {
-    /// The answer to the request of this key as it goes over the wire.
-    pub(super) fn new(scenario: &Scenario, plan: Arc<ResponsePlan>, key: &str, options: &ServeOptions) -> Self {
+    /// The answer to a request as it goes over the wire.
+    pub(super) fn new(scenario: &Scenario, plan: Arc<ResponsePlan>, request: (&Agent, RequestId), options: &ServeOptions) -> Self {
         let scale = options.answer_scale();
         let mut choices = ChoiceMaker::new(scenario, None);
         let mut packets = Vec::with_capacity(plan.pieces.len());
         for (number, piece) in (1..).zip(&plan.pieces) {
             let bytes = Bytes::from_owner(piece.bytes.clone());
-            let chunks = if plan.is_stream { choices.cut(key, number, &piece.bytes, &scenario.chunking) } else { vec![&*piece.bytes] };
+            let chunks = if plan.is_stream { choices.cut(request, number, &piece.bytes, &scenario.chunking) } else { vec![&*piece.bytes] };
             let (at, count, mut from) = (scale.duration(piece.at), chunks.len(), 0);
             for (position, chunk) in (1..).zip(chunks) {
                 let bytes = bytes.slice(from..from + chunk.len());

@@ -163,7 +163,7 @@ impl ClientSession {
             self.remarks.push(remark);
         }
         let plan = Arc::new(plan);
-        let schedule = AnswerSchedule::new(&self.setup.scenario, plan.clone(), &agent.key(id), &self.options);
+        let schedule = AnswerSchedule::new(&self.setup.scenario, plan.clone(), (&agent, id), &self.options);
         asked.status = plan.head.as_ref().map(|head| head.status);
         self.asked.push(asked);
         self.open.push((self.asked.len() - 1, AnswerDelivery::new(self.answers, agent.clone(), id, plan, now)));
