@@ -148,9 +148,7 @@ impl ClientSession {
         asked.retry_count = arrived.retry_count.clone();
         asked.after_action = self.acted_at.map(|acted_at| arrived.at.saturating_duration_since(acted_at));
         asked.answer = answer_name(&note);
-        let mut said = PendingNotes::default();
-        let exhausted = notes::note_world(&mut said, now, &agent, note);
-        said.0.into_iter().for_each(|what| self.note(now, &agent, what));
+        let exhausted = notes::note_world(&agent, note, |what| self.note(now, &agent, what));
         self.answers += 1;
         let plan = if self.options.gates.is_some() { plan.map(ResponsePlan::by_event) } else { plan };
         let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
@@ -295,20 +293,6 @@ impl ClientSession {
         let mut verdict = ServeVerdict { transcript, end, asked, unused, passed, questions, remarks, failures };
         judge::judge(&self.setup, &self.options, &mut verdict);
         verdict
-    }
-}
-
-/// The notes of the world, until they are passed on.
-#[derive(Clone, Debug, Default)]
-struct PendingNotes(Vec<EventKind>);
-
-impl TranscriptWatch for PendingNotes {
-    fn input(&mut self, _at: Time, _agent: &Agent, _input: &Input) {}
-
-    fn effect(&mut self, _at: Time, _agent: &Agent, _effect: &Effect) {}
-
-    fn note(&mut self, _at: Time, _agent: &Agent, what: &EventKind) {
-        self.0.push(what.clone());
     }
 }
 
