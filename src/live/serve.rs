@@ -42,7 +42,7 @@ use reenact_engine::time::Time;
 use reenact_scenario::parse::TablePlaces;
 use reenact_transcript::event::EventKind;
 use reenact_wire::prelude::*;
-use reenact_world::answer_terms::AnswerTerms;
+use reenact_world::model_request::AnswerTerms;
 use reenact_world::setup::RunSetup;
 use verdict::ServeVerdict;
 

@@ -11,10 +11,9 @@ mod side;
 use alloc::collections::BTreeSet;
 
 use super::WorldNote;
-use super::answer_terms::AnswerTerms;
 use super::choices::ChoiceMaker;
 use super::model::{ModelResponse, ModelServer};
-use super::model_request::ModelRequest;
+use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::{ResponseHead, ResponsePlan};
 use super::server::AnswerOwner;
 use super::setup::RunSetup;

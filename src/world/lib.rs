@@ -12,8 +12,6 @@ extern crate alloc;
 extern crate std;
 
 #[doc(hidden)]
-pub mod answer_terms;
-#[doc(hidden)]
 pub mod choices;
 mod cuts;
 mod default_answer;
@@ -24,7 +22,8 @@ pub mod endpoint;
 mod faults;
 #[doc(hidden)]
 pub mod model;
-mod model_request;
+#[doc(hidden)]
+pub mod model_request;
 pub mod normalise;
 pub mod pacing;
 #[doc(hidden)]

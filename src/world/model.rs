@@ -6,10 +6,9 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
-use super::answer_terms::AnswerTerms;
 use super::choices::ChoiceMaker;
 use super::faults;
-use super::model_request::ModelRequest;
+use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::ResponsePlan;
 use super::refusal;
 use super::reissue;

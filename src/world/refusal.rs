@@ -3,10 +3,9 @@
 //! The texts and rules are those of [`RequestValidator`]; here they become an answer on its way. What a fault puts in the answer's place comes first:
 //! a request that never gets to the API is not refused by it, only marked.
 
-use super::answer_terms::AnswerTerms;
 use super::choices::ChoiceMaker;
 use super::faults::instead;
-use super::model_request::ModelRequest;
+use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
 use super::signatures::GivenThinking;
