@@ -108,7 +108,7 @@ async fn admit(
             Ok(response)
         }
         AccessDecision::Refused(refusal) => {
-            let response = response(Some(&json_head(refusal.status, &[("x-should-retry", "false")])), whole(refusal.body()));
+            let response = response(&json_head(refusal.status, &[("x-should-retry", "false")]), whole(refusal.body()));
             let _ = context.tell.send(OwnerMessage::Refused { reason: refusal.reason });
             discard(body).await;
             Ok(response)
@@ -131,7 +131,7 @@ async fn answer(
         Err(RequestBodyError::Refused { status, body, problem }) => {
             let problem = format!("{method} {path} was answered with {status}: {problem}");
             let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
-            return Ok(response(Some(&json_head(status, &[])), whole(body)));
+            return Ok(response(&json_head(status, &[]), whole(body)));
         }
     };
     let from = Instant::now();
@@ -154,17 +154,18 @@ async fn answer(
     drop(room);
     let answer = match replied {
         Ok(ServerResponse::Play(answer)) => answer,
-        Ok(ServerResponse::Whole { head, body }) => return Ok(response(Some(&head), whole(body))),
+        Ok(ServerResponse::Whole { head, body }) => return Ok(response(&head, whole(body))),
         Err(_) => return Err(ConnectionCut::Close),
     };
-    let head = answer.schedule.plan.head.clone();
     let ConnectionContext { tell, packets, gates, .. } = context;
     let mut player = AnswerPlayer { answer, from, packets, gates, tell, next: 0, is_over: false };
-    if let Err(cut) = player.head().await {
-        let _ = cuts.send(cut);
-        return Err(cut);
+    match player.head().await {
+        Ok(head) => Ok(response(&head, PlayedBody::new(player, cuts).boxed_unsync())),
+        Err(cut) => {
+            let _ = cuts.send(cut);
+            Err(cut)
+        }
     }
-    Ok(response(head.as_ref(), PlayedBody::new(player, cuts).boxed_unsync()))
 }
 
 fn whole(body: impl Into<Bytes>) -> AnyBody {
@@ -172,9 +173,8 @@ fn whole(body: impl Into<Bytes>) -> AnyBody {
 }
 
 /// A recorded head may hold what no server of today would send: that is left out rather than refused.
-fn response(head: Option<&ResponseHead>, body: AnyBody) -> Response<AnyBody> {
+fn response(head: &ResponseHead, body: AnyBody) -> Response<AnyBody> {
     let mut response = Response::new(body);
-    let Some(head) = head else { return response };
     *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::OK);
     for header in head.headers.iter().filter(|header| !http::is_of_connection(&header.name)) {
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(header.name.as_bytes()), HeaderValue::from_bytes(header.value.as_bytes())) {

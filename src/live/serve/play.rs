@@ -16,6 +16,7 @@ use super::message::{AnswerPlayback, AnswerSerial, OwnerMessage};
 use super::schedule::{ConnectionCut, ConnectionEnding};
 use super::{APART, PacketGrouping};
 use reenact_wire::prelude::*;
+use reenact_world::plan::ResponseHead;
 
 /// An answer under way. When it is dropped before its end, the client has left.
 #[derive(Debug)]
@@ -31,17 +32,17 @@ pub(super) struct AnswerPlayer {
 }
 
 impl AnswerPlayer {
-    /// Waits until the head is due.
-    pub(super) async fn head(&mut self) -> Result<(), ConnectionCut> {
+    /// The head, when it is due.
+    pub(super) async fn head(&mut self) -> Result<ResponseHead, ConnectionCut> {
         let schedule = &self.answer.schedule;
-        if schedule.plan.head.is_none() {
+        let Some(head) = schedule.plan.head.clone() else {
             reach(self.from + schedule.end_at).await;
             return Err(self.end().await.unwrap_or(ConnectionCut::Close));
-        }
+        };
         reach(self.from + schedule.head_at).await;
         self.pass(AnswerPart::Head).await?;
         self.tell_reached(AnswerPart::Head);
-        Ok(())
+        Ok(head)
     }
 
     /// The next packet; `None` at the end.
