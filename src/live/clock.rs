@@ -30,6 +30,12 @@ impl TimeScale {
         self.0
     }
 
+    /// The same for what takes so many percent of its time in the scenario.
+    pub(crate) fn at_pace(self, percent: u32) -> Self {
+        let scaled = u64::from(self.0) * u64::from(percent) / 100;
+        Self(u32::try_from(scaled).unwrap_or(u32::MAX))
+    }
+
     /// How long something takes on the network's clock; never too short, so that a wait of this time is long enough.
     pub fn duration(self, span: Micros) -> Duration {
         let scaled = (u128::from(span.0) * u128::from(self.0)).div_ceil(100);

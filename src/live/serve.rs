@@ -1,10 +1,10 @@
 //! The replay server: a scenario over HTTP, for any client in any language (K-6).
 //!
 //! ```text
-//!   client ══TCP══ connection ── Asked ──> owner ── Endpoint::ask ──> the plan of an answer
+//!   client ══TCP══ connection ── Arrived ──> owner ── ApiEndpoint::ask ──> the plan of an answer
 //!                      │  <─── answer ───────┘
 //!                      └ plays it: head, each piece, the end, each at its time and written by itself
-//!                        ── Sent, Left ──> owner ──> transcript ──> Verdict
+//!                        ── Reached ──> owner ──> transcript ──> Verdict
 //! ```
 //!
 //! The world of a simulated run decides the answers here, too. One task owns everything that changes and is told
@@ -12,7 +12,6 @@
 
 mod connection;
 pub mod gate;
-mod in_flight;
 pub(super) mod judge;
 mod message;
 mod owner;
@@ -37,14 +36,13 @@ use super::clock::TimeScale;
 use super::head_watch::HEAD_WAIT_MAX;
 use super::network::Network;
 use gate::AnswerGates;
-use reenact_engine::contract::{Agent, Micros, RequestId};
+use reenact_engine::contract::{Agent, RequestId};
 #[cfg(feature = "network")]
 use reenact_engine::time::Time;
-use reenact_scenario::latency::Latency;
 use reenact_scenario::parse::TablePlaces;
-use reenact_scenario::types::AnswerTiming;
 use reenact_transcript::event::EventKind;
 use reenact_wire::prelude::*;
+use reenact_world::model_request::AnswerTerms;
 use reenact_world::setup::RunSetup;
 use verdict::ServeVerdict;
 
@@ -70,6 +68,8 @@ struct ScenarioOfServer {
     /// By which clients ask for it, and for its verdict.
     name: Arc<str>,
     setup: Arc<RunSetup>,
+    /// Where it is not answered as it is written.
+    terms: AnswerTerms,
     /// Where its statements stand; empty where nobody asks whether they come to pass (F-10).
     places: TablePlaces,
 }
@@ -224,22 +224,33 @@ pub fn name(agent: &Agent, id: RequestId) -> String {
     }
 }
 
+impl ServeOptions {
+    /// Where the answers of a scenario are not as it is written.
+    fn terms(&self, setup: &RunSetup) -> AnswerTerms {
+        let tells_tokens = self.tokens == TokenReporting::Always && setup.scenario.tape.is_none();
+        let thinks = |piece: &Arc<[u8]>| memchr::memmem::find(piece, b"\"thinking\"").is_some();
+        AnswerTerms {
+            at_once: self.pace == AnswerPace::None,
+            tells_tokens,
+            lacks_thinking: tells_tokens && !setup.answers.iter().flat_map(|answer| &*answer.pieces).any(thinks),
+            lends: self.ways == TransportAssumptions::Rough,
+        }
+    }
+
+    /// How long the times of answers take on the network's clock.
+    fn answer_scale(&self) -> TimeScale {
+        match self.pace {
+            AnswerPace::Scaled(percent) => self.scale.at_pace(percent),
+            AnswerPace::Recorded | AnswerPace::None => self.scale,
+        }
+    }
+}
+
 impl ServedScenario {
     /// Gets a scenario ready to be served.
     pub fn new(setup: &Arc<RunSetup>, options: ServeOptions) -> Self {
-        let mut setup = setup.clone();
-        if options.pace == AnswerPace::None {
-            let at_once = Latency::Fixed(Micros::ZERO);
-            Arc::make_mut(&mut setup).scenario.timing =
-                AnswerTiming { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
-        }
-        if options.tokens == TokenReporting::Always && setup.scenario.tape.is_none() {
-            let told = Arc::make_mut(&mut setup);
-            told.scenario.api.count_tokens = true;
-            let thinks = |piece: &[u8]| memchr::memmem::find(piece, b"\"thinking\"").is_some();
-            told.wants_thinking = told.answers.iter().flat_map(|answer| &*answer.pieces).any(|piece| thinks(piece));
-        }
-        Self { scenario: ScenarioOfServer { name: "".into(), setup, places: TablePlaces::default() }, options }
+        let (setup, terms) = (setup.clone(), options.terms(setup));
+        Self { scenario: ScenarioOfServer { name: "".into(), setup, terms, places: TablePlaces::default() }, options }
     }
 
     /// The same with its name, and with the places of its statements: verdicts that are asked for over HTTP say which did not come to pass (F-10).

@@ -21,7 +21,7 @@ use super::driver::{self, ApiAddress, EngineDriverError, drive};
 use super::network::Network as _;
 use super::network::simulated_network::SimulatedNetwork;
 use super::serve::verdict::ServeVerdict;
-use super::serve::{self, AnswerPace, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
+use super::serve::{self, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
 use reenact_engine::contract::{Agent, Engine};
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
@@ -78,7 +78,6 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
     let (notes, noted) = mpsc::unbounded_channel();
     let ways = if network.is_rough() { TransportAssumptions::Rough } else { TransportAssumptions::Sure };
     let options = serve::ServeOptions {
-        pace: AnswerPace::Scaled(scale.percent()),
         packets: PacketGrouping::Together,
         scale,
         ways,
@@ -88,7 +87,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         ..serve::ServeOptions::default()
     };
     // Who serves borrows it, and gives it back when it goes down.
-    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&as_served(&setup), options).into_memory()));
+    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&setup, options).into_memory()));
     let (stop, stopped) = watch::channel(());
     let mut sim = simulation(&setup, &network, scale);
     sim.host("api", api(kept.clone(), wires.clone(), stopped));
@@ -134,16 +133,6 @@ fn as_on_network(setup: &Arc<RunSetup>, scale: TimeScale) -> (Arc<RunSetup>, Net
     let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
     scenario.limits.time = scenario.limits.time.min(longest);
     (Arc::new(setup.with_scenario(scenario)), network)
-}
-
-/// The same for the server: the waits of the engine are judged at the engine, because requests may be late, or lost, on their way.
-fn as_served(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
-    if setup.scenario.expect.delays.is_none() {
-        return setup.clone();
-    }
-    let mut setup = RunSetup::clone(setup);
-    setup.scenario.expect.delays = None;
-    Arc::new(setup)
 }
 
 /// The same for the driver: the order of all lines is judged when those of the server are there.

@@ -60,16 +60,14 @@ impl TranscriptWatch for AttributionProbe {
                 let body = request.to_json();
                 let named = self.is_named.then(|| (agent.clone(), *id));
                 let head = RequestHead { has_key: true, version: Some("2023-06-01".into()), has_betas: true };
-                let (path, body) = ("/v1/messages?beta=true", body.as_bytes());
-                let incoming = IncomingRequest { method: "POST", path, base: "http://localhost", head: &head, named, body };
+                let (method, path, base) = ("POST".into(), "/v1/messages?beta=true".into(), "http://localhost".into());
+                let incoming = IncomingRequest { method, path, base, head, named, body: body.into_bytes() };
                 match self.endpoint.ask(&self.setup, at, &incoming) {
                     EndpointResponse::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
                     EndpointResponse::Message(reply) => {
                         self.mistaken.push(format!("{} is taken for {}", agent.key(*id), reply.agent.key(reply.id)));
                     }
-                    other @ (EndpointResponse::Other(_) | EndpointResponse::Side(_)) => {
-                        self.mistaken.push(format!("{}: {other:?}", agent.key(*id)))
-                    }
+                    EndpointResponse::Whole(other) => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
                 }
             }
             Effect::CloseRequest { id } if self.open.contains(&(agent.clone(), *id)) => self.endpoint.on_closed(agent, *id),

@@ -41,7 +41,7 @@ impl EngineRun<'_> {
         equal("tools", expect.tools.as_ref().map(|names| requests::list(names)), requests::list(&self.started_tools()));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
         failures.extend(text_failures("message", (&expect.text_present, &expect.text_absent), || self.emitted_text()));
-        failures.extend(requests::asked_failures(self.transcript, expect, tolerance));
+        failures.extend(requests::asked_failures(self.transcript, expect, Some(tolerance)));
         failures.extend(order_failure(self.transcript, expect, tolerance));
         self.check_times(expect, tolerance, &mut failures);
         failures

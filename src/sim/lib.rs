@@ -376,7 +376,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             let RefusedRequest { rule, text, overruled } = refused;
             self.watcher.note(self.now, agent, &EventKind::Refused { id, rule: rule.into(), text, overruled });
         }
-        notes::note_world(&mut self.watcher, self.now, agent, note?)
+        notes::note_world(agent, note?, |what| self.watcher.note(self.now, agent, &what))
     }
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {

@@ -4,9 +4,10 @@
 
 use alloc::collections::BTreeMap;
 
+use super::cuts;
 use super::pacing::{self, AnswerTimesTable, KnownTimes};
 use super::plan::ResponseHead;
-use super::setup::{self, PreparedAnswer};
+use super::setup::PreparedAnswer;
 use reenact_engine::contract::{Agent, RequestId};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
@@ -94,14 +95,19 @@ impl<'a> ChoiceMaker<'a> {
         times
     }
 
-    /// A piece of an answer in network chunks.
+    /// A piece of the answer to a request in network chunks, at least one; pieces are numbered from 1.
     #[doc(hidden)]
-    pub fn cut<'p>(&mut self, request: &str, piece_number: usize, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
-        let name = format!("{request} piece {piece_number}");
-        let mut draws = self.seed.draws("chunk-cuts", &format!("{request}/{piece_number}"));
+    pub fn cut<'p>(&mut self, request: (&Agent, RequestId), number: u32, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
+        // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
+        if *chunking == Chunking::AsRecorded || piece.is_empty() {
+            return vec![piece];
+        }
+        let request = request.0.key(request.1);
+        let name = format!("{request} piece {number}");
+        let mut draws = self.seed.draws("chunk-cuts", &format!("{request}/{number}"));
         let given = self.plan.chunks.get(&*name);
         let sizes = given.map_or(&[][..], |given| &**given);
-        let chunks = setup::cut(piece, chunking, sizes, &mut draws);
+        let chunks = cuts::chunks(piece, chunking, sizes, &mut draws);
         if given.is_some() || *chunking == Chunking::Random {
             let size = |chunk: &&[u8]| u32::try_from(chunk.len()).unwrap_or(u32::MAX);
             self.note(|plan| put(&mut plan.chunks, &name, chunks.iter().map(size).collect()));

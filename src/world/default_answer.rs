@@ -5,7 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use reenact_scenario::types::{ScriptedTurn, TurnBlock};
+use super::setup::{PreparedAnswer, RunSetup, scripted_answer};
+use reenact_engine::contract::RequestId;
+use reenact_scenario::script::{AnswerOrigin, TurnPlace};
+use reenact_scenario::types::{Scenario, ScriptedTurn, TurnBlock};
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 use reenact_wire::request::Request;
@@ -16,8 +19,21 @@ const TOKEN_CHARACTERS: u64 = 4;
 /// How deep schemas may refer to others.
 const DEPTH_MAX: u32 = 8;
 
+impl RunSetup {
+    /// The answer to a request that exists only because of an injection (M-3).
+    pub(crate) fn default_answer(&self, id: RequestId, request: &Request) -> PreparedAnswer {
+        let text = self.scenario.default_answer.as_deref().unwrap_or(Scenario::DEFAULT_ANSWER);
+        self.made_up(text, request, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
+    }
+
+    /// An answer that no turn scripts, as the request asks for it.
+    pub(crate) fn made_up(&self, text: &str, request: &Request, place: TurnPlace) -> PreparedAnswer {
+        scripted_answer(&self.scenario, &turn(text, request), place)
+    }
+}
+
 /// The answer to a request: `text`, or the tool that it forces.
-pub(super) fn turn(text: &str, request: &Request) -> ScriptedTurn {
+fn turn(text: &str, request: &Request) -> ScriptedTurn {
     // Nothing is asked for where a cache is filled, or where the API is lenient.
     let most = if request.max_tokens == 0 { u64::MAX } else { request.max_tokens.saturating_mul(TOKEN_CHARACTERS) };
     let most = usize::try_from(most).unwrap_or(usize::MAX);

@@ -2,50 +2,49 @@
 
 use super::choices::ChoiceMaker;
 use super::plan::ResponsePlan;
-use super::setup::RunSetup;
 use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use reenact_engine::time::Time;
 use reenact_scenario::types::Chunking;
 use reenact_wire::event::StreamEvent;
 use reenact_wire::prelude::*;
-use reenact_wire::sse::SseFramer;
+use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// An answer under way.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct AnswerDelivery {
-    serial: u32,
-    agent: Agent,
-    id: RequestId,
+    /// Its number among the answers of a run, or of a client.
+    #[doc(hidden)]
+    pub serial: u32,
+    #[doc(hidden)]
+    pub agent: Agent,
+    #[doc(hidden)]
+    pub id: RequestId,
     /// When its request was made.
     from: Time,
-    plan: Arc<ResponsePlan>,
-    next_piece: usize,
+    #[doc(hidden)]
+    pub plan: Arc<ResponsePlan>,
     framer: Box<SseFramer>,
 }
 
-/// The next part of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum DeliveryPart {
+/// A part of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnswerPart {
     /// Status and headers.
     Head,
-    /// The next piece of the body.
-    Piece,
+    /// This event of the body, from 1: where packets are kept as they were recorded, this packet.
+    Event(u32),
     /// The end.
     End,
+    /// Nothing more: the client left before the end.
+    Left,
 }
 
 impl AnswerDelivery {
     /// An answer that begins now.
     #[doc(hidden)]
-    pub fn new(serial: u32, agent: Agent, id: RequestId, plan: ResponsePlan, now: Time) -> Self {
-        Self { serial, agent, id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
-    }
-
-    /// Its number among all deliveries of a run.
-    pub(crate) fn serial(&self) -> u32 {
-        self.serial
+    pub fn new(serial: u32, agent: Agent, id: RequestId, plan: Arc<ResponsePlan>, now: Time) -> Self {
+        Self { serial, agent, id, from: now, plan, framer: Box::default() }
     }
 
     /// Whether it answers this request of this agent.
@@ -54,86 +53,76 @@ impl AnswerDelivery {
     }
 
     /// The first part; `None` when nothing ever comes.
-    pub(crate) fn first(&self) -> Option<(Time, DeliveryPart)> {
-        if self.plan.head.is_some() { Some((self.from + self.plan.times.head, DeliveryPart::Head)) } else { self.end() }
+    pub(crate) fn first(&self) -> Option<(Time, AnswerPart)> {
+        if self.plan.head.is_some() { Some((self.from + self.plan.head_at, AnswerPart::Head)) } else { self.end() }
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
     #[doc(hidden)]
     pub fn arrive(
         &mut self,
-        setup: &RunSetup,
+        chunking: &Chunking,
         choices: &mut ChoiceMaker<'_>,
-        part: DeliveryPart,
+        part: AnswerPart,
         inputs: &mut Vec<(Agent, Input)>,
-    ) -> Option<(Time, DeliveryPart)> {
+    ) -> Option<(Time, AnswerPart)> {
         let plan = self.plan.clone();
         match part {
-            DeliveryPart::Head => {
+            AnswerPart::Head => {
                 let head = plan.head.as_ref()?;
                 inputs.push((self.agent.clone(), Input::Head { id: self.id, status: head.status, headers: head.headers.clone() }));
-                self.after()
+                self.event(1)
             }
-            DeliveryPart::Piece if plan.is_stream => {
-                let piece = &plan.pieces[self.next_piece];
-                self.next_piece += 1;
-                match self.frame(setup, choices, piece, inputs) {
-                    Ok(()) => self.after(),
-                    Err(problem) => {
-                        inputs.push((self.agent.clone(), Input::End { id: self.id, how: AnswerEnd::Framing(problem) }));
-                        None
-                    }
+            AnswerPart::Event(number) if plan.is_stream => match self.frame(chunking, choices, number, inputs) {
+                Ok(()) => self.event(number + 1),
+                Err(problem) => {
+                    inputs.push((self.agent.clone(), Input::End { id: self.id, how: AnswerEnd::Framing(problem) }));
+                    None
                 }
-            }
-            DeliveryPart::Piece => {
-                self.next_piece += 1;
+            },
+            AnswerPart::Event(number) => {
                 // A body that is cut is no body to a client: it gets the end alone.
-                if self.next_piece == plan.pieces.len() && plan.end == Some(AnswerEnd::Complete) {
-                    inputs.push((self.agent.clone(), Input::Body { id: self.id, body: whole_body(&plan) }));
+                if number as usize == plan.pieces.len() && plan.end == Some(AnswerEnd::Complete) {
+                    let body = String::from_utf8_lossy(&plan.body()).into();
+                    inputs.push((self.agent.clone(), Input::Body { id: self.id, body }));
                 }
-                self.after()
+                self.event(number + 1)
             }
-            DeliveryPart::End => {
+            AnswerPart::End => {
                 inputs.extend(plan.end.clone().map(|how| (self.agent.clone(), Input::End { id: self.id, how })));
                 None
             }
+            AnswerPart::Left => None,
         }
     }
 
-    fn after(&self) -> Option<(Time, DeliveryPart)> {
-        match self.plan.times.pieces.get(self.next_piece) {
-            Some(at) => Some((self.from + *at, DeliveryPart::Piece)),
+    /// When this event comes; after the last one, when the end comes.
+    fn event(&self, number: u32) -> Option<(Time, AnswerPart)> {
+        match self.plan.piece(number) {
+            Some(piece) => Some((self.from + piece.at, AnswerPart::Event(number))),
             None => self.end(),
         }
     }
 
-    fn end(&self) -> Option<(Time, DeliveryPart)> {
-        self.plan.end.is_some().then_some((self.from + self.plan.times.end, DeliveryPart::End))
+    fn end(&self) -> Option<(Time, AnswerPart)> {
+        self.plan.end.is_some().then_some((self.from + self.plan.end_at, AnswerPart::End))
     }
 
     fn frame(
         &mut self,
-        setup: &RunSetup,
+        chunking: &Chunking,
         choices: &mut ChoiceMaker<'_>,
-        piece: &[u8],
+        number: u32,
         inputs: &mut Vec<(Agent, Input)>,
     ) -> Result<(), Arc<str>> {
-        let (id, agent) = (self.id, self.agent.clone());
-        let mut sink = |frame: reenact_wire::sse::SseFrame<'_>| {
+        let (id, agent) = (self.id, &self.agent);
+        let mut sink = |frame: SseFrame<'_>| {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };
-        // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
-        if setup.scenario.chunking == Chunking::AsRecorded {
-            return self.framer.feed(piece, &mut sink).map_err(|error| error.to_string().into());
-        }
-        for chunk in choices.cut(&agent.key(id), self.next_piece, piece, &setup.scenario.chunking) {
+        let Some(piece) = self.plan.piece(number) else { return Ok(()) };
+        for chunk in choices.cut((agent, id), number, &piece.bytes, chunking) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;
         }
         Ok(())
     }
-}
-
-fn whole_body(plan: &ResponsePlan) -> Arc<str> {
-    let bytes: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
-    String::from_utf8_lossy(&bytes).into()
 }

@@ -13,11 +13,10 @@ use alloc::collections::BTreeSet;
 use super::WorldNote;
 use super::choices::ChoiceMaker;
 use super::model::{ModelResponse, ModelServer};
-use super::model_request::ModelRequest;
-use super::plan::ResponsePlan;
+use super::model_request::{AnswerTerms, ModelRequest};
+use super::plan::{ResponseHead, ResponsePlan};
 use super::server::AnswerOwner;
 use super::setup::RunSetup;
-use super::tool_uses;
 use attribution::RequestAttribution;
 use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_engine::settings::CommandAction;
@@ -25,6 +24,7 @@ use reenact_engine::time::Time;
 use reenact_scenario::statement::PassedStatements;
 use reenact_scenario::types::Scenario;
 use reenact_wire::error::ErrorKind;
+use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 use reenact_wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
@@ -44,8 +44,6 @@ pub struct ApiEndpoint {
     held: ServerThreads,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
-    /// Whether answers may be lost on their way, so that a repeated request gets the same answer again.
-    lends: bool,
     /// How many requests there were.
     asked: u32,
     /// The answers to side requests.
@@ -55,23 +53,23 @@ pub struct ApiEndpoint {
 /// A request as it came over HTTP.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
-pub struct IncomingRequest<'a> {
+pub struct IncomingRequest {
     #[doc(hidden)]
-    pub method: &'a str,
+    pub method: String,
     /// With its query.
     #[doc(hidden)]
-    pub path: &'a str,
+    pub path: String,
     /// The URL of the server as the client knows it, without a path.
     #[doc(hidden)]
-    pub base: &'a str,
+    pub base: String,
     /// The parts of its head that the API looks at.
     #[doc(hidden)]
-    pub head: &'a RequestHead,
+    pub head: RequestHead,
     /// The agent and the id, if the client names them.
     #[doc(hidden)]
     pub named: Option<(Agent, RequestId)>,
     #[doc(hidden)]
-    pub body: &'a [u8],
+    pub body: Vec<u8>,
 }
 
 /// The response to a request.
@@ -80,43 +78,27 @@ pub struct IncomingRequest<'a> {
 pub enum EndpointResponse {
     /// To a request for a message.
     Message(Box<MessageResponse>),
-    /// To a side request.
-    Side(SideResponse),
-    /// To anything else.
-    Other(OtherResponse),
+    /// To a side request, and to anything else.
+    Whole(WholeResponse),
 }
 
-/// The response to any other request: status and JSON body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A response that comes all at once.
+#[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
-pub struct OtherResponse {
+pub struct WholeResponse {
     #[doc(hidden)]
-    pub status: u16,
+    pub head: ResponseHead,
     #[doc(hidden)]
-    pub body: String,
-    /// The id that the API gives it.
+    pub body: Vec<u8>,
+    /// Which rule for side requests answers, from 1, and the model that was asked.
     #[doc(hidden)]
-    pub request_id: String,
+    pub side: Option<(usize, Arc<str>)>,
     /// The problem, for the verdict.
     #[doc(hidden)]
     pub problem: Option<String>,
     /// The remarks of the API.
     #[doc(hidden)]
     pub remarks: Vec<String>,
-}
-
-/// The response to a side request, all of it at once.
-#[derive(Clone, Debug, PartialEq)]
-#[doc(hidden)]
-pub struct SideResponse {
-    /// Which rule answers, from 1.
-    #[doc(hidden)]
-    pub number: usize,
-    /// The model that was asked.
-    #[doc(hidden)]
-    pub model: Arc<str>,
-    #[doc(hidden)]
-    pub plan: ResponsePlan,
 }
 
 /// The verdict of the endpoint on a request: a refusal, and remarks.
@@ -146,49 +128,44 @@ pub struct MessageResponse {
 }
 
 impl ApiEndpoint {
-    /// The API at the beginning; `lends` when answers may be lost on their way.
+    /// The API at the beginning.
     #[doc(hidden)]
-    pub fn new(lends: bool) -> Self {
-        Self { lends, ..Self::default() }
+    pub fn new(terms: AnswerTerms) -> Self {
+        Self { model: ModelServer::new(terms), ..Self::default() }
     }
 
     /// Answers what a client sent.
     #[doc(hidden)]
-    pub fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
+    pub fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest) -> EndpointResponse {
         self.asked += 1;
         let request_id = headers::request_id(setup.scenario.seed.0, self.asked);
-        let route = ApiRoute::read(incoming.method, incoming.path);
-        if route == ApiRoute::Message {
-            return match self.message(setup, now, incoming) {
-                Ok(reply) => reply,
-                Err(problem) => EndpointResponse::Other(problem.response(request_id)),
-            };
-        }
-        let answer = self.other(setup, route, incoming);
-        EndpointResponse::Other(match answer {
-            Ok((body, remarks)) => OtherResponse { status: 200, body, request_id, problem: None, remarks },
-            Err(problem) => problem.response(request_id),
-        })
+        let route = ApiRoute::read(&incoming.method, &incoming.path);
+        let answered = match route {
+            ApiRoute::Message => self.message(setup, now, incoming, &request_id),
+            _ => self.other(setup, route, incoming, &request_id).map(EndpointResponse::Whole),
+        };
+        answered.unwrap_or_else(|problem| EndpointResponse::Whole(problem.response(&request_id)))
     }
 
-    /// The JSON body for a request that is not for a message, and what the API may say.
+    /// The response to a request that is not for a message.
     fn other(
         &self,
         setup: &RunSetup,
         route: ApiRoute<'_>,
-        incoming: &IncomingRequest<'_>,
-    ) -> Result<(String, Vec<String>), EndpointProblem> {
-        if let Some(advice) = route::advice(route, incoming.base) {
+        incoming: &IncomingRequest,
+        request_id: &str,
+    ) -> Result<WholeResponse, EndpointProblem> {
+        if let Some(advice) = route::advice(route, &incoming.base) {
             return Err(EndpointProblem::new(404, "not_found_error", format!("{} {}: {advice}", incoming.method, incoming.path)));
         }
         if route == ApiRoute::Alive {
-            return Ok((String::from("{}"), Vec::new()));
+            return Ok(WholeResponse::json(200, request_id, String::from("{}")));
         }
         let counted = match route {
-            ApiRoute::CountTokens => Some(self.complete_request(incoming.body, validate::countable)?.1),
+            ApiRoute::CountTokens => Some(self.complete_request(&incoming.body, validate::countable)?.1),
             _ => None,
         };
-        let EndpointVerdict { of_head, of_body, mut remarks } = look(setup, incoming.head, counted.as_ref());
+        let EndpointVerdict { of_head, of_body, mut remarks } = look(setup, &incoming.head, counted.as_ref());
         match of_head.or(of_body.filter(|_| setup.scenario.tape.is_none())) {
             Some(refusal) if setup.scenario.api.lenient => {
                 remarks.push(format!("the API would refuse {} {}: {}", incoming.method, incoming.path, refusal.message));
@@ -202,7 +179,7 @@ impl ApiEndpoint {
             (ApiRoute::Model(id), None) => return Err(EndpointProblem::new(404, "not_found_error", format!("model: {id}"))),
             (_, None) => model_list(setup),
         };
-        Ok((body, remarks))
+        Ok(WholeResponse { remarks, ..WholeResponse::json(200, request_id, body) })
     }
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
@@ -254,21 +231,30 @@ impl ApiEndpoint {
         Ok((whole, request))
     }
 
-    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> Result<EndpointResponse, EndpointProblem> {
+    fn message(
+        &mut self,
+        setup: &RunSetup,
+        now: Time,
+        incoming: &IncomingRequest,
+        request_id: &str,
+    ) -> Result<EndpointResponse, EndpointProblem> {
         let read = if setup.scenario.api.lenient { validate::countable } else { validate::request };
-        let (whole, request) = match self.complete_request(incoming.body, read) {
+        let (whole, request) = match self.complete_request(&incoming.body, read) {
             Ok(whole) => whole,
             // The API looks at the head first.
             Err(problem) => {
-                let of_head = look(setup, incoming.head, None).of_head.filter(|_| !setup.scenario.api.lenient);
+                let of_head = look(setup, &incoming.head, None).of_head.filter(|_| !setup.scenario.api.lenient);
                 return Err(of_head.map_or(problem, EndpointProblem::from));
             }
         };
-        let EndpointVerdict { of_head, of_body, remarks } = look(setup, incoming.head, Some(&request));
+        let EndpointVerdict { of_head, of_body, remarks } = look(setup, &incoming.head, Some(&request));
         if (&of_head, &of_body) == (&None, &None)
-            && let Some(side) = self.sides.answer(setup, &request)
+            && let Some((number, plan)) = self.sides.answer(setup, &request)
+            && let Some(mut head) = plan.head.clone()
         {
-            return Ok(EndpointResponse::Side(SideResponse { plan: self.with_headers(setup, side.plan), ..side }));
+            headers::add_api_headers(&mut head, request_id, self.asked);
+            let (body, side) = (plan.body(), Some((number, request.model)));
+            return Ok(EndpointResponse::Whole(WholeResponse { head, body, side, problem: None, remarks: Vec::new() }));
         }
         let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
         let asking = ModelRequest {
@@ -277,8 +263,7 @@ impl ApiEndpoint {
             request: &request,
             now,
             origins: &caller.origins,
-            gets_default: self.is_interfered || self.lends || caller.is_after_interrupt,
-            lends: self.lends,
+            gets_default: self.is_interfered || self.model.terms.lends || caller.is_after_interrupt,
             of_head,
             of_body,
         };
@@ -287,13 +272,13 @@ impl ApiEndpoint {
             Some(plan) if is_whole(&answered, plan) => {
                 // Where there are several conversations, answers tell which of them a request continues from.
                 if setup.threads.len() > 1
-                    && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+                    && let Some(replied) = plan.answer().finish()
                 {
                     self.callers.on_replied(&replied);
                 }
                 // Only agents are known by the tool uses that made them, and the client waits for its first byte.
                 if !setup.agents.is_empty() {
-                    let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
+                    let blocks = plan.answer().into_blocks();
                     self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
                 }
             }
@@ -301,26 +286,32 @@ impl ApiEndpoint {
         }
         if let (Some(conversation), Some(plan)) = (whole.conversation, &answered.plan)
             && plan.head.as_ref().is_some_and(|head| head.status == 200)
-            && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+            && let Some(replied) = plan.answer().finish()
         {
             self.held.hold(conversation, &replied);
         }
-        if setup.scenario.tape.is_none() {
-            answered.plan = answered.plan.map(|plan| self.with_headers(setup, plan));
+        if setup.scenario.tape.is_none()
+            && let Some(head) = answered.plan.as_mut().and_then(|plan| plan.head.as_mut())
+        {
+            headers::add_api_headers(head, request_id, self.asked);
         }
         let reply = MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered, remarks };
         Ok(EndpointResponse::Message(Box::new(reply)))
     }
+}
 
-    fn with_headers(&self, setup: &RunSetup, plan: ResponsePlan) -> ResponsePlan {
-        headers::with_api_headers(plan, &headers::request_id(setup.scenario.seed.0, self.asked), self.asked)
+impl WholeResponse {
+    fn json(status: u16, request_id: &str, body: String) -> Self {
+        let headers = [("request-id", request_id), ("content-type", "application/json")];
+        let headers = headers.map(|(name, value)| HttpHeader::new(name, value)).into();
+        Self { head: ResponseHead { status, headers }, body: body.into_bytes(), side: None, problem: None, remarks: Vec::new() }
     }
 }
 
 /// Whether a client has all that it asked for, so that it has no reason to ask again.
 fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     let is_changed = matches!(answered.note, WorldNote::Served { fault: Some(_), .. });
-    let is_said = !plan.is_stream || plan.pieces.iter().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
+    let is_said = !plan.is_stream || plan.pieces.iter().any(|piece| memchr::memmem::find(&piece.bytes, b"message_stop").is_some());
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
@@ -352,14 +343,14 @@ impl EndpointProblem {
         Self { status, kind: kind.into(), message, code: None }
     }
 
-    fn response(self, request_id: String) -> OtherResponse {
+    fn response(self, request_id: &str) -> WholeResponse {
         let Self { status, kind, message, code } = self;
         let mut error = serde_json::json!({ "type": kind, "message": message });
         if let Some(code) = code {
             error["details"] = serde_json::json!({ "error_code": code });
         }
         let body = serde_json::json!({ "type": "error", "error": error, "request_id": request_id }).to_string();
-        OtherResponse { status, body, request_id, problem: Some(message), remarks: Vec::new() }
+        WholeResponse { problem: Some(message), ..WholeResponse::json(status, request_id, body) }
     }
 }
 

@@ -15,24 +15,15 @@ pub(super) use answers::instead;
 pub(super) use changes::change;
 
 use super::choices::ChoiceMaker;
-use reenact_engine::contract::{Agent, RequestId};
+use super::model_request::ModelRequest;
 use reenact_engine::time::Time;
 use reenact_scenario::fault::{FaultKind, FaultPlace, FaultRule, NumberSpan};
 use reenact_wire::prelude::*;
 
-/// A request as rules see it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FaultTarget<'a> {
-    pub(crate) id: RequestId,
-    pub(crate) agent: &'a Agent,
-    pub(crate) model: &'a str,
-    pub(crate) now: Time,
-}
-
 /// Which rule hits a request, and what happens to it; `None` for nothing.
 pub(super) fn verdict<'a>(
     rules: &'a [FaultRule],
-    asked: &FaultTarget<'_>,
+    asked: &ModelRequest<'_>,
     choices: &mut ChoiceMaker<'_>,
 ) -> Option<(usize, &'a FaultKind)> {
     let mut hits = |(index, rule): &(usize, &FaultRule)| fits(&rule.at, asked) && is_drawn(&rules[..*index], rule, asked, choices);
@@ -41,7 +32,7 @@ pub(super) fn verdict<'a>(
 
 /// The rules with a probability that could hit a request: those whose place it is, as long as no rule before them hits for certain. One with a
 /// probability of 0 never does.
-pub(super) fn chances(rules: &[FaultRule], asked: &FaultTarget<'_>) -> Vec<usize> {
+pub(super) fn chances(rules: &[FaultRule], asked: &ModelRequest<'_>) -> Vec<usize> {
     let is_certain = |rule: &FaultRule| rule.at.probability.is_none_or(|probability| probability >= 1.0);
     let mut found = Vec::new();
     for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| fits(&rule.at, asked)) {
@@ -53,13 +44,13 @@ pub(super) fn chances(rules: &[FaultRule], asked: &FaultTarget<'_>) -> Vec<usize
     found
 }
 
-fn fits(at: &FaultPlace, asked: &FaultTarget<'_>) -> bool {
+fn fits(at: &FaultPlace, asked: &ModelRequest<'_>) -> bool {
     let FaultPlace { prompt, request, attempt, model, thread, after, before, probability: _ } = at;
     let within = |span: &Option<NumberSpan>, number| span.is_none_or(|span| span.contains(number));
     within(prompt, asked.id.prompt)
         && within(request, asked.id.turn)
         && within(attempt, asked.id.attempt)
-        && model.as_deref().is_none_or(|model| model == asked.model)
+        && model.as_ref().is_none_or(|model| *model == asked.request.model)
         && thread.as_deref().is_none_or(|thread| thread == asked.agent.tool_use_id().unwrap_or("main"))
         && after.is_none_or(|after| asked.now >= Time::ZERO + after)
         && before.is_none_or(|before| asked.now < Time::ZERO + before)
@@ -67,7 +58,7 @@ fn fits(at: &FaultPlace, asked: &FaultTarget<'_>) -> bool {
 
 /// The key holds the kind and not the rule's place in the list: one more rule before it changes no draw (D3). A plan tells rules of one kind
 /// apart by their order among themselves.
-fn is_drawn(before: &[FaultRule], rule: &FaultRule, asked: &FaultTarget<'_>, choices: &mut ChoiceMaker<'_>) -> bool {
+fn is_drawn(before: &[FaultRule], rule: &FaultRule, asked: &ModelRequest<'_>, choices: &mut ChoiceMaker<'_>) -> bool {
     let Some(probability) = rule.at.probability else { return true };
     let kind = rule.kind.to_string();
     let identity = format!("{}/{}/{kind}", asked.agent.tool_use_id().unwrap_or_default(), asked.id);

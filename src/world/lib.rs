@@ -13,6 +13,7 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod choices;
+mod cuts;
 mod default_answer;
 #[doc(hidden)]
 pub mod delivery;
@@ -21,7 +22,8 @@ pub mod endpoint;
 mod faults;
 #[doc(hidden)]
 pub mod model;
-mod model_request;
+#[doc(hidden)]
+pub mod model_request;
 pub mod normalise;
 pub mod pacing;
 #[doc(hidden)]
@@ -42,7 +44,7 @@ mod user;
 mod watch;
 
 use choices::{ChoiceMaker, NotedChoices};
-use delivery::{AnswerDelivery, DeliveryPart};
+use delivery::{AnswerDelivery, AnswerPart};
 use model::{ModelResponse, ModelServer};
 use model_request::ModelRequest;
 use questions::AgentQuestions;
@@ -111,7 +113,7 @@ pub struct Arrival(ArrivalKind);
 #[derive(Clone, Debug, PartialEq)]
 enum ArrivalKind {
     /// A part of an answer: the number of the delivery, and the part.
-    Answer(u32, DeliveryPart),
+    Answer(u32, AnswerPart),
     Tool(Agent, ToolRun, ToolAct),
     /// Which of the timers that were set.
     Timer(u32),
@@ -275,7 +277,7 @@ impl World {
     /// for it. So a run is over when the last thing that matters is.
     pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
         match &arrival.0 {
-            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial() == *serial),
+            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial == *serial),
             ArrivalKind::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
             ArrivalKind::Timer(serial) => self.timers.is_set(*serial),
             ArrivalKind::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
@@ -288,8 +290,9 @@ impl World {
     pub fn arrive(&mut self, setup: &RunSetup, now: Time, arrival: Arrival, inputs: &mut Vec<(Agent, Input)>, schedule: &mut ArrivalSink) {
         match arrival.0 {
             ArrivalKind::Answer(serial, part) => {
-                let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
-                match self.deliveries[index].arrive(setup, &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut()), part, inputs) {
+                let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial == serial) else { return };
+                let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
+                match self.deliveries[index].arrive(&setup.scenario.chunking, choices, part, inputs) {
                     Some((at, next)) => schedule.push((at, Arrival(ArrivalKind::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
@@ -304,9 +307,7 @@ impl World {
                 inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == RefreshOutcome::Works }));
             }
             ArrivalKind::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
-            ArrivalKind::Answered(agent, number) => {
-                inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input)));
-            }
+            ArrivalKind::Answered(agent, number) => inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input))),
             ArrivalKind::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
             ArrivalKind::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
         }
@@ -458,12 +459,11 @@ impl World {
             now,
             origins: &origins,
             gets_default: self.user.has_interfered(setup),
-            lends: false,
             of_head: None,
             of_body: None,
         };
-        let mut choices = ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
-        let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
+        let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
+        let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, choices);
         self.refused = refused.map(|refused| (id, refused));
         let Some(plan) = plan else { return note };
         if matches!(note, WorldNote::Served { fault: Some(_), .. }) {
@@ -481,9 +481,8 @@ impl World {
             self.choices(setup).on_head(agent, id, head);
         }
         self.served += 1;
-        let serial = self.served;
-        let delivery = AnswerDelivery::new(serial, agent.clone(), id, plan, now);
-        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(ArrivalKind::Answer(serial, part)))));
+        let delivery = AnswerDelivery::new(self.served, agent.clone(), id, plan.into(), now);
+        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(ArrivalKind::Answer(delivery.serial, part)))));
         self.deliveries.push(delivery);
         note
     }

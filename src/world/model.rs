@@ -7,8 +7,8 @@
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
 use super::choices::ChoiceMaker;
-use super::faults::{self, FaultTarget};
-use super::model_request::ModelRequest;
+use super::faults;
+use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::ResponsePlan;
 use super::refusal;
 use super::reissue;
@@ -25,6 +25,7 @@ use reenact_wire::validate::RequestValidator;
 /// The server's knowledge of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ModelServer {
+    pub(crate) terms: AnswerTerms,
     server: AnswerQueue,
     validator: RequestValidator,
     /// The thinking that was given out.
@@ -49,25 +50,29 @@ pub struct ModelResponse {
 }
 
 impl ModelServer {
+    /// The server at the beginning.
+    pub(crate) fn new(terms: AnswerTerms) -> Self {
+        Self { terms, ..Self::default() }
+    }
+
     /// Answers a request.
     pub(crate) fn answer(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, choices: &mut ChoiceMaker<'_>) -> ModelResponse {
-        let scenario = &setup.scenario;
-        let ModelRequest { agent, id, request, now, .. } = *asking;
-        let of_body = || asking.of_body.clone().or_else(|| refusal::find(setup, &mut self.validator, &self.signatures, request));
+        let (scenario, terms) = (&setup.scenario, self.terms);
+        let ModelRequest { id, request, .. } = *asking;
+        let of_body = || asking.of_body.clone().or_else(|| refusal::find(setup, terms, &mut self.validator, &self.signatures, request));
         let refusal = asking.of_head.clone().or_else(of_body);
         // What a recording has an answer to was taken, whatever the rules say. Its heads are not those of a client of today.
         let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
         let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
-        let asked = FaultTarget { id, agent, model: &request.model, now };
-        self.hits.extend(faults::chances(&scenario.faults, &asked).into_iter().map(Statement::FaultChance));
-        let (plan, note) = match faults::verdict(&scenario.faults, &asked, choices) {
+        self.hits.extend(faults::chances(&scenario.faults, asking).into_iter().map(Statement::FaultChance));
+        let (plan, note) = match faults::verdict(&scenario.faults, asking, choices) {
             Some((index, kind @ FaultKind::Instead(instead))) => {
                 self.hits.note(Statement::Fault(index));
-                let plan = faults::instead(instead, &asked, &scenario.timing, choices);
+                let plan = faults::instead(instead, asking, terms.timing(scenario), choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
             _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
-                (Some(refusal::plan(&refusal, &asked, &scenario.timing, choices)), WorldNote::Answered)
+                (Some(refusal::plan(&refusal, asking, terms.timing(scenario), choices)), WorldNote::Answered)
             }
             other => {
                 let change = if let Some((index, FaultKind::Change(change))) = other { Some((index, change)) } else { None };
@@ -111,18 +116,18 @@ impl ModelServer {
         change: Option<(usize, &AnswerChange)>,
         choices: &mut ChoiceMaker<'_>,
     ) -> Option<(ResponsePlan, WorldNote)> {
-        let ModelRequest { agent, id, request, gets_default, lends, .. } = *asking;
-        let scenario_tells = setup.scenario.api.tells_tokens();
+        let ModelRequest { agent, id, request, gets_default, .. } = *asking;
+        let terms = self.terms;
         let mut as_prepared = |answer: &PreparedAnswer| {
             choices.on_served(answer);
-            ResponsePlan::new(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
+            ResponsePlan::new(answer, choices.times(&agent.key(id), terms.timing(&setup.scenario), &answer.known))
         };
-        let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || lends) {
+        let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || terms.lends) {
             Some(QueuedAnswer { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);
                 if nth > 1 {
-                    let (fresh, ids) = reissue::with_fresh_ids(&plan, nth);
+                    let (fresh, ids) = reissue::with_fresh_ids(plan, nth);
                     self.server.remember(ids);
                     plan = fresh;
                 }
@@ -136,18 +141,16 @@ impl ModelServer {
         };
         let (usual, asked) = (&setup.scenario.settings.model, &request.model);
         if setup.scenario.tape.is_none() && usual != asked {
-            plan = reissue::from_model(plan, usual, asked);
+            reissue::name_model(&mut plan, usual, asked);
         }
         if setup.scenario.tape.is_some() && setup.varying.is_some() {
             plan = relocation::relocated(plan, &setup.moves.for_request(request));
         }
-        if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
-            plan = counted;
+        if terms.tells_tokens || setup.scenario.api.tells_tokens() {
+            refusal::tell_input_tokens(&mut plan, request);
         }
         self.signatures.remember(setup, request, &plan);
-        if !request.stream && plan.is_stream {
-            plan = reissue::unstreamed(&plan).unwrap_or(plan);
-        }
+        let mut plan = reissue::as_asked(plan, request);
         let fault = change.map(|(index, change)| match faults::change(change, &plan) {
             Some(changed) => {
                 self.hits.note(Statement::Fault(index));

@@ -1,8 +1,10 @@
-//! A request as the simulated model sees it.
+//! A request as the simulated model sees it, and the terms on which it is answered.
 
 use reenact_engine::contract::{Agent, RequestId};
-use reenact_engine::time::Time;
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::latency::Latency;
 use reenact_scenario::script::AnswerOrigin;
+use reenact_scenario::types::{AnswerTiming, Scenario};
 use reenact_wire::request::Request;
 use reenact_wire::validate::Refusal;
 
@@ -17,10 +19,39 @@ pub(crate) struct ModelRequest<'a> {
     pub(crate) origins: &'a [AnswerOrigin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
-    /// Whether a repeated request gets the same answer again, also where no fault changed it.
-    pub(crate) lends: bool,
     /// The API's verdict on its head.
     pub(crate) of_head: Option<Refusal>,
     /// The API's verdict on members of its body that only clients send.
     pub(crate) of_body: Option<Refusal>,
+}
+
+/// Where a server answers otherwise than its scenario says. Nothing by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct AnswerTerms {
+    /// Answers come at once. What faults take is kept.
+    #[doc(hidden)]
+    pub at_once: bool,
+    /// Scripted answers tell how many tokens their requests had.
+    #[doc(hidden)]
+    pub tells_tokens: bool,
+    /// The API does not insist on thinking where a request enables it, because its own answers lack it.
+    #[doc(hidden)]
+    pub lacks_thinking: bool,
+    /// A repeated request gets the same answer again: answers may be lost on their way.
+    #[doc(hidden)]
+    pub lends: bool,
+}
+
+/// The times of an answer that comes at once.
+static AT_ONCE: AnswerTiming = {
+    const NO_TIME: Latency = Latency::Fixed(Micros::ZERO);
+    AnswerTiming { head: NO_TIME, first_event: NO_TIME, between_events: NO_TIME }
+};
+
+impl AnswerTerms {
+    /// The times of answers.
+    pub(crate) fn timing(self, scenario: &Scenario) -> &AnswerTiming {
+        if self.at_once { &AT_ONCE } else { &scenario.timing }
+    }
 }

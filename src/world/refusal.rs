@@ -4,7 +4,8 @@
 //! a request that never gets to the API is not refused by it, only marked.
 
 use super::choices::ChoiceMaker;
-use super::faults::{FaultTarget, instead};
+use super::faults::instead;
+use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
 use super::signatures::GivenThinking;
@@ -16,15 +17,21 @@ use reenact_wire::tokens;
 use reenact_wire::validate::{Refusal, RequestValidator, ValidationContext};
 
 /// The refusal of a request; `None` when the API takes it.
-pub(super) fn find(setup: &RunSetup, validator: &mut RequestValidator, given: &GivenThinking, request: &Request) -> Option<Refusal> {
+pub(super) fn find(
+    setup: &RunSetup,
+    terms: AnswerTerms,
+    validator: &mut RequestValidator,
+    given: &GivenThinking,
+    request: &Request,
+) -> Option<Refusal> {
     let api = &setup.scenario.api;
     let SimulatedApi { context_window, counts_max_tokens, .. } = *api;
-    let rules = ValidationContext { context_window, counts_max_tokens, thinking: setup.wants_thinking, ..ValidationContext::default() };
+    let rules = ValidationContext { context_window, counts_max_tokens, thinking: !terms.lacks_thinking, ..ValidationContext::default() };
     validator.refusal(request, &rules).or_else(|| given.refusal(setup, request))
 }
 
 /// The refusal as an answer, after the time that errors take.
-pub(super) fn plan(refusal: &Refusal, asked: &FaultTarget<'_>, timing: &AnswerTiming, choices: &mut ChoiceMaker<'_>) -> ResponsePlan {
+pub(super) fn plan(refusal: &Refusal, asked: &ModelRequest<'_>, timing: &AnswerTiming, choices: &mut ChoiceMaker<'_>) -> ResponsePlan {
     let body = refusal.body(&choices.request_id(asked.agent, asked.id));
     let answer = FaultAnswer {
         status: refusal.status,
@@ -40,16 +47,12 @@ pub(super) fn plan(refusal: &Refusal, asked: &FaultTarget<'_>, timing: &AnswerTi
 /// The beginning of the usage in a scripted answer that says nothing of its input.
 const UNTOLD: &[u8] = br#""usage":{"output_tokens":"#;
 
-/// The answer with its input tokens, where it does not say them by itself; `None` where it does, and for what is no such answer.
-pub(super) fn with_input_tokens(plan: &ResponsePlan, request: &Request) -> Option<ResponsePlan> {
-    let first = plan.pieces.first()?;
+/// Tells the input tokens in an answer that does not say them by itself.
+pub(super) fn tell_input_tokens(plan: &mut ResponsePlan, request: &Request) {
     // In a stream the first event tells of the input, and the last repeats only what changed.
-    let at = memchr::memmem::find(first, UNTOLD)? + br#""usage":{"#.len();
-    let mut told = Vec::with_capacity(first.len() + 24);
-    told.extend_from_slice(&first[..at]);
-    told.extend_from_slice(format!("\"input_tokens\":{},", tokens::request(request)).as_bytes());
-    told.extend_from_slice(&first[at..]);
-    let mut pieces = plan.pieces.to_vec();
-    pieces[0] = told.into();
-    Some(ResponsePlan { pieces: pieces.into(), ..plan.clone() })
+    let Some(first) = plan.pieces.first_mut() else { return };
+    let Some(found) = memchr::memmem::find(&first.bytes, UNTOLD) else { return };
+    let (before, behind) = first.bytes.split_at(found + br#""usage":{"#.len());
+    let told = format!("\"input_tokens\":{},", tokens::request(request));
+    first.bytes = [before, told.as_bytes(), behind].concat().into();
 }

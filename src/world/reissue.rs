@@ -1,12 +1,12 @@
 //! An answer that is given again has ids of its own, as the API's would (M-3), and one that is not asked for as a stream comes whole (R-13).
 
-use super::pacing::AnswerTimesTable;
-use super::plan::{ResponseHead, ResponsePlan, TimedEvent};
+use super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_wire::assembler::Assembler;
 use reenact_wire::event::StreamEvent;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// An id that was made fresh, and the one that the scenario knows.
@@ -17,7 +17,7 @@ pub(crate) struct FreshId {
 }
 
 /// The plan with fresh ids: the `nth` time that it is given, from 2.
-pub(crate) fn with_fresh_ids(plan: &ResponsePlan, nth: u32) -> (ResponsePlan, Vec<FreshId>) {
+pub(crate) fn with_fresh_ids(plan: ResponsePlan, nth: u32) -> (ResponsePlan, Vec<FreshId>) {
     let mut events = plan.events();
     let ids: Vec<FreshId> = events
         .iter()
@@ -26,10 +26,10 @@ pub(crate) fn with_fresh_ids(plan: &ResponsePlan, nth: u32) -> (ResponsePlan, Ve
         .collect();
     for event in &mut events {
         for id in &ids {
-            event.bytes = replaced(&event.bytes, &format!("\"{}\"", id.original), &format!("\"{}\"", id.fresh));
+            event.bytes = replaced(&event.bytes, &format!("\"{}\"", id.original), &format!("\"{}\"", id.fresh)).into();
         }
     }
-    (plan.clone().with_events(events), ids)
+    (ResponsePlan { pieces: events, ..plan }, ids)
 }
 
 /// Text with the ids that the scenario knows.
@@ -38,7 +38,7 @@ pub(crate) fn with_original_ids(text: String, ids: &[FreshId]) -> String {
 }
 
 /// The ids of the message and of the tool uses that begin in this event, or stand in this body.
-fn ids(event: &TimedEvent, is_stream: bool) -> Vec<String> {
+fn ids(event: &TimedPiece, is_stream: bool) -> Vec<String> {
     let text = |value: &serde_json::Value| value.as_str().map(String::from);
     if !is_stream {
         let value: serde_json::Value = serde_json::from_slice(&event.bytes).unwrap_or_default();
@@ -46,23 +46,22 @@ fn ids(event: &TimedEvent, is_stream: bool) -> Vec<String> {
         return text(&value["id"]).into_iter().chain(blocks.iter().filter_map(|block| text(&block["id"]))).collect();
     }
     let mut ids = Vec::new();
-    // A stream that cannot be framed has no ids that anyone sees.
-    let _ = SseFramer::new().feed(&event.bytes, &mut |frame: SseFrame<'_>| {
-        if frame.data.contains("\"id\"") {
-            let value: serde_json::Value = serde_json::from_str(frame.data).unwrap_or_default();
+    event.read_events(|_, data| {
+        if data.contains("\"id\"") {
+            let value: serde_json::Value = serde_json::from_str(data).unwrap_or_default();
             ids.extend(text(&value["message"]["id"]).or_else(|| text(&value["content_block"]["id"])));
         }
     });
     ids
 }
 
-/// A scripted answer that says that it is from the model that was asked: it is made ready for the usual one.
-pub(crate) fn from_model(plan: ResponsePlan, usual: &str, asked: &str) -> ResponsePlan {
+/// Has a scripted answer say that it is from the model that was asked: it is made ready for the usual one.
+pub(crate) fn name_model(plan: &mut ResponsePlan, usual: &str, asked: &str) {
     let name = |model: &str| format!("\"model\":{}", Json::from_value(model));
-    let named = |piece: &Arc<[u8]>| Arc::from(replaced(piece, &name(usual), &name(asked)));
     // The model stands in the first event, or in the one body.
-    let pieces = plan.pieces.iter().enumerate().map(|(index, piece)| if index == 0 { named(piece) } else { piece.clone() });
-    ResponsePlan { pieces: pieces.collect(), ..plan }
+    if let Some(first) = plan.pieces.first_mut() {
+        first.bytes = replaced(&first.bytes, &name(usual), &name(asked)).into();
+    }
 }
 
 fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
@@ -77,16 +76,21 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     out
 }
 
+/// A streamed answer whole where the request does not ask for a stream, as far as it is a whole message.
+pub(crate) fn as_asked(plan: ResponsePlan, request: &Request) -> ResponsePlan {
+    let whole = if plan.is_stream && !request.stream { unstreamed(&plan) } else { None };
+    whole.unwrap_or(plan)
+}
+
 /// A streamed answer as the one message that the same request would have got without streaming, at the time at which the stream ended. `None`
 /// when the stream is no whole message.
-pub(crate) fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
+fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
     let (mut assembler, mut blocks) = (Assembler::new(), Vec::new());
-    let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     let sink = &mut |frame: SseFrame<'_>| {
         let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut Vec::new());
         blocks.extend(step.into_blocks());
     };
-    SseFramer::new().feed(&body, sink).ok()?;
+    SseFramer::new().feed(&plan.body(), sink).ok()?;
     if !assembler.is_complete() {
         return None;
     }
@@ -99,7 +103,7 @@ pub(crate) fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
         Json::from_value(&assembler.stop_sequence()),
         Json::from_value(assembler.usage()),
     );
-    let at = plan.times.end;
+    let at = plan.end_at;
     let head = plan.head.as_ref().map(|head| {
         let others = head.headers.iter().filter(|header| !header.name.eq_ignore_ascii_case("content-type")).cloned();
         ResponseHead {
@@ -107,8 +111,8 @@ pub(crate) fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
             headers: core::iter::once(HttpHeader::new("content-type", "application/json")).chain(others).collect(),
         }
     });
-    let times = AnswerTimesTable { head: at, pieces: vec![at], end: at };
-    Some(ResponsePlan { head, is_stream: false, pieces: [Arc::from(text.into_bytes())].into(), times, end: plan.end.clone() })
+    let pieces = vec![TimedPiece { at, bytes: text.into_bytes().into() }];
+    Some(ResponsePlan { head, head_at: at, is_stream: false, pieces, end: plan.end.clone(), end_at: at })
 }
 
 #[cfg(test)]
@@ -126,8 +130,8 @@ mod tests {
         let look = StreamStyle { seed: Seed(1), plan: &RunPlan::EMPTY };
         let body = script::body(turn, TurnPlace { origin: AnswerOrigin::Prompt(1), turn: 1 }, "m", look, is_stream).bytes;
         let head = Some(ResponseHead { status: 200, headers: [HttpHeader::new("Content-Type", "text/event-stream")].into() });
-        let times = AnswerTimesTable { head: Micros(1), pieces: vec![Micros(2)], end: Micros(3) };
-        ResponsePlan { head, is_stream, pieces: [Arc::from(body)].into(), times, end: Some(AnswerEnd::Complete) }
+        let pieces = vec![TimedPiece { at: Micros(2), bytes: body.into() }];
+        ResponsePlan { head, head_at: Micros(1), is_stream, pieces, end: Some(AnswerEnd::Complete), end_at: Micros(3) }
     }
 
     fn turn() -> ScriptedTurn {
@@ -145,10 +149,10 @@ mod tests {
     #[test]
     fn m_3_an_answer_given_again_has_ids_of_its_own() {
         for is_stream in [true, false] {
-            let (again, ids) = with_fresh_ids(&plan(&turn(), is_stream), 2);
+            let (again, ids) = with_fresh_ids(plan(&turn(), is_stream), 2);
             let originals: Vec<&str> = ids.iter().map(|id| &*id.original).collect();
             assert_eq!(originals, ["msg_p1t1", "toolu_p1t1n1"]);
-            let text = String::from_utf8(again.pieces.concat()).unwrap();
+            let text = String::from_utf8(again.body()).unwrap();
             assert!(text.contains(r#""id":"toolu_p1t1n1_2""#) && text.contains(r#""id":"msg_p1t1_2""#), "{text}");
             let sent = with_original_ids(String::from(r#"{"tool_use_id":"toolu_p1t1n1_2"}"#), &ids);
             assert_eq!(sent, r#"{"tool_use_id":"toolu_p1t1n1"}"#);
@@ -158,12 +162,13 @@ mod tests {
     #[test]
     fn r_13_a_stream_as_one_message() {
         let whole = unstreamed(&plan(&turn(), true)).unwrap();
-        let body = String::from_utf8(whole.pieces.concat()).unwrap();
-        let scripted = String::from_utf8(plan(&turn(), false).pieces.concat()).unwrap();
+        let body = String::from_utf8(whole.body()).unwrap();
+        let scripted = String::from_utf8(plan(&turn(), false).body()).unwrap();
         assert_eq!(whole_message(&body).unwrap(), whole_message(&scripted).unwrap());
+        assert_eq!((whole.head_at, whole.pieces[0].at, whole.end_at), (Micros(3), Micros(3), Micros(3)));
         assert_eq!(whole.head.unwrap().headers[..], [HttpHeader::new("content-type", "application/json")]);
-        assert_eq!(whole.times, AnswerTimesTable { head: Micros(3), pieces: vec![Micros(3)], end: Micros(3) });
-        let cut = ResponsePlan { pieces: [Arc::from(&b"event: message_start\n"[..])].into(), ..plan(&turn(), true) };
+        let cut = TimedPiece { at: Micros(2), bytes: Arc::from(&b"event: message_start\n"[..]) };
+        let cut = ResponsePlan { pieces: vec![cut], ..plan(&turn(), true) };
         assert_eq!(unstreamed(&cut), None);
     }
 }

@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use serde_json::Value;
 
 use super::normalise::FolderMoves;
-use super::plan::ResponsePlan;
+use super::plan::{ResponsePlan, TimedPiece};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::{RawObject, elements};
@@ -26,11 +26,10 @@ pub(super) fn relocated(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan
 
 /// The body as one piece, at the time of the last.
 fn whole(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan {
-    let body = plan.pieces.concat();
+    let body = plan.body();
     let Some(moved) = core::str::from_utf8(&body).ok().and_then(|body| message(body, moves)) else { return plan };
-    let mut times = plan.times.clone();
-    times.pieces = times.pieces.last().copied().into_iter().collect();
-    ResponsePlan { pieces: [Arc::from(moved.into_bytes())].into(), times, ..plan }
+    let at = plan.pieces.last().map_or(plan.end_at, |last| last.at);
+    ResponsePlan { pieces: vec![TimedPiece { at, bytes: moved.into_bytes().into() }], ..plan }
 }
 
 /// The message with its blocks changed, but for thinking; `None` where nothing changes.
@@ -63,10 +62,10 @@ fn stream(plan: ResponsePlan, moves: &FolderMoves) -> ResponsePlan {
         }
         is_changed = true;
         for (at, piece) in pieces.iter().filter(|(_, piece)| !piece.text.is_empty()) {
-            events[*at].bytes = piece.with_text(&events[*at].bytes, &core::mem::take(&mut moved));
+            events[*at].bytes = piece.with_text(&events[*at].bytes, &core::mem::take(&mut moved)).into();
         }
     }
-    if is_changed { plan.with_events(events) } else { plan }
+    if is_changed { ResponsePlan { pieces: events, ..plan } } else { plan }
 }
 
 /// A piece of a text, as one event has it.
@@ -104,7 +103,6 @@ impl DeltaText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pacing::AnswerTimesTable;
     use reenact_engine::time::Micros;
     use reenact_scenario::tape::ClientFolder;
 
@@ -114,12 +112,9 @@ mod tests {
     }
 
     fn moved(is_stream: bool, pieces: &[&str]) -> String {
-        let pieces: Vec<Arc<[u8]>> = pieces.iter().map(|piece| Arc::from(piece.as_bytes())).collect();
-        let times = AnswerTimesTable { head: Micros(1), pieces: vec![Micros(2); pieces.len()], end: Micros(3) };
-        let plan = ResponsePlan { head: None, is_stream, pieces: pieces.into(), times, end: None };
-        let moved = relocated(plan, &moves());
-        assert_eq!(moved.pieces.len(), moved.times.pieces.len());
-        String::from_utf8(moved.pieces.concat()).unwrap()
+        let pieces = pieces.iter().map(|piece| TimedPiece { at: Micros(2), bytes: piece.as_bytes().into() }).collect();
+        let plan = ResponsePlan { head: None, head_at: Micros(1), is_stream, pieces, end: None, end_at: Micros(3) };
+        String::from_utf8(relocated(plan, &moves()).body()).unwrap()
     }
 
     fn delta(index: u32, kind: &str, member: &str, text: &str) -> String {

@@ -7,13 +7,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::default_answer;
+use super::cuts;
 use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
 use reenact_engine::budget::PriceTable;
-use reenact_engine::contract::{RequestId, original_id};
+use reenact_engine::contract::original_id;
 use reenact_engine::schema::Validators;
 use reenact_engine::settings::Environment;
 use reenact_engine::time::Micros;
@@ -24,10 +24,10 @@ use reenact_scenario::recording::{Recording, WholeTape};
 use reenact_scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, StreamStyle, TurnPlace};
 use reenact_scenario::statement::{PassedStatements, Statement};
 use reenact_scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, ResponseEnd, Tape};
-use reenact_scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use reenact_scenario::types::{AgentScript, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use reenact_wire::block::Block;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
-use reenact_wire::request::Request;
 
 mod clients;
 
@@ -54,8 +54,6 @@ pub struct RunSetup {
     pub(crate) moves: FolderMoves,
     /// The permitted differences between the recorded requests and those of the served client; `None` for no difference.
     pub(crate) varying: Option<Normaliser>,
-    /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
-    pub wants_thinking: bool,
 }
 
 /// An answer, ready to be given.
@@ -102,14 +100,17 @@ impl PreparedAnswer {
 
     /// The ids of the tool uses that are complete in it, in order.
     fn tool_use_ids(&self) -> Vec<Arc<str>> {
-        let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
-        blocks.iter().filter_map(|block| block.as_tool_use().map(|tool_use| tool_use.id.clone())).collect()
+        self.blocks().iter().filter_map(|block| block.as_tool_use().map(|tool_use| tool_use.id.clone())).collect()
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        tool_uses::answer(self.is_stream, self.pieces.iter().map(|piece| &**piece)).into_blocks()
     }
 
     /// The content of the answer, as JSON: of a stream its blocks, each put together.
     #[doc(hidden)]
     pub fn text(&self) -> String {
-        let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
+        let blocks = self.blocks();
         let json: Vec<&str> = blocks.iter().map(|block| block.json().as_str()).collect();
         json.join("\n")
     }
@@ -262,19 +263,7 @@ impl RunSetup {
             folders,
             moves: FolderMoves::default(),
             varying: None,
-            wants_thinking: true,
         })
-    }
-
-    /// The answer to a request that exists only because of an injection (M-3).
-    pub(crate) fn default_answer(&self, id: RequestId, request: &Request) -> PreparedAnswer {
-        let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
-        self.made_up(&text, request, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
-    }
-
-    /// An answer that no turn scripts, as the request asks for it.
-    pub(crate) fn made_up(&self, text: &str, request: &Request, place: TurnPlace) -> PreparedAnswer {
-        scripted_answer(&self.scenario, &default_answer::turn(text, request), place)
     }
 }
 
@@ -376,7 +365,7 @@ fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<
     own.chain(synthesis)
 }
 
-fn scripted_answer(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
+pub(crate) fn scripted_answer(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
     let is_stream = scenario.settings.stream && turn.status == 200;
     let look = StreamStyle { seed: scenario.seed, plan: &scenario.plan };
     let ScriptedBody { bytes, shape } = script::body(turn, place, &scenario.settings.model, look, is_stream);
@@ -415,77 +404,7 @@ fn pieces_of(chunks: &[BodyChunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Opti
         return chunks.iter().map(|chunk| (chunk.bytes.clone(), chunk.at)).unzip();
     }
     let body: Vec<u8> = chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
-    let events = split_at_blank_lines(&body);
+    let events = cuts::events(&body);
     let times = vec![None; events.len()];
     (events.into_iter().map(Arc::from).collect(), times)
-}
-
-/// Cuts after each blank line, with any line ends; the text after the last one is a piece of its own.
-pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    for end in [&b"\n\n"[..], b"\r\r", b"\r\n\r\n"]
-        .into_iter()
-        .flat_map(|blank| memchr::memmem::find_iter(body, blank).map(move |at| at + blank.len()))
-        .collect::<alloc::collections::BTreeSet<_>>()
-    {
-        pieces.push(&body[start..end]);
-        start = end;
-    }
-    if start < body.len() {
-        pieces.push(&body[start..]);
-    }
-    pieces
-}
-
-/// Cuts pieces of a body into network chunks, the first ones of the sizes that are given; the times stay, so that nothing else depends on the
-/// cuts (M-6).
-pub(crate) fn cut<'a>(
-    piece: &'a [u8],
-    chunking: &Chunking,
-    given: &[u32],
-    draws: &mut reenact_engine::random::KeyedDraws,
-) -> Vec<&'a [u8]> {
-    let size = |draws: &mut reenact_engine::random::KeyedDraws| match chunking {
-        Chunking::AsRecorded => usize::MAX,
-        Chunking::Bytes => 1,
-        Chunking::Every(size) => (*size).max(1),
-        Chunking::Random => 1 + usize::try_from(draws.below(96)).unwrap_or(0),
-    };
-    let mut rest = piece;
-    let mut chunks = Vec::new();
-    while !rest.is_empty() {
-        let usual = size(draws);
-        let size = given.get(chunks.len()).map_or(usual, |given| (*given as usize).max(1));
-        let (chunk, later) = rest.split_at(size.min(rest.len()));
-        chunks.push(chunk);
-        rest = later;
-    }
-    chunks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use reenact_engine::random::Seed;
-
-    #[test]
-    fn a_body_without_times_arrives_event_by_event() {
-        let texts = |body: &str| -> Vec<String> {
-            let pieces = split_at_blank_lines(body.as_bytes());
-            pieces.into_iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect()
-        };
-        assert_eq!(texts("data: a\n\ndata: b\n\n"), ["data: a\n\n", "data: b\n\n"]);
-        assert_eq!(texts("data: a\r\n\r\ndata: b"), ["data: a\r\n\r\n", "data: b"]);
-        assert_eq!(texts(""), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn m_6_every_cut_keeps_all_bytes() {
-        let piece = b"event: ping\ndata: {}\n\n";
-        for chunking in [Chunking::AsRecorded, Chunking::Bytes, Chunking::Every(7), Chunking::Random] {
-            let chunks = cut(piece, &chunking, &[], &mut Seed(1).draws("cut", ""));
-            assert_eq!(chunks.concat(), piece, "{chunking:?}");
-        }
-    }
 }

@@ -5,7 +5,6 @@
 
 use super::plan::ResponsePlan;
 use super::setup::RunSetup;
-use super::tool_uses;
 use reenact_wire::block::{Block, BlockKind, Message};
 use reenact_wire::json::Json;
 use reenact_wire::models::{ModelFacts, SignaturePolicy};
@@ -33,7 +32,7 @@ impl GivenThinking {
         if mode(setup, request) == SignaturePolicy::Ignore {
             return;
         }
-        let thinking = tool_uses::blocks(plan.is_stream, &plan.pieces).into_iter().filter(Block::is_thinking);
+        let thinking = plan.answer().into_blocks().into_iter().filter(Block::is_thinking);
         self.0.extend(thinking.map(|block| {
             let Request { model, system, tools, messages, .. } = request.clone();
             Arc::new(BoundThinking { block, model, system, tools, messages })

@@ -5,7 +5,6 @@ use alloc::collections::BTreeMap;
 use reenact_engine::contract::{Agent, RequestId, ToolRun};
 use reenact_scenario::types::ScriptedOutcome;
 use reenact_wire::answer::AnswerReader;
-use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
 /// The names of a tool use, and what goes under them.
@@ -55,13 +54,8 @@ impl FirstRuns {
 }
 
 /// The answer in a body.
-pub(crate) fn reply(is_stream: bool, pieces: &[Arc<[u8]>]) -> AnswerReader {
-    let mut reply = AnswerReader::new(is_stream);
-    pieces.iter().for_each(|piece| reply.feed(piece));
-    reply
-}
-
-/// The blocks that are complete in a body, in order.
-pub(crate) fn blocks(is_stream: bool, pieces: &[Arc<[u8]>]) -> Vec<Block> {
-    reply(is_stream, pieces).into_blocks()
+pub(crate) fn answer<'a>(is_stream: bool, pieces: impl Iterator<Item = &'a [u8]>) -> AnswerReader {
+    let mut answer = AnswerReader::new(is_stream);
+    pieces.for_each(|piece| answer.feed(piece));
+    answer
 }

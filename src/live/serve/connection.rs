@@ -16,17 +16,20 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::gate::AnswerGates;
-use super::message::{ConnectionCut, OwnerMessage, ReceivedRequest, ResponsePlayback, ServerResponse};
+use super::message::{OwnerMessage, ReceivedRequest, ServerResponse, json_head};
 use super::play::{AnswerPlayer, PlayedBody};
 use super::request_body::{self, OpenBodiesRoom, ReceivedBody, RequestBodyError};
 use super::scenario_choice::SCENARIO_HEADER;
-use super::schedule::ScheduledHead;
+use super::schedule::ConnectionCut;
 use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::access::{AccessDecision, AccessGuard, discard, mark_for_origin};
 use crate::head_watch::{HeadWatch, WatchedBody, WatchedStream};
 use crate::network::Network;
+use reenact_wire::http;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::endpoint::RequestHead;
+use reenact_world::endpoint::IncomingRequest;
+use reenact_world::plan::ResponseHead;
 
 /// The bytes that wait to be written to a client that does not read. The server does not even look at more.
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;
@@ -100,12 +103,12 @@ async fn admit(
             Ok(response.map(|body| WatchedBody { body, _under_way: under_way }.boxed_unsync()))
         }
         AccessDecision::Preflight(headers) => {
-            let mut response = Response::new(whole(String::new()));
+            let mut response = Response::new(whole(Bytes::new()));
             (*response.status_mut(), *response.headers_mut()) = (StatusCode::NO_CONTENT, headers);
             Ok(response)
         }
         AccessDecision::Refused(refusal) => {
-            let response = json_response(refusal.status, &[("x-should-retry", String::from("false"))], refusal.body());
+            let response = response(&json_head(refusal.status, &[("x-should-retry", "false")]), whole(refusal.body()));
             let _ = context.tell.send(OwnerMessage::Refused { reason: refusal.reason });
             discard(body).await;
             Ok(response)
@@ -128,47 +131,41 @@ async fn answer(
         Err(RequestBodyError::Refused { status, body, problem }) => {
             let problem = format!("{method} {path} was answered with {status}: {problem}");
             let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
-            return Ok(json_response(status, &[], body));
+            return Ok(response(&json_head(status, &[]), whole(body)));
         }
     };
     let from = Instant::now();
     let (reply, replied) = oneshot::channel();
-    let arrived = ReceivedRequest {
-        at: from,
-        connection: context.connection,
+    let incoming = IncomingRequest {
         method,
         base: format!("http://{}", text_of(&head.headers, "host").as_deref().unwrap_or("HOST:PORT")),
         head: head_of(&head.headers, &path),
         path,
-        scenario: text_of(&head.headers, SCENARIO_HEADER),
         named: named.map(|name| (name.agent, name.id)),
-        retry_count: text_of(&head.headers, "x-stainless-retry-count"),
         body,
     };
-    let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
+    let scenario = text_of(&head.headers, SCENARIO_HEADER);
+    let retry_count = text_of(&head.headers, "x-stainless-retry-count");
+    let arrived = ReceivedRequest { at: from, connection: context.connection, incoming, scenario, retry_count };
+    // A server that is stopped drops what it is sent, and with it the way back.
+    let _ = context.tell.send(OwnerMessage::Arrived { arrived, reply });
     let replied = replied.await;
     // Until here the body was in memory.
     drop(room);
-    let playing = match replied {
-        Ok(ServerResponse::Play(playing)) if !gone => playing,
-        Ok(ServerResponse::Whole { head, body }) => return Ok(response(head.as_ref(), whole(body))),
-        Ok(ServerResponse::Give { status, headers, body }) => return Ok(json_response(status, &headers, body)),
-        _ => return Err(ConnectionCut::Close), // the server is stopped
+    let answer = match replied {
+        Ok(ServerResponse::Play(answer)) => answer,
+        Ok(ServerResponse::Whole { head, body }) => return Ok(response(&head, whole(body))),
+        Err(_) => return Err(ConnectionCut::Close),
     };
-    let ResponsePlayback { serial, answer, schedule } = playing;
     let ConnectionContext { tell, packets, gates, .. } = context;
-    let mut player = AnswerPlayer { serial, answer, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
-    if let Err(cut) = player.head().await {
-        let _ = cuts.send(cut);
-        return Err(cut);
+    let mut player = AnswerPlayer { answer, from, packets, gates, tell, next: 0, is_over: false };
+    match player.head().await {
+        Ok(head) => Ok(response(&head, PlayedBody::new(player, cuts).boxed_unsync())),
+        Err(cut) => {
+            let _ = cuts.send(cut);
+            Err(cut)
+        }
     }
-    Ok(response(schedule.head.as_ref(), PlayedBody::new(player, cuts).boxed_unsync()))
-}
-
-fn json_response(status: u16, headers: &[(&'static str, String)], body: String) -> Response<AnyBody> {
-    let mut headers: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    headers.push((String::from("content-type"), String::from("application/json")));
-    response(Some(&ScheduledHead { status, headers }), whole(body))
 }
 
 fn whole(body: impl Into<Bytes>) -> AnyBody {
@@ -176,12 +173,11 @@ fn whole(body: impl Into<Bytes>) -> AnyBody {
 }
 
 /// A recorded head may hold what no server of today would send: that is left out rather than refused.
-fn response(head: Option<&ScheduledHead>, body: AnyBody) -> Response<AnyBody> {
+fn response(head: &ResponseHead, body: AnyBody) -> Response<AnyBody> {
     let mut response = Response::new(body);
-    let Some(head) = head else { return response };
     *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::OK);
-    for (name, value) in &head.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value.as_bytes())) {
+    for header in head.headers.iter().filter(|header| !http::is_of_connection(&header.name)) {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(header.name.as_bytes()), HeaderValue::from_bytes(header.value.as_bytes())) {
             response.headers_mut().append(name, value);
         }
     }

@@ -10,34 +10,25 @@
 use alloc::sync::Weak;
 use core::fmt;
 
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::message::{AnswerSerial, GatedAnswer, OwnerMessage};
-use super::schedule::ComingPart;
+use super::message::{AnswerPlayback, AnswerSerial, OwnerMessage};
 use reenact_engine::contract::{Agent, RequestId};
 use reenact_wire::prelude::*;
+use reenact_world::plan::{ResponsePlan, TimedPiece};
+
+#[doc(inline)]
+pub use reenact_world::delivery::AnswerPart;
 
 /// Where an answer is held.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnswerBoundary {
     /// The how many-th answer to a request for a message this is, from 1, over all agents.
     pub answer: u32,
-    /// Before what.
+    /// Before which part. A client that left is told of, and nothing is held there.
     pub before: AnswerPart,
-}
-
-/// The part of an answer that comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AnswerPart {
-    /// Status and headers.
-    Head,
-    /// This event of the body, from 1.
-    Event(u32),
-    /// The end.
-    End,
-    /// Nothing: the client left before the end. This is told, and nothing can be held there.
-    Left,
 }
 
 /// An answer that is held.
@@ -108,31 +99,54 @@ impl AnswerGates {
         (Self(sender), receiver)
     }
 
-    /// Holds an answer until it may continue.
-    pub(super) async fn hold(&self, answer: &GatedAnswer, before: AnswerPart, coming: ComingPart, server: ServerHandle) -> HoldRelease {
+    /// Holds an answer before a part until it may continue.
+    pub(super) async fn hold(&self, answer: &AnswerPlayback, before: AnswerPart, server: ServerHandle) -> HoldRelease {
         let (go, gone) = oneshot::channel();
-        if self.0.send(answer.held(before, coming, go, server)).is_err() {
+        if self.0.send(answer.held(before, go, server)).is_err() {
             return HoldRelease::On;
         }
         gone.await.unwrap_or_default()
     }
 
     /// Tells that an answer is over for which nobody waits: its length was known and all of it was sent, or the client left.
-    pub(super) fn tell_over(&self, answer: &GatedAnswer, before: AnswerPart, server: ServerHandle) {
+    pub(super) fn tell_over(&self, answer: &AnswerPlayback, before: AnswerPart, server: ServerHandle) {
         let (go, _) = oneshot::channel();
         // Who does not listen any more wants to know nothing.
-        let _ = self.0.send(answer.held(before, ComingPart::default(), go, server));
+        let _ = self.0.send(answer.held(before, go, server));
     }
 }
 
-impl GatedAnswer {
-    fn held(&self, before: AnswerPart, coming: ComingPart, go: oneshot::Sender<HoldRelease>, server: ServerHandle) -> HeldAnswer {
-        let Self { number, agent, id, is_last, in_flight } = self;
-        let (agent, in_flight) = (agent.clone(), Arc::downgrade(in_flight));
-        let ComingPart { event, tools } = coming;
-        let boundary = AnswerBoundary { answer: *number, before };
-        HeldAnswer { boundary, agent, id: *id, event, tools, is_last: *is_last, in_flight, go, server }
+impl AnswerPlayback {
+    fn held(&self, before: AnswerPart, go: oneshot::Sender<HoldRelease>, server: ServerHandle) -> HeldAnswer {
+        let plan = &self.schedule.plan;
+        let piece = if let AnswerPart::Event(number) = before { plan.piece(number) } else { None };
+        let (event, tools) = piece.map(|piece| coming(plan, piece)).unwrap_or_default();
+        let boundary = AnswerBoundary { answer: self.serial.number, before };
+        let in_flight = Arc::downgrade(&self.in_flight);
+        HeldAnswer { boundary, agent: self.agent.clone(), id: self.id, event, tools, is_last: self.is_last, in_flight, go, server }
     }
+}
+
+/// The name of the event in a piece of a stream, and the tools that a piece of any answer asks for.
+fn coming(plan: &ResponsePlan, piece: &TimedPiece) -> (Option<Arc<str>>, Vec<Arc<str>>) {
+    if !plan.is_stream {
+        let message: Value = serde_json::from_slice(&piece.bytes).unwrap_or_default();
+        return (None, message["content"].as_array().into_iter().flatten().filter_map(tool_name).collect());
+    }
+    let (mut event, mut tools) = (None, Vec::new());
+    piece.read_events(|name, data| {
+        if event.is_none() && !name.is_empty() {
+            event = Some(name.into());
+        }
+        let data: Value = serde_json::from_str(data).unwrap_or_default();
+        tools.extend(tool_name(&data["content_block"]));
+    });
+    (event, tools)
+}
+
+/// The tool that a block asks for.
+fn tool_name(block: &Value) -> Option<Arc<str>> {
+    block["name"].as_str().filter(|_| block["type"] == "tool_use").map(Into::into)
 }
 
 /// `2:head`, `2:5`, `2:end`, `2:left`.

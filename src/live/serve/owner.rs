@@ -7,9 +7,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::connection::{self, ConnectionContext};
-use super::message::{OwnerMessage, ReceivedRequest, ServerResponse};
+use super::message::{OwnerMessage, ReceivedRequest, ServerResponse, json_head};
 use super::request_body::OpenBodiesRoom;
-use super::scenario_choice::{self, ChoosableScenario};
+use super::scenario_choice;
 use super::session::ClientSession;
 use super::verdict::ServeVerdict;
 use super::verdict_json::{self, VERDICTS_PATH, asked_verdict};
@@ -22,7 +22,8 @@ use reenact_engine::time::Time;
 use reenact_explore::panic_text;
 use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_wire::prelude::*;
-use reenact_world::setup::RunSetup;
+use reenact_world::delivery::AnswerPart;
+use reenact_world::endpoint::IncomingRequest;
 
 /// How long nothing is accepted when the system has no connection to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -109,7 +110,7 @@ impl SessionOwner {
         let clock = SessionClock { began: Instant::now(), scale: options.scale };
         let begin = |scenario: &ScenarioOfServer| {
             let name = if by == SessionIdentity::ByScenario { scenario.name.clone() } else { "".into() };
-            (name, ClientSession::new(scenario.setup.clone(), options.clone(), clock))
+            (name, ClientSession::new(scenario, options.clone(), clock))
         };
         let sessions = scenarios.iter().map(begin).collect();
         Self { scenarios, options, clock, by, sessions, problems: Vec::new(), refused: RefusedRequests::default() }
@@ -149,11 +150,10 @@ impl SessionOwner {
                 let answer = self.answer(&arrived);
                 // Who asked may have left meanwhile.
                 if let Err(ServerResponse::Play(playing)) = reply.send(answer) {
-                    self.sessions[playing.serial.session].1.on_left(playing.serial.number, Instant::now());
+                    self.sessions[playing.serial.session].1.on_reached(playing.serial.number, AnswerPart::Left, Instant::now());
                 }
             }
-            OwnerMessage::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
-            OwnerMessage::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
+            OwnerMessage::Reached { serial, part, at } => self.sessions[serial.session].1.on_reached(serial.number, part, at),
             OwnerMessage::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
             OwnerMessage::Disturbed { serial, at } => self.sessions[serial.session].1.on_disturbed(at),
             OwnerMessage::Refused { reason } => drop(self.refused.count(&reason)),
@@ -164,13 +164,14 @@ impl SessionOwner {
     }
 
     fn answer(&mut self, arrived: &ReceivedRequest) -> ServerResponse {
-        if let Some(name) = asked_verdict(&arrived.method, &arrived.path) {
+        let IncomingRequest { method, path, .. } = &arrived.incoming;
+        if let Some(name) = asked_verdict(method, path) {
             return self.verdict(name);
         }
         match self.session_of(arrived) {
             Ok(session) => self.sessions[session].1.answer(session, arrived),
             Err(problem) => {
-                self.problem(format!("{} {} was answered with 404: {problem}", arrived.method, arrived.path));
+                self.problem(format!("{method} {path} was answered with 404: {problem}"));
                 not_found(&problem)
             }
         }
@@ -181,10 +182,10 @@ impl SessionOwner {
             SessionIdentity::One => Ok(0),
             SessionIdentity::ByScenario => scenario_choice::choose(&self.scenarios, arrived),
             SessionIdentity::ByPath => {
-                let name = arrived.path.split("/v1").next().unwrap_or_default().trim_matches('/');
+                let name = arrived.incoming.path.split("/v1").next().unwrap_or_default().trim_matches('/');
                 Ok(self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
-                    let setup = self.scenarios[0].setup.clone();
-                    self.sessions.push((name.into(), ClientSession::new(setup, self.options.clone(), self.clock)));
+                    let session = ClientSession::new(&self.scenarios[0], self.options.clone(), self.clock);
+                    self.sessions.push((name.into(), session));
                     self.sessions.len() - 1
                 }))
             }
@@ -205,14 +206,12 @@ impl SessionOwner {
             })
         });
         let mut wanted: Vec<serde_json::Value> = wanted.collect();
-        match (name, wanted.len()) {
-            ("", _) => {
-                let all = serde_json::json!({ "verdicts": wanted, "failures": self.problems, "turned_away": self.refused.texts() });
-                ServerResponse::Give { status: 200, headers: Vec::new(), body: all.to_string() }
-            }
-            (_, 0) => not_found(&format!("there is no verdict of `{name}`: GET {VERDICTS_PATH} shows all of them")),
-            _ => ServerResponse::Give { status: 200, headers: Vec::new(), body: wanted.swap_remove(0).to_string() },
-        }
+        let shown = match (name, wanted.len()) {
+            ("", _) => serde_json::json!({ "verdicts": wanted, "failures": self.problems, "turned_away": self.refused.texts() }),
+            (_, 0) => return not_found(&format!("there is no verdict of `{name}`: GET {VERDICTS_PATH} shows all of them")),
+            _ => wanted.swap_remove(0),
+        };
+        ServerResponse::Whole { head: json_head(200, &[]), body: shown.to_string().into() }
     }
 
     pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, ServeVerdict)> {
@@ -248,34 +247,23 @@ impl ScenarioOfServer {
     }
 }
 
-impl ChoosableScenario for ScenarioOfServer {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn setup(&self) -> &RunSetup {
-        &self.setup
-    }
-}
-
 fn not_found(problem: &str) -> ServerResponse {
-    let error = serde_json::json!({ "type": "not_found_error", "message": format!("reenact: {problem}") });
-    let body = serde_json::json!({ "type": "error", "error": error }).to_string();
-    ServerResponse::Give { status: 404, headers: vec![("x-should-retry", String::from("false"))], body }
+    ServerResponse::error(404, "not_found_error", &format!("reenact: {problem}"), &[])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use reenact_scenario::types::Scenario;
+    use reenact_world::setup::RunSetup;
 
     #[test]
     fn k_6_a_panic_of_the_server_is_a_failure_of_the_verdict() {
         let setup = Arc::new(RunSetup::new(Scenario::default(), None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let verdicts = runtime.block_on(async {
-            let scenario = ScenarioOfServer { name: "".into(), setup, places: reenact_scenario::parse::TablePlaces::default() };
-            let mut owner = SessionOwner::new(vec![scenario], ServeOptions::default(), SessionIdentity::One);
+            let served = crate::serve::ServedScenario::new(&setup, ServeOptions::default());
+            let mut owner = SessionOwner::new(vec![served.scenario], served.options, SessionIdentity::One);
             let mut connections: JoinSet<()> = JoinSet::new();
             connections.spawn(async { panic!("a wrong turn") });
             owner.on_connection_ended(connections.join_next().await.unwrap());

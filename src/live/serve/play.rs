@@ -12,104 +12,96 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::gate::{AnswerGates, AnswerPart, HoldRelease, ServerHandle};
-use super::message::{AnswerSerial, ConnectionCut, GatedAnswer, OwnerMessage};
-use super::schedule::{AnswerSchedule, ComingPart, ConnectionEnding};
+use super::message::{AnswerPlayback, AnswerSerial, OwnerMessage};
+use super::schedule::{ConnectionCut, ConnectionEnding};
 use super::{APART, PacketGrouping};
 use reenact_wire::prelude::*;
-use reenact_world::delivery::DeliveryPart;
+use reenact_world::plan::ResponseHead;
 
 /// An answer under way. When it is dropped before its end, the client has left.
 #[derive(Debug)]
 pub(super) struct AnswerPlayer {
-    pub(super) serial: AnswerSerial,
-    pub(super) answer: GatedAnswer,
+    pub(super) answer: AnswerPlayback,
     pub(super) from: Instant,
-    pub(super) schedule: Arc<AnswerSchedule>,
     pub(super) packets: PacketGrouping,
     pub(super) gates: Option<AnswerGates>,
     pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
+    /// The packet that comes next.
     pub(super) next: usize,
     pub(super) is_over: bool,
 }
 
 impl AnswerPlayer {
-    /// Waits until the head is due.
-    pub(super) async fn head(&mut self) -> Result<(), ConnectionCut> {
-        let at = self.from + self.schedule.head_at;
-        if self.schedule.head.is_none() {
-            return Err(self.end_without_head().await);
-        }
-        reach(at).await;
-        self.pass(AnswerPart::Head, ComingPart::default()).await?;
-        self.sent(DeliveryPart::Head);
-        Ok(())
+    /// The head, when it is due.
+    pub(super) async fn head(&mut self) -> Result<ResponseHead, ConnectionCut> {
+        let schedule = &self.answer.schedule;
+        let Some(head) = schedule.plan.head.clone() else {
+            reach(self.from + schedule.end_at).await;
+            return Err(self.end().await.unwrap_or(ConnectionCut::Close));
+        };
+        reach(self.from + schedule.head_at).await;
+        self.pass(AnswerPart::Head).await?;
+        self.tell_reached(AnswerPart::Head);
+        Ok(head)
     }
 
     /// The next packet; `None` at the end.
     async fn packet(&mut self) -> Option<Result<Bytes, ConnectionCut>> {
-        let schedule = self.schedule.clone();
-        let Some(packet) = schedule.packets.get(self.next) else { return self.end().await.map(Err) };
-        let before = self.next.checked_sub(1).map_or(schedule.head_at, |before| schedule.packets[before].at);
+        let packets = &self.answer.schedule.packets;
+        let Some(packet) = packets.get(self.next).cloned() else { return self.end_of_body().await.map(Err) };
+        let before = self.next.checked_sub(1).map_or(self.answer.schedule.head_at, |before| packets[before].at);
         if self.packets == PacketGrouping::Apart || packet.at > before || self.next == 0 {
             tokio::task::yield_now().await;
         }
         reach(self.from + packet.at).await;
-        if let Some(number) = packet.begins_piece
-            && let Err(cut) = self.pass(AnswerPart::Event(number), packet.coming.clone()).await
+        if packet.begins_piece
+            && let Err(cut) = self.pass(AnswerPart::Event(packet.piece)).await
         {
             return Some(Err(cut));
         }
         self.next += 1;
         if packet.ends_piece {
-            self.sent(DeliveryPart::Piece);
+            self.tell_reached(AnswerPart::Event(packet.piece));
         }
         if packet.bytes.is_empty() {
             return Box::pin(self.packet()).await; // it is only told: a chunk of nothing would be the end
         }
-        Some(Ok(packet.bytes.clone()))
+        Some(Ok(packet.bytes))
     }
 
-    async fn end(&mut self) -> Option<ConnectionCut> {
-        let schedule = self.schedule.clone();
+    async fn end_of_body(&mut self) -> Option<ConnectionCut> {
+        let schedule = &self.answer.schedule;
+        let (end, end_at) = (schedule.end, schedule.end_at);
         let last = schedule.packets.last().map_or(schedule.head_at, |packet| packet.at);
-        let is_together = self.packets == PacketGrouping::Together && schedule.end_at == last;
-        match schedule.end {
-            ConnectionEnding::Complete if is_together => (),
+        let is_together = self.packets == PacketGrouping::Together && end_at == last;
+        if !(is_together && end == ConnectionEnding::Complete) {
             // What was handed out is written first, whatever comes next.
-            _ => tokio::task::yield_now().await,
+            tokio::task::yield_now().await;
         }
         let apart = if is_together { Duration::ZERO } else { APART };
-        reach((self.from + schedule.end_at).max(Instant::now() + apart)).await;
-        if let Err(cut) = self.pass(AnswerPart::End, ComingPart::default()).await {
-            return Some(cut);
-        }
-        match schedule.end {
-            ConnectionEnding::Complete => {
-                self.end_answer();
-                None
-            }
-            ConnectionEnding::Truncated => Some(self.cut(ConnectionCut::Close)),
-            ConnectionEnding::Reset => Some(self.cut(ConnectionCut::Reset)),
-            ConnectionEnding::Never => core::future::pending().await,
-        }
+        reach((self.from + end_at).max(Instant::now() + apart)).await;
+        self.end().await
     }
 
-    async fn end_without_head(&mut self) -> ConnectionCut {
-        reach(self.from + self.schedule.end_at).await;
-        if let Err(cut) = self.pass(AnswerPart::End, ComingPart::default()).await {
-            return cut;
+    /// Ends the answer as the schedule has it; `None` where that is as HTTP has it.
+    async fn end(&mut self) -> Option<ConnectionCut> {
+        if let Err(cut) = self.pass(AnswerPart::End).await {
+            return Some(cut);
         }
-        match self.schedule.end {
+        let cut = match self.answer.schedule.end {
+            ConnectionEnding::Complete => None,
+            ConnectionEnding::Cut(cut) => Some(cut),
             ConnectionEnding::Never => core::future::pending().await,
-            ConnectionEnding::Truncated | ConnectionEnding::Complete => self.cut(ConnectionCut::Close),
-            ConnectionEnding::Reset => self.cut(ConnectionCut::Reset),
-        }
+        };
+        self.is_over = true;
+        self.tell_reached(AnswerPart::End);
+        cut
     }
 
     /// Waits at a gate, if there is one.
-    async fn pass(&mut self, before: AnswerPart, coming: ComingPart) -> Result<(), ConnectionCut> {
+    async fn pass(&mut self, before: AnswerPart) -> Result<(), ConnectionCut> {
         let Some(gates) = &self.gates else { return Ok(()) };
-        let cut = match gates.hold(&self.answer, before, coming, self.server()).await {
+        let cut = match gates.hold(&self.answer, before, self.server()).await {
             HoldRelease::On => return Ok(()),
             HoldRelease::Close => ConnectionCut::Close,
             HoldRelease::Reset => ConnectionCut::Reset,
@@ -120,26 +112,16 @@ impl AnswerPlayer {
     }
 
     fn server(&self) -> ServerHandle {
-        ServerHandle { tell: self.tell.clone(), serial: self.serial }
+        ServerHandle { tell: self.tell.clone(), serial: self.answer.serial }
     }
 
-    fn cut(&mut self, cut: ConnectionCut) -> ConnectionCut {
-        self.end_answer();
-        cut
-    }
-
-    fn end_answer(&mut self) {
-        self.is_over = true;
-        self.sent(DeliveryPart::End);
-    }
-
-    fn sent(&self, part: DeliveryPart) {
-        self.report_to_owner(|serial, at| OwnerMessage::Sent { serial, part, at });
+    fn tell_reached(&self, part: AnswerPart) {
+        self.report_to_owner(|serial, at| OwnerMessage::Reached { serial, part, at });
     }
 
     fn report_to_owner(&self, message: impl FnOnce(AnswerSerial, Instant) -> OwnerMessage) {
         // Who does not listen any more wants to know nothing.
-        let _ = self.tell.send(message(self.serial, Instant::now()));
+        let _ = self.tell.send(message(self.answer.serial, Instant::now()));
     }
 }
 
@@ -149,14 +131,13 @@ impl Drop for AnswerPlayer {
             return;
         }
         // Where its length was told, nobody asks for the end.
-        let is_whole = self.schedule.is_whole && self.next == self.schedule.packets.len();
+        let schedule = &self.answer.schedule;
+        let is_all_sent = schedule.is_whole() && self.next == schedule.packets.len();
+        let part = if is_all_sent { AnswerPart::End } else { AnswerPart::Left };
         if let Some(gates) = &self.gates {
-            gates.tell_over(&self.answer, if is_whole { AnswerPart::End } else { AnswerPart::Left }, self.server());
+            gates.tell_over(&self.answer, part, self.server());
         }
-        if is_whole {
-            return self.sent(DeliveryPart::End);
-        }
-        self.report_to_owner(|serial, at| OwnerMessage::Left { serial, at });
+        self.tell_reached(part);
     }
 }
 
@@ -180,8 +161,8 @@ pub(super) struct PlayedBody {
 
 impl PlayedBody {
     pub(super) fn new(player: AnswerPlayer, cuts: mpsc::UnboundedSender<ConnectionCut>) -> Self {
-        let schedule = &player.schedule;
-        let length = schedule.is_whole.then(|| schedule.packets.iter().map(|packet| packet.bytes.len() as u64).sum());
+        let schedule = &player.answer.schedule;
+        let length = schedule.is_whole().then(|| schedule.packets.iter().map(|packet| packet.bytes.len() as u64).sum());
         Self { next: Some(next(player)), length, cuts }
     }
 }
@@ -225,42 +206,28 @@ impl Body for PlayedBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::schedule::TimedPacket;
-    use reenact_engine::contract::{Agent, RequestId};
+    use crate::serve::ServeOptions;
+    use crate::serve::schedule::AnswerSchedule;
+    use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
+    use reenact_engine::time::Micros;
+    use reenact_scenario::types::Scenario;
+    use reenact_world::plan::{ResponsePlan, TimedPiece};
 
     /// The parts of a body each time that it is asked, when all is due: `-` for not yet.
-    fn asked(packets: PacketGrouping, end: ConnectionEnding) -> String {
-        let packet = |number| TimedPacket {
-            at: Duration::ZERO,
-            bytes: Bytes::from_static(b"event"),
-            ends_piece: true,
-            begins_piece: Some(number),
-            coming: ComingPart::default(),
-        };
-        let schedule = Arc::new(AnswerSchedule {
-            head: None,
-            head_at: Duration::ZERO,
-            packets: vec![packet(1), packet(2)],
-            end,
-            end_at: Duration::ZERO,
-            is_whole: false,
-        });
+    fn asked(packets: PacketGrouping, end: AnswerEnd) -> String {
+        let piece = TimedPiece { at: Micros::ZERO, bytes: Arc::from(&b"event"[..]) };
+        let pieces = vec![piece.clone(), piece];
+        let (head_at, end_at) = (Micros::ZERO, Micros::ZERO);
+        let plan = ResponsePlan { head: None, head_at, is_stream: true, pieces, end: Some(end), end_at };
+        let schedule =
+            AnswerSchedule::new(&Scenario::default(), plan.into(), (&Agent::ROOT, RequestId::first(1)), &ServeOptions::default());
         let (tell, _told) = mpsc::unbounded_channel();
         let (cuts, _cut) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let answer = GatedAnswer { number: 1, agent: Agent::ROOT, id: RequestId::first(1), is_last: true, in_flight: Arc::new(()) };
-            let player = AnswerPlayer {
-                serial: AnswerSerial { session: 0, number: 1 },
-                answer,
-                from: Instant::now(),
-                schedule,
-                packets,
-                gates: None,
-                tell,
-                next: 0,
-                is_over: false,
-            };
+            let (serial, id) = (AnswerSerial { session: 0, number: 1 }, RequestId::first(1));
+            let answer = AnswerPlayback { serial, agent: Agent::ROOT, id, is_last: true, in_flight: Arc::new(()), schedule };
+            let player = AnswerPlayer { answer, from: Instant::now(), packets, gates: None, tell, next: 0, is_over: false };
             let mut body = Box::pin(PlayedBody::new(player, cuts));
             let mut said = String::new();
             core::future::poll_fn(|context| {
@@ -289,10 +256,10 @@ mod tests {
 
     #[test]
     fn k_9_each_packet_is_written_before_the_next_is_handed_out() {
-        assert_eq!(asked(PacketGrouping::Apart, ConnectionEnding::Complete), "-p-p--.", "and the end waits for its time as well");
-        assert_eq!(asked(PacketGrouping::Together, ConnectionEnding::Complete), "-pp.");
+        assert_eq!(asked(PacketGrouping::Apart, AnswerEnd::Complete), "-p-p--.", "and the end waits for its time as well");
+        assert_eq!(asked(PacketGrouping::Together, AnswerEnd::Complete), "-pp.");
         assert_eq!(
-            asked(PacketGrouping::Together, ConnectionEnding::Reset),
+            asked(PacketGrouping::Together, AnswerEnd::Reset),
             "-pp-!",
             "what was handed out is written before the connection breaks"
         );

@@ -3,7 +3,7 @@
 //! A scenario is made for engines. Of a client only its requests are seen, and only its driver does anything to it. All else that the scenario says
 //! fails a verdict, unless it `may` be left out.
 
-use super::ServeOptions;
+use super::{ServeOptions, ServedClient};
 use reenact_engine::settings::Settings;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::statement::{PathStep, Statement, statements};
@@ -32,7 +32,7 @@ impl VerdictQuestions {
         let Expectations { requests, delays, models, sent, not_sent, refusals, .. } = &scenario.expect;
         let expected = [
             ("the number of requests", requests.is_some()),
-            ("the waits between attempts", delays.is_some()),
+            ("the waits between attempts", delays.is_some() && options.client == ServedClient::Foreign),
             ("the models", models.is_some()),
             ("texts that are sent", !sent.is_empty()),
             ("texts that are not sent", !not_sent.is_empty()),

@@ -13,6 +13,7 @@ use hyper::body::{Body, Bytes};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::message::error_body;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::{REQUEST_BYTES_MAX, Refusal};
 
@@ -30,7 +31,7 @@ pub(super) struct OpenBodiesRoom {
 /// A body, with the room that it takes until this is dropped.
 #[derive(Debug)]
 pub(super) struct ReceivedBody {
-    pub(super) bytes: Bytes,
+    pub(super) bytes: Vec<u8>,
     pub(super) room: OwnedSemaphorePermit,
 }
 
@@ -57,8 +58,7 @@ impl OpenBodiesRoom {
 
     /// The API's answer when it has too much to do: clients ask again.
     fn refusal(&self) -> RequestBodyError {
-        let error = serde_json::json!({ "type": "overloaded_error", "message": "Overloaded" });
-        let body = serde_json::json!({ "type": "error", "error": error }).to_string();
+        let body = error_body("overloaded_error", "Overloaded");
         let problem =
             format!("the bodies of open requests took more than {} MiB together: send fewer at once", self.bytes_max.div_ceil(1 << 20));
         RequestBodyError::Refused { status: 529, body, problem }
@@ -92,7 +92,7 @@ async fn collect<B: Body<Data = Bytes> + Unpin>(mut body: B, room: &OpenBodiesRo
     let mut bytes = Vec::new();
     let mut taken = room.take(0).ok_or_else(|| room.refusal())?;
     let refusal = loop {
-        let Some(frame) = body.frame().await else { return Ok(ReceivedBody { bytes: bytes.into(), room: taken }) };
+        let Some(frame) = body.frame().await else { return Ok(ReceivedBody { bytes, room: taken }) };
         let frame = frame.map_err(|_| RequestBodyError::ClientLeft)?;
         let Some(data) = frame.data_ref() else { continue };
         if bytes.len() + data.len() > REQUEST_BYTES_MAX {
@@ -120,7 +120,7 @@ async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
 }
 
 /// A few bytes may unpack to any size, so that the bound holds for what comes out.
-fn unpacked(sent: &[u8]) -> Result<Bytes, RequestBodyError> {
+fn unpacked(sent: &[u8]) -> Result<Vec<u8>, RequestBodyError> {
     let mut bytes = Vec::new();
     let most = REQUEST_BYTES_MAX as u64 + 1;
     match MultiGzDecoder::new(sent).take(most).read_to_end(&mut bytes) {
@@ -132,7 +132,7 @@ fn unpacked(sent: &[u8]) -> Result<Bytes, RequestBodyError> {
             let body = serde_json::json!({ "type": "error", "error": error }).to_string();
             Err(RequestBodyError::Refused { status: 413, body, problem: problem_of_size("the unpacked body") })
         }
-        Ok(_) => Ok(bytes.into()),
+        Ok(_) => Ok(bytes),
     }
 }
 
@@ -146,7 +146,5 @@ fn problem_of_size(what: &str) -> String {
 }
 
 fn invalid(problem: &str) -> RequestBodyError {
-    let error = serde_json::json!({ "type": "invalid_request_error", "message": problem });
-    let body = serde_json::json!({ "type": "error", "error": error }).to_string();
-    RequestBodyError::Refused { status: 400, body, problem: problem.into() }
+    RequestBodyError::Refused { status: 400, body: error_body("invalid_request_error", problem), problem: problem.into() }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ScenarioOfServer;
 use super::message::ReceivedRequest;
 use reenact_wire::block::BlockKind;
 use reenact_wire::prelude::*;
@@ -10,49 +11,44 @@ use reenact_world::setup::RunSetup;
 /// The header that names the scenario.
 pub const SCENARIO_HEADER: &str = "x-reenact-scenario";
 
-/// A scenario that can be chosen.
-pub(super) trait ChoosableScenario {
-    fn name(&self) -> &str;
-    fn setup(&self) -> &RunSetup;
-}
-
 /// The position of the scenario that a request is for.
 ///
 /// # Errors
 /// No scenario fits, or several do: the error, with advice.
-pub(super) fn choose(scenarios: &[impl ChoosableScenario], arrived: &ReceivedRequest) -> Result<usize, String> {
+pub(super) fn choose(scenarios: &[ScenarioOfServer], arrived: &ReceivedRequest) -> Result<usize, String> {
     if let [_] = scenarios {
         return Ok(0);
     }
-    let named = |name: &str| scenarios.iter().position(|scenario| scenario.name() == name);
+    let incoming = &arrived.incoming;
+    let named = |name: &str| scenarios.iter().position(|scenario| *scenario.name == *name);
     if let Some(name) = &arrived.scenario {
         return named(name).ok_or_else(|| format!("there is no scenario `{name}`: {}", advice(scenarios)));
     }
-    if let Some(at) = by_path(scenarios, &arrived.path) {
+    if let Some(at) = by_path(scenarios, &incoming.path) {
         return Ok(at);
     }
-    let before = arrived.path.split("/v1").next().unwrap_or_default().trim_matches('/');
-    match (before, &*arrived.method) {
+    let before = incoming.path.split("/v1").next().unwrap_or_default().trim_matches('/');
+    match (before, &*incoming.method) {
         // Who only looks around is told the same by all of them.
         ("", "GET" | "HEAD") => Ok(0),
-        ("", _) => by_first_message(scenarios, &arrived.body),
+        ("", _) => by_first_message(scenarios, &incoming.body),
         _ => Err(format!("there is no scenario at the path `{before}`: {}", advice(scenarios))),
     }
 }
 
 /// The scenario whose name the path begins with. A name may be the beginning of another: the longest counts.
-fn by_path(scenarios: &[impl ChoosableScenario], path: &str) -> Option<usize> {
+fn by_path(scenarios: &[ScenarioOfServer], path: &str) -> Option<usize> {
     let is_below = |name: &str| path.strip_prefix('/').and_then(|path| path.strip_prefix(name)).is_some_and(|rest| rest.starts_with('/'));
-    let named = scenarios.iter().enumerate().filter(|(_, scenario)| !scenario.name().is_empty() && is_below(scenario.name()));
-    named.max_by_key(|(_, scenario)| scenario.name().len()).map(|(at, _)| at)
+    let named = scenarios.iter().enumerate().filter(|(_, scenario)| !scenario.name.is_empty() && is_below(&scenario.name));
+    named.max_by_key(|(_, scenario)| scenario.name.len()).map(|(at, _)| at)
 }
 
 /// The scenario whose first prompt the first message has. Of several the longest prompt counts: it says the most.
-fn by_first_message(scenarios: &[impl ChoosableScenario], body: &[u8]) -> Result<usize, String> {
+fn by_first_message(scenarios: &[ScenarioOfServer], body: &[u8]) -> Result<usize, String> {
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
     let said = texts(&request["messages"][0]["content"]);
     let fitting = scenarios.iter().enumerate().filter_map(|(at, scenario)| {
-        let prompt = first_prompt(scenario.setup()).filter(|prompt| said.iter().any(|text| text.contains(&**prompt)))?;
+        let prompt = first_prompt(&scenario.setup).filter(|prompt| said.iter().any(|text| text.contains(&**prompt)))?;
         Some((prompt.len(), at))
     });
     let fitting: Vec<(usize, usize)> = fitting.collect();
@@ -82,7 +78,7 @@ fn first_prompt(setup: &RunSetup) -> Option<Arc<str>> {
     text.filter(|text: &Arc<str>| !text.trim().is_empty())
 }
 
-fn advice(scenarios: &[impl ChoosableScenario]) -> String {
-    let names: Vec<&str> = scenarios.iter().map(ChoosableScenario::name).collect();
+fn advice(scenarios: &[ScenarioOfServer]) -> String {
+    let names: Vec<&str> = scenarios.iter().map(|scenario| &*scenario.name).collect();
     format!("send the header `{SCENARIO_HEADER}: NAME`, or add `/NAME` to the base URL; the names are {}", names.join(", "))
 }

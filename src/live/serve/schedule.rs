@@ -1,50 +1,26 @@
-//! The bytes of a response plan with their times: a pure function.
+//! The schedule of a response on the wire: its plan in packets, in the time of the network. A pure function.
 //!
 //! A plan speaks of what a client comes to see; a connection that was accepted can do most of that, and for the rest says so.
 
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use serde_json::Value;
 
-use super::{AnswerPace, ServeOptions};
-use reenact_engine::contract::{AnswerEnd, RequestId};
-use reenact_engine::time::Micros;
-use reenact_scenario::types::Chunking;
-use reenact_wire::http;
+use super::ServeOptions;
+use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
+use reenact_scenario::types::Scenario;
 use reenact_wire::prelude::*;
-use reenact_wire::sse::SseFramer;
 use reenact_world::choices::ChoiceMaker;
 use reenact_world::plan::ResponsePlan;
-use reenact_world::setup::RunSetup;
 
 /// An answer as a connection plays it. Times count from the request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AnswerSchedule {
-    /// Status and headers; `None` when the connection ends before there are any.
-    pub(super) head: Option<ScheduledHead>,
+    pub(super) plan: Arc<ResponsePlan>,
     pub(super) head_at: Duration,
     pub(super) packets: Vec<TimedPacket>,
     pub(super) end: ConnectionEnding,
     pub(super) end_at: Duration,
-    /// Whether the body's length may be told before it.
-    pub(super) is_whole: bool,
-}
-
-/// Status and headers.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct ScheduledHead {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
-}
-
-/// The next part of an answer, as far as a driver asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ComingPart {
-    /// The name of the event.
-    pub(super) event: Option<Arc<str>>,
-    /// The tools that it asks for.
-    pub(super) tools: Vec<Arc<str>>,
 }
 
 /// The bytes of one write.
@@ -52,12 +28,12 @@ pub(super) struct ComingPart {
 pub(super) struct TimedPacket {
     pub(super) at: Duration,
     pub(super) bytes: Bytes,
-    /// Whether it is the last of a piece of the plan.
+    /// The number of its piece of the plan, from 1.
+    pub(super) piece: u32,
+    /// Whether it is the first of its piece.
+    pub(super) begins_piece: bool,
+    /// Whether it is the last.
     pub(super) ends_piece: bool,
-    /// Its number among the pieces, from 1, where it is the first of one.
-    pub(super) begins_piece: Option<u32>,
-    /// The head.
-    pub(super) coming: ComingPart,
 }
 
 /// How a connection ends an answer.
@@ -65,54 +41,45 @@ pub(super) struct TimedPacket {
 pub(super) enum ConnectionEnding {
     /// As HTTP has it.
     Complete,
-    /// Closed inside the body.
-    Truncated,
-    /// Broken.
-    Reset,
+    /// Inside the body.
+    Cut(ConnectionCut),
     /// Not at all: the client has to leave.
     Never,
 }
 
-/// The answer to a request as it goes over the wire.
-pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, options: &ServeOptions) -> AnswerSchedule {
-    let time = |at: Micros| match options.pace {
-        AnswerPace::Scaled(percent) => Duration::from_micros(at.scaled(u64::from(percent), 100).0),
-        AnswerPace::Recorded | AnswerPace::None => Duration::from_micros(at.0),
-    };
-    let (mut packets, mut number) = (Vec::with_capacity(plan.pieces.len()), 0);
-    for (piece, at) in plan.pieces.iter().zip(&plan.times.pieces) {
-        number += 1;
-        let at = time(*at);
-        // Only who waits at gates asks what comes.
-        let coming = options.gates.as_ref().map(|_| coming_part(piece, plan.is_stream)).unwrap_or_default();
-        let bytes = Bytes::from_owner(piece.clone());
-        let cuts = cuts_of(setup, piece, plan.is_stream, key, number);
-        let last = cuts.len().saturating_sub(1);
-        let mut from = 0;
-        for (position, length) in cuts.into_iter().enumerate() {
-            let is_first = position == 0;
-            packets.push(TimedPacket {
-                at,
-                bytes: bytes.slice(from..from + length),
-                ends_piece: position == last,
-                begins_piece: is_first.then_some(number),
-                coming: if is_first { coming.clone() } else { ComingPart::default() },
-            });
-            from += length;
+/// How a connection has to be closed, when it does not end as HTTP has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ConnectionCut {
+    #[error("the answer is cut here: the connection is closed")]
+    Close,
+    #[error("the answer is cut here: the connection breaks")]
+    Reset,
+}
+
+impl AnswerSchedule {
+    /// The answer to a request as it goes over the wire.
+    pub(super) fn new(scenario: &Scenario, plan: Arc<ResponsePlan>, request: (&Agent, RequestId), options: &ServeOptions) -> Self {
+        let scale = options.answer_scale();
+        let mut choices = ChoiceMaker::new(scenario, None);
+        let mut packets = Vec::with_capacity(plan.pieces.len());
+        for (number, piece) in (1..).zip(&plan.pieces) {
+            let bytes = Bytes::from_owner(piece.bytes.clone());
+            let chunks = if plan.is_stream { choices.cut(request, number, &piece.bytes, &scenario.chunking) } else { vec![&*piece.bytes] };
+            let (at, count, mut from) = (scale.duration(piece.at), chunks.len(), 0);
+            for (position, chunk) in (1..).zip(chunks) {
+                let bytes = bytes.slice(from..from + chunk.len());
+                packets.push(TimedPacket { at, bytes, piece: number, begins_piece: position == 1, ends_piece: position == count });
+                from += chunk.len();
+            }
         }
+        let (head_at, end_at) = (scale.duration(plan.head_at), scale.duration(plan.end_at));
+        Self { head_at, packets, end: ending(plan.end.as_ref()), end_at, plan }
     }
-    let head = plan.head.as_ref().map(|head| ScheduledHead {
-        status: head.status,
-        headers: head
-            .headers
-            .iter()
-            .filter(|header| !http::is_of_connection(&header.name))
-            .map(|header| (header.name.to_string(), header.value.to_string()))
-            .collect(),
-    });
-    let end = ending(plan.end.as_ref());
-    let is_whole = !plan.is_stream && end == ConnectionEnding::Complete;
-    AnswerSchedule { head, head_at: time(plan.times.head), packets, end, end_at: time(plan.times.end), is_whole }
+
+    /// Whether the body's length may be told before it.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.plan.is_stream && self.end == ConnectionEnding::Complete
+    }
 }
 
 /// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.
@@ -135,43 +102,8 @@ fn ending(end: Option<&AnswerEnd>) -> ConnectionEnding {
         Some(AnswerEnd::Complete) => ConnectionEnding::Complete,
         Some(AnswerEnd::Timeout | AnswerEnd::ConnectTimeout) | None => ConnectionEnding::Never,
         Some(AnswerEnd::Reset | AnswerEnd::ConnectRefused | AnswerEnd::Dns | AnswerEnd::Tls | AnswerEnd::BrokenPipe) => {
-            ConnectionEnding::Reset
+            ConnectionEnding::Cut(ConnectionCut::Reset)
         }
-        Some(AnswerEnd::Truncated | AnswerEnd::Framing(_)) => ConnectionEnding::Truncated,
+        Some(AnswerEnd::Truncated | AnswerEnd::Framing(_)) => ConnectionEnding::Cut(ConnectionCut::Close),
     }
-}
-
-/// How long the packets of a piece are.
-fn cuts_of(setup: &RunSetup, piece: &[u8], is_stream: bool, key: &str, number: u32) -> Vec<usize> {
-    let chunking = &setup.scenario.chunking;
-    if !is_stream || piece.is_empty() || *chunking == Chunking::AsRecorded {
-        return vec![piece.len()];
-    }
-    let mut choices = ChoiceMaker::new(&setup.scenario, None);
-    choices.cut(key, number as usize, piece, chunking).into_iter().map(<[u8]>::len).collect()
-}
-
-/// An event of a stream, or the whole of another answer.
-fn coming_part(piece: &[u8], is_stream: bool) -> ComingPart {
-    if !is_stream {
-        let message: Value = serde_json::from_slice(piece).unwrap_or_default();
-        let tools = message["content"].as_array().into_iter().flatten().filter_map(tool_name).collect();
-        return ComingPart { event: None, tools };
-    }
-    let mut coming = ComingPart::default();
-    let mut sink = |frame: reenact_wire::sse::SseFrame<'_>| {
-        if coming.event.is_none() && !frame.event.is_empty() {
-            coming.event = Some(frame.event.into());
-        }
-        let data: Value = serde_json::from_str(frame.data).unwrap_or_default();
-        coming.tools.extend(tool_name(&data["content_block"]));
-    };
-    // What is no event has no name.
-    let _ = SseFramer::new().feed(piece, &mut sink);
-    coming
-}
-
-/// The tool that a block asks for.
-fn tool_name(block: &Value) -> Option<Arc<str>> {
-    block["name"].as_str().filter(|_| block["type"] == "tool_use").map(Into::into)
 }

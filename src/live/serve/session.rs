@@ -2,23 +2,24 @@
 
 use tokio::time::Instant;
 
-use super::in_flight::InFlightAnswer;
-use super::message::{AnswerSerial, ConnectionCut, GatedAnswer, ReceivedRequest, ResponsePlayback, ServerResponse};
+use super::message::{AnswerPlayback, AnswerSerial, ReceivedRequest, ServerResponse};
 use super::questions::VerdictQuestions;
-use super::schedule::{self, AnswerSchedule, cannot_carry};
+use super::schedule::{AnswerSchedule, ConnectionCut, cannot_carry};
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
-use super::{END_HEADER, ServeOptions, TransportAssumptions, judge};
+use super::{END_HEADER, ScenarioOfServer, ServeOptions, TranscriptExtent, judge};
 use crate::clock::SessionClock;
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use reenact_engine::time::Time;
+use reenact_scenario::types::Chunking;
 use reenact_sim::notes;
 use reenact_transcript::event::{EventKind, RunEnd};
 use reenact_transcript::record::TranscriptRecorder;
 use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::prelude::*;
 use reenact_world::WorldNote;
-use reenact_world::delivery::DeliveryPart;
-use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, OtherResponse, SideResponse};
+use reenact_world::choices::ChoiceMaker;
+use reenact_world::delivery::{AnswerDelivery, AnswerPart};
+use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, MessageResponse, WholeResponse};
 use reenact_world::model::ModelResponse;
 use reenact_world::plan::ResponsePlan;
 use reenact_world::server::AnswerOwner;
@@ -32,7 +33,8 @@ pub(super) struct ClientSession {
     clock: SessionClock,
     endpoint: ApiEndpoint,
     recorder: TranscriptRecorder,
-    open: Vec<InFlightAnswer>,
+    /// The answers on their way, each with the place of its request among those that were asked.
+    open: Vec<(usize, AnswerDelivery)>,
     /// How many answers to requests for a message there were.
     answers: u32,
     asked: Vec<ServedExchange>,
@@ -46,10 +48,10 @@ pub(super) struct ClientSession {
 }
 
 impl ClientSession {
-    pub(super) fn new(setup: Arc<RunSetup>, options: ServeOptions, clock: SessionClock) -> Self {
+    pub(super) fn new(scenario: &ScenarioOfServer, options: ServeOptions, clock: SessionClock) -> Self {
         Self {
-            setup,
-            endpoint: ApiEndpoint::new(options.ways == TransportAssumptions::Rough),
+            setup: scenario.setup.clone(),
+            endpoint: ApiEndpoint::new(scenario.terms),
             options,
             clock,
             recorder: TranscriptRecorder::default(),
@@ -73,10 +75,10 @@ impl ClientSession {
     pub(super) fn begin(&mut self, clock: SessionClock) {
         (self.clock, self.last_at) = (clock, clock.began);
         let now = self.time(Instant::now());
-        for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].on_end(now, ServedEnd::ServerGone);
-            self.endpoint.on_closed(&open.agent, open.id);
-            self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
+        for (asked, AnswerDelivery { agent, id, .. }) in core::mem::take(&mut self.open) {
+            self.asked[asked].on_end(now, ServedEnd::ServerGone);
+            self.endpoint.on_closed(&agent, id);
+            self.recorder.input(now, &agent, &Input::End { id, how: AnswerEnd::Reset });
         }
     }
 
@@ -107,31 +109,30 @@ impl ClientSession {
     pub(super) fn answer(&mut self, session: usize, arrived: &ReceivedRequest) -> ServerResponse {
         self.last_at = arrived.at;
         let now = self.time(arrived.at);
-        let ReceivedRequest { method, path, base, head, body, .. } = arrived;
-        let incoming = IncomingRequest { method, path, base, head, named: arrived.named.clone(), body };
-        match self.endpoint.ask(&self.setup, now, &incoming) {
-            EndpointResponse::Message(reply) => self.answer_message(session, now, arrived, *reply),
-            EndpointResponse::Side(SideResponse { number, model, plan }) => {
-                let mut asked = ServedExchange::other(now, arrived.connection, method, &format!("{path}, {model}"), 200, None);
-                asked.answer = Some(format!("side {number}").into());
-                self.asked.push(asked);
-                let AnswerSchedule { head, packets, .. } = schedule::from_plan(&self.setup, &plan, "side", &self.options);
-                let body = packets.iter().flat_map(|packet| packet.bytes.iter().copied()).collect();
-                ServerResponse::Whole { head, body }
-            }
-            EndpointResponse::Other(OtherResponse { status, body, request_id, problem, remarks }) => {
-                remarks.into_iter().for_each(|remark| self.remark(remark));
-                self.asked.push(ServedExchange::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
-                if let Some(problem) = problem {
-                    self.problem(format!("{} {} was answered with {status}: {problem}", arrived.method, arrived.path));
-                }
-                ServerResponse::Give { status, headers: vec![("request-id", request_id)], body }
-            }
+        match self.endpoint.ask(&self.setup, now, &arrived.incoming) {
+            EndpointResponse::Message(response) => self.answer_message(session, now, arrived, *response),
+            EndpointResponse::Whole(response) => self.answer_other(now, arrived, response),
         }
     }
 
-    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageResponse) -> ServerResponse {
-        let MessageResponse { agent, id, request, answered, remarks } = reply;
+    fn answer_other(&mut self, now: Time, arrived: &ReceivedRequest, response: WholeResponse) -> ServerResponse {
+        let WholeResponse { head, body, side, problem, remarks } = response;
+        remarks.into_iter().for_each(|remark| self.remark(remark));
+        let line = format!("{} {}", arrived.incoming.method, arrived.incoming.path);
+        if let Some(problem) = &problem {
+            self.problem(format!("{line} was answered with {}: {problem}", head.status));
+        }
+        let (line, answer) = match side {
+            Some((number, model)) => (format!("{line}, {model}"), Some(format!("side {number}").into())),
+            None => (line, None),
+        };
+        let asked = ServedExchange::other(now, arrived.connection, line, head.status, problem);
+        self.asked.push(ServedExchange { answer, ..asked });
+        ServerResponse::Whole { head, body: body.into() }
+    }
+
+    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, response: MessageResponse) -> ServerResponse {
+        let MessageResponse { agent, id, request, answered, remarks } = response;
         remarks.into_iter().for_each(|remark| self.remark(remark));
         let ModelResponse { plan, note, refused } = answered;
         let effect = Effect::Request { id, request: request.clone() };
@@ -143,13 +144,11 @@ impl ClientSession {
             let what = EventKind::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
             self.note(now, &agent, what);
         }
-        let mut asked = ServedExchange::message(now, arrived.connection, &arrived.path, &agent, id, &request);
+        let mut asked = ServedExchange::message(now, arrived.connection, &arrived.incoming.path, &agent, id, &request);
         asked.retry_count = arrived.retry_count.clone();
         asked.after_action = self.acted_at.map(|acted_at| arrived.at.saturating_duration_since(acted_at));
         asked.answer = answer_name(&note);
-        let mut said = PendingNotes::default();
-        let exhausted = notes::note_world(&mut said, now, &agent, note);
-        said.0.into_iter().for_each(|what| self.note(now, &agent, what));
+        let exhausted = notes::note_world(&agent, note, |what| self.note(now, &agent, what));
         self.answers += 1;
         let plan = if self.options.gates.is_some() { plan.map(ResponsePlan::by_event) } else { plan };
         let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
@@ -161,17 +160,14 @@ impl ClientSession {
         if let Some(remark) = cannot_carry(id, plan.end.as_ref()) {
             self.remarks.push(remark);
         }
-        let schedule = Arc::new(schedule::from_plan(&self.setup, &plan, &agent.key(id), &self.options));
+        let plan = Arc::new(plan);
+        let schedule = AnswerSchedule::new(&self.setup.scenario, plan.clone(), (&agent, id), &self.options);
         asked.status = plan.head.as_ref().map(|head| head.status);
         self.asked.push(asked);
-        self.open.push(InFlightAnswer::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
-        let serial = AnswerSerial { session, number: u64::from(self.answers) };
+        self.open.push((self.asked.len() - 1, AnswerDelivery::new(self.answers, agent.clone(), id, plan, now)));
+        let serial = AnswerSerial { session, number: self.answers };
         let is_last = self.options.gates.is_some() && self.owes_none(id.prompt);
-        ServerResponse::Play(ResponsePlayback {
-            serial,
-            answer: GatedAnswer { number: self.answers, agent, id, is_last, in_flight: Arc::new(()) },
-            schedule,
-        })
+        ServerResponse::Play(AnswerPlayback { serial, agent, id, is_last, in_flight: Arc::new(()), schedule })
     }
 
     /// Whether the scenario owes no further answer within this prompt and those before: what need not be asked for is not waited for.
@@ -188,29 +184,45 @@ impl ClientSession {
         unused.iter().all(is_excused)
     }
 
-    pub(super) fn on_sent(&mut self, serial: u64, part: DeliveryPart, at: Instant) {
+    /// A part of an answer was sent, or its client left.
+    pub(super) fn on_reached(&mut self, number: u32, part: AnswerPart, at: Instant) {
+        match part {
+            AnswerPart::Left => self.on_left(number, at),
+            _ => self.on_sent(number, part, at),
+        }
+    }
+
+    fn on_sent(&mut self, number: u32, part: AnswerPart, at: Instant) {
         self.last_at = at;
         let now = self.time(at);
-        let Some(position) = self.open.iter().position(|open| open.serial == serial) else { return };
-        let open = &mut self.open[position];
-        let mut inputs = Vec::new();
-        open.sent(&self.setup, part, self.options.keeps, &mut inputs);
-        inputs.iter().for_each(|(agent, input)| self.recorder.input(now, agent, input));
-        let asked = &mut self.asked[open.asked];
-        asked.pieces = open.pieces;
-        if part == DeliveryPart::End {
-            asked.on_end(now, open.how());
+        let Some(position) = self.open.iter().position(|(_, open)| open.serial == number) else { return };
+        let (asked, open) = &mut self.open[position];
+        let asked = &mut self.asked[*asked];
+        asked.pieces += usize::from(matches!(part, AnswerPart::Event(_)));
+        // Reading it would cost more than sending it.
+        let is_left_out = matches!(part, AnswerPart::Event(_)) && self.options.keeps == TranscriptExtent::Outlines;
+        if !is_left_out {
+            let mut inputs = Vec::new();
+            // Its schedule has cut it, and the connection knows when the next part comes.
+            let _ = open.arrive(&Chunking::AsRecorded, &mut ChoiceMaker::new(&self.setup.scenario, None), part, &mut inputs);
+            inputs.iter().for_each(|(agent, input)| self.recorder.input(now, agent, input));
+        }
+        if part == AnswerPart::End {
+            asked.on_end(now, if open.plan.end == Some(AnswerEnd::Complete) { ServedEnd::Complete } else { ServedEnd::Reset });
             self.remove_open(position);
         }
     }
 
-    pub(super) fn on_left(&mut self, serial: u64, at: Instant) {
-        let Some(open) = self.closed(serial, at) else { return };
+    fn on_left(&mut self, number: u32, at: Instant) {
+        let Some((asked, open)) = self.closed(number, at) else { return };
         let now = self.time(at);
-        let how = if open.is_all_said() { ServedEnd::LeftAtEnd } else { ServedEnd::ClientLeft };
-        self.asked[open.asked].on_end(now, how);
+        let asked = &mut self.asked[asked];
+        let (has_body, end) = (asked.pieces == open.plan.pieces.len(), &open.plan.end);
+        let has_all = has_body && *end == Some(AnswerEnd::Complete);
+        let is_left_hanging = has_body && matches!(end, None | Some(AnswerEnd::Timeout | AnswerEnd::ConnectTimeout));
+        asked.on_end(now, if has_all { ServedEnd::LeftAtEnd } else { ServedEnd::ClientLeft });
         // Who has all of it, or was left hanging on purpose, does what the scenario says.
-        if how == ServedEnd::ClientLeft && !open.hangs() {
+        if !has_all && !is_left_hanging {
             self.endpoint.on_closed(&open.agent, open.id);
         }
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
@@ -221,22 +233,22 @@ impl ClientSession {
         self.endpoint.on_disturbed();
     }
 
-    pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: ConnectionCut) {
-        let Some(open) = self.closed(serial, at) else { return };
+    pub(super) fn on_cut_at_gate(&mut self, number: u32, at: Instant, cut: ConnectionCut) {
+        let Some((asked, AnswerDelivery { agent, id, .. })) = self.closed(number, at) else { return };
         let now = self.time(at);
-        self.asked[open.asked].on_end(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
-        self.endpoint.on_closed(&open.agent, open.id);
-        self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
+        self.asked[asked].on_end(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
+        self.endpoint.on_closed(&agent, id);
+        self.recorder.input(now, &agent, &Input::End { id, how: AnswerEnd::Reset });
     }
 
-    fn closed(&mut self, serial: u64, at: Instant) -> Option<InFlightAnswer> {
+    fn closed(&mut self, number: u32, at: Instant) -> Option<(usize, AnswerDelivery)> {
         self.last_at = at;
-        let position = self.open.iter().position(|open| open.serial == serial)?;
+        let position = self.open.iter().position(|(_, open)| open.serial == number)?;
         Some(self.remove_open(position))
     }
 
     /// Takes an answer that is over. A session without one holds no room for any: there may be thousands that are done (K-8).
-    fn remove_open(&mut self, position: usize) -> InFlightAnswer {
+    fn remove_open(&mut self, position: usize) -> (usize, AnswerDelivery) {
         let open = self.open.remove(position);
         if self.open.is_empty() {
             self.open = Vec::new();
@@ -254,8 +266,8 @@ impl ClientSession {
     }
 
     pub(super) fn into_verdict(mut self, now: Time) -> ServeVerdict {
-        for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].on_end(now, ServedEnd::OpenAtEnd);
+        for (asked, _) in core::mem::take(&mut self.open) {
+            self.asked[asked].on_end(now, ServedEnd::OpenAtEnd);
         }
         let idle = self.endpoint.unused_sides(&self.setup);
         self.remarks.extend(idle.iter().map(|number| format!("[[side]] {number} answered no request")));
@@ -284,20 +296,6 @@ impl ClientSession {
     }
 }
 
-/// The notes of the world, until they are passed on.
-#[derive(Clone, Debug, Default)]
-struct PendingNotes(Vec<EventKind>);
-
-impl TranscriptWatch for PendingNotes {
-    fn input(&mut self, _at: Time, _agent: &Agent, _input: &Input) {}
-
-    fn effect(&mut self, _at: Time, _agent: &Agent, _effect: &Effect) {}
-
-    fn note(&mut self, _at: Time, _agent: &Agent, what: &EventKind) {
-        self.0.push(what.clone());
-    }
-}
-
 /// The name of what was answered, as people read it.
 fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
     match note {
@@ -312,7 +310,5 @@ fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
 /// The response when no answer is left: an error that no client takes for a passing one.
 fn exhausted_answer(agent: &Agent, id: RequestId) -> ServerResponse {
     let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted)", agent.key(id));
-    let error = serde_json::json!({ "type": "error", "error": { "type": "permission_error", "message": message } });
-    let headers = vec![("x-should-retry", String::from("false")), (END_HEADER, String::from("tape_exhausted"))];
-    ServerResponse::Give { status: 403, headers, body: error.to_string() }
+    ServerResponse::error(403, "permission_error", &message, &[(END_HEADER, "tape_exhausted")])
 }

@@ -127,8 +127,8 @@ impl ServedExchange {
         Self { message: Some(message), ..Self::new(at, connection, format!("POST {path}")) }
     }
 
-    pub(super) fn other(at: Time, connection: u64, method: &str, path: &str, status: u16, problem: Option<String>) -> Self {
-        let asked = Self::new(at, connection, format!("{method} {path}"));
+    pub(super) fn other(at: Time, connection: u64, line: String, status: u16, problem: Option<String>) -> Self {
+        let asked = Self::new(at, connection, line);
         Self { status: Some(status), over_at: Some(at), how: ServedEnd::Complete, problem, ..asked }
     }
 

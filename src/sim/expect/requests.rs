@@ -11,9 +11,9 @@ use reenact_scenario::types::Scenario;
 use reenact_transcript::event::{Event, EventKind, Transcript};
 use reenact_wire::validate::is_defect;
 
-/// All that is wrong with the requests.
+/// All that is wrong with the requests; without a tolerance nothing is said of the waits between them.
 #[doc(hidden)]
-pub fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: DelayTolerance) -> Vec<String> {
+pub fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: Option<DelayTolerance>) -> Vec<String> {
     let mut failures = refusal_failures(transcript, &scenario.expect);
     if scenario.matching.strict {
         failures.extend(differences(transcript));
@@ -63,7 +63,7 @@ pub(crate) fn differences(transcript: &Transcript) -> Vec<String> {
 }
 
 /// How many requests there were, how long after each other, for which models, and what they held.
-pub(super) fn asked_failures(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance) -> Vec<String> {
+pub(super) fn asked_failures(transcript: &Transcript, expect: &Expectations, tolerance: Option<DelayTolerance>) -> Vec<String> {
     let mut failures = Vec::new();
     let mut equal = |what: &str, wanted: Option<String>, got: String| failures.extend(difference(what, wanted, &got));
     let asked = models_asked(transcript);
@@ -75,7 +75,7 @@ pub(super) fn asked_failures(transcript: &Transcript, expect: &Expectations, tol
         }
     }
     equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
-    if let Some(wanted) = &expect.delays {
+    if let (Some(wanted), Some(tolerance)) = (&expect.delays, tolerance) {
         failures.extend(delays::failures(transcript, wanted, tolerance));
     }
     failures.extend(text_failures("request", (&expect.sent, &expect.not_sent), || transcript.kinds().filter_map(sent_text).collect()));

@@ -1,6 +1,6 @@
 //! The headers that the API adds to each answer, and a tape keeps by itself: an id, and what is left of the rate limits (K-6).
 
-use crate::plan::{ResponseHead, ResponsePlan};
+use crate::plan::ResponseHead;
 use reenact_wire::http::{HttpHeader, find};
 use reenact_wire::prelude::*;
 
@@ -11,19 +11,19 @@ const LIMITS: [(&str, u64, u64); 4] =
 /// When the limits are whole again. A fixed date: the simulated API has no clock of the day.
 const RESET: &str = "2026-01-01T00:01:00Z";
 
-/// The plan with the headers that the API gives every good answer; headers that the scenario gives stay as they are.
-pub(super) fn with_api_headers(plan: ResponsePlan, request_id: &str, asked: u32) -> ResponsePlan {
-    let Some(head) = plan.head.as_ref().filter(|head| head.status == 200) else { return plan };
-    let mut headers = head.headers.to_vec();
+/// Adds the headers that the API gives every good answer; headers that the scenario gives stay as they are.
+pub(super) fn add_api_headers(head: &mut ResponseHead, request_id: &str, asked: u32) {
+    if head.status != 200 {
+        return;
+    }
     let limits = LIMITS.iter().flat_map(|(name, limit, takes)| {
         let left = limit.saturating_sub(takes.saturating_mul(u64::from(asked)));
         [("limit", limit.to_string()), ("remaining", left.to_string()), ("reset", String::from(RESET))]
             .map(|(what, value)| HttpHeader::new(&format!("anthropic-ratelimit-{name}-{what}"), &value))
     });
-    let added: Vec<HttpHeader> = core::iter::once(HttpHeader::new("request-id", request_id)).chain(limits).collect();
-    headers.extend(added.into_iter().filter(|header| find(&head.headers, &header.name).is_none()));
-    let head = Some(ResponseHead { status: head.status, headers: headers.into() });
-    ResponsePlan { head, ..plan }
+    let added = core::iter::once(HttpHeader::new("request-id", request_id)).chain(limits);
+    let added = added.filter(|header| find(&head.headers, &header.name).is_none());
+    head.headers = head.headers.iter().cloned().chain(added).collect();
 }
 
 /// The id of a request that is not one for a message.

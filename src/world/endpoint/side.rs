@@ -1,6 +1,5 @@
 //! The answers of `[[side]]`: to requests that a client makes beside its conversation (M-3).
 
-use super::SideResponse;
 use crate::pacing::AnswerTimesTable;
 use crate::plan::ResponsePlan;
 use crate::reissue;
@@ -18,8 +17,8 @@ pub(super) struct SideAnswers {
 }
 
 impl SideAnswers {
-    /// The answer of the first rule that fits; `None` where none does, and where the API would refuse the request.
-    pub(super) fn answer(&mut self, setup: &RunSetup, request: &Request) -> Option<SideResponse> {
+    /// The first rule that fits, by its number from 1, and its answer; `None` where none does, and where the API would refuse the request.
+    pub(super) fn answer(&mut self, setup: &RunSetup, request: &Request) -> Option<(usize, ResponsePlan)> {
         let (index, rule) = (0..).zip(&setup.scenario.sides).find(|(_, rule)| rule.matches(request))?;
         let is_taken = setup.scenario.api.lenient || refusal(request, &ValidationContext::default()).is_none();
         if !is_taken {
@@ -31,11 +30,9 @@ impl SideAnswers {
         let place = TurnPlace { origin: AnswerOrigin::Nothing(0), turn: self.given.iter().sum() };
         let prepared = setup.made_up(rule.answer.as_deref().unwrap_or_default(), request, place);
         let times = AnswerTimesTable { head: Micros::ZERO, pieces: vec![Micros::ZERO; prepared.pieces.len()], end: Micros::ZERO };
-        let mut plan = reissue::from_model(ResponsePlan::new(&prepared, times), &setup.scenario.settings.model, &request.model);
-        if plan.is_stream && !request.stream {
-            plan = reissue::unstreamed(&plan).unwrap_or(plan);
-        }
-        Some(SideResponse { number: index + 1, model: request.model.clone(), plan })
+        let mut plan = ResponsePlan::new(&prepared, times);
+        reissue::name_model(&mut plan, &setup.scenario.settings.model, &request.model);
+        Some((index + 1, reissue::as_asked(plan, request)))
     }
 
     /// The rules that answered nothing, by their numbers from 1.

@@ -1,9 +1,8 @@
 //! Replacements of an answer: errors of the API and of proxies, and failed connections (M-4).
 
 use super::super::choices::ChoiceMaker;
-use super::super::pacing::AnswerTimesTable;
-use super::super::plan::{ResponseHead, ResponsePlan};
-use super::FaultTarget;
+use super::super::model_request::ModelRequest;
+use super::super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_engine::contract::AnswerEnd;
 use reenact_engine::time::Micros;
 use reenact_scenario::fault::known_errors::{ErrorForm, KnownError};
@@ -22,7 +21,7 @@ const USUAL_HEAD: Latency = Latency::Uniform(Micros::from_millis(50), Micros::fr
 /// The plan of what comes in an answer's place.
 pub(crate) fn instead(
     kind: &AnswerSubstitute,
-    asked: &FaultTarget<'_>,
+    asked: &ModelRequest<'_>,
     timing: &AnswerTiming,
     choices: &mut ChoiceMaker<'_>,
 ) -> ResponsePlan {
@@ -35,9 +34,8 @@ pub(crate) fn instead(
             let request_id = choices.request_id(asked.agent, asked.id);
             let head = ResponseHead { status: answer.status, headers: headers(answer, &request_id).into() };
             let body = body(answer, &request_id);
-            let pieces: Vec<Arc<[u8]>> = if body.is_empty() { Vec::new() } else { vec![body.into_bytes().into()] };
-            let times = AnswerTimesTable { head: at, pieces: vec![at; pieces.len()], end: at };
-            ResponsePlan { head: Some(head), is_stream: false, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
+            let pieces = if body.is_empty() { Vec::new() } else { vec![TimedPiece { at, bytes: body.into_bytes().into() }] };
+            ResponsePlan { head: Some(head), head_at: at, is_stream: false, pieces, end: Some(AnswerEnd::Complete), end_at: at }
         }
     }
 }
@@ -53,13 +51,7 @@ fn without_head(how: ConnectFault) -> ResponsePlan {
         ConnectFault::BrokenPipe => (AnswerEnd::BrokenPipe, 30),
     };
     let at = Micros::from_millis(after_ms);
-    ResponsePlan {
-        head: None,
-        is_stream: false,
-        pieces: [].into(),
-        times: AnswerTimesTable { head: at, pieces: Vec::new(), end: at },
-        end: Some(end),
-    }
+    ResponsePlan { head: None, head_at: at, is_stream: false, pieces: Vec::new(), end: Some(end), end_at: at }
 }
 
 fn body(answer: &FaultAnswer, request_id: &str) -> String {

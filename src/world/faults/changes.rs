@@ -1,57 +1,35 @@
 //! How an answer is changed: from the plan that it has to the plan that it gets (M-4).
 
-use super::super::pacing::AnswerTimesTable;
-use super::super::plan::{ResponseHead, ResponsePlan, TimedEvent};
+use super::super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_engine::contract::AnswerEnd;
 use reenact_engine::time::Micros;
 use reenact_scenario::fault::{AnswerChange, CutAfter, CutManner};
 use reenact_wire::http::HttpHeader;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
-use reenact_wire::sse::SseFramer;
 
 /// The changed plan; `None` when the answer has nothing that could be changed like this, or ends before the place that is named.
 pub(crate) fn change(change: &AnswerChange, plan: &ResponsePlan) -> Option<ResponsePlan> {
-    plan.head.as_ref().filter(|_| is_in_reach(change, plan))?;
+    plan.head.as_ref()?;
+    let with = |pieces: Vec<TimedPiece>| ResponsePlan { pieces, ..plan.clone() };
     match change {
-        AnswerChange::Cut { after, how } => Some(cut(plan, *after, *how)),
-        AnswerChange::Stall { after_events, time } => Some(stall(plan, *after_events, *time)),
+        AnswerChange::Cut { after, how } => cut(plan, *after, *how),
+        AnswerChange::Stall { after_events, time } => stall(plan, *after_events, *time),
         AnswerChange::Insert { after_events, name, data } => insert(plan, *after_events, name, data),
         AnswerChange::Duplicate { name, after_events } => {
             let (mut events, at) = events_and_position(plan, name, *after_events)?;
             events.insert(at, events[at].clone());
-            Some(plan.clone().with_events(events))
+            Some(with(events))
         }
         AnswerChange::Missing { name, after_events } => {
             let (mut events, at) = events_and_position(plan, name, *after_events)?;
             events.remove(at);
-            Some(plan.clone().with_events(events))
+            Some(with(events))
         }
-        AnswerChange::EmptyBody => {
-            let times = AnswerTimesTable { pieces: Vec::new(), ..plan.times.clone() };
-            Some(ResponsePlan { pieces: [].into(), times, ..plan.clone() })
-        }
+        AnswerChange::EmptyBody => Some(with(Vec::new())),
         AnswerChange::ContentType(kind) => Some(content_type(plan, kind)),
-        AnswerChange::TruncateToolInput => truncate_tool_input(plan),
-        AnswerChange::Drip { bytes_per_second } => Some(drip(plan, u64::from((*bytes_per_second).max(1)))),
-    }
-}
-
-/// Whether the answer is long enough for the place that the change names.
-fn is_in_reach(change: &AnswerChange, plan: &ResponsePlan) -> bool {
-    match change {
-        AnswerChange::Cut { after: CutAfter::Bytes(number), .. } => {
-            plan.pieces.iter().map(|piece| piece.len()).sum::<usize>() >= count(*number)
-        }
-        AnswerChange::Cut { after: CutAfter::Events(number), .. }
-        | AnswerChange::Stall { after_events: number, .. }
-        | AnswerChange::Insert { after_events: number, .. } => !plan.is_stream || plan.events().len() >= count(*number),
-        AnswerChange::Duplicate { .. }
-        | AnswerChange::Missing { .. }
-        | AnswerChange::EmptyBody
-        | AnswerChange::ContentType(_)
-        | AnswerChange::TruncateToolInput
-        | AnswerChange::Drip { .. } => true,
+        AnswerChange::TruncateToolInput => truncate_tool_input(plan).map(with),
+        AnswerChange::Drip { bytes_per_second } => Some(ending_with_body(with(drip(plan, u64::from((*bytes_per_second).max(1)))))),
     }
 }
 
@@ -59,67 +37,59 @@ fn count(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> ResponsePlan {
-    let mut events = match after {
-        CutAfter::Events(number) => parts(plan, number),
-        CutAfter::Bytes(_) => {
-            plan.pieces.iter().zip(&plan.times.pieces).map(|(piece, at)| TimedEvent { at: *at, bytes: piece.to_vec() }).collect()
-        }
+fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> Option<ResponsePlan> {
+    let pieces = match after {
+        CutAfter::Events(number) => parts(plan, number)?.0,
+        CutAfter::Bytes(number) => first_bytes(plan, count(number))?,
     };
-    match after {
-        CutAfter::Events(number) => events.truncate(kept_parts(plan, number)),
-        CutAfter::Bytes(number) => {
-            let mut left = count(number);
-            for event in &mut events {
-                event.bytes.truncate(left);
-                left -= event.bytes.len();
-            }
-            events.retain(|event| !event.bytes.is_empty());
-        }
-    }
     let end = match how {
         CutManner::Reset => AnswerEnd::Reset,
         CutManner::Close => AnswerEnd::Complete,
         CutManner::Truncate => AnswerEnd::Truncated,
     };
-    ending_with_body(ResponsePlan { end: Some(end), ..plan.clone().with_events(events) })
+    Some(ending_with_body(ResponsePlan { pieces, end: Some(end), ..plan.clone() }))
 }
 
-/// The parts of an answer that is cut or stalls: events. A body that comes whole has none: it is cut or stalls in its middle, or before it where no event is
-/// to come.
-fn parts(plan: &ResponsePlan, after_events: u32) -> Vec<TimedEvent> {
-    let mut events = plan.events();
-    if plan.is_stream || after_events == 0 || events.is_empty() {
-        return events;
+/// So many bytes of the body; `None` where it has fewer.
+fn first_bytes(plan: &ResponsePlan, number: usize) -> Option<Vec<TimedPiece>> {
+    let mut left = number;
+    let mut kept = Vec::new();
+    for piece in &plan.pieces {
+        let bytes = &piece.bytes[..left.min(piece.bytes.len())];
+        left -= bytes.len();
+        if !bytes.is_empty() {
+            kept.push(TimedPiece { at: piece.at, bytes: bytes.into() });
+        }
     }
-    let whole: Vec<u8> = events.iter().flat_map(|event| event.bytes.iter().copied()).collect();
-    let at = events.pop().map_or(plan.times.end, |last| last.at);
-    let (first, second) = whole.split_at(whole.len() / 2);
-    [first, second].map(|bytes| TimedEvent { at, bytes: bytes.to_vec() }).into()
+    (left == 0).then_some(kept)
 }
 
-/// How many of them come.
-fn kept_parts(plan: &ResponsePlan, after_events: u32) -> usize {
-    if plan.is_stream { count(after_events) } else { count(after_events).min(1) }
+/// The parts of an answer before and behind so many events; `None` where a stream has fewer. A body that comes whole has no events: it is cut or stalls
+/// in its middle, or before it where no event is to come.
+fn parts(plan: &ResponsePlan, after_events: u32) -> Option<(Vec<TimedPiece>, Vec<TimedPiece>)> {
+    let mut events = plan.events();
+    if plan.is_stream {
+        let behind = (count(after_events) <= events.len()).then(|| events.split_off(count(after_events)))?;
+        return Some((events, behind));
+    }
+    let Some(last) = events.last().filter(|_| after_events > 0) else { return Some((Vec::new(), events)) };
+    let (at, body) = (last.at, plan.body());
+    let half = |bytes: &[u8]| vec![TimedPiece { at, bytes: bytes.into() }];
+    let (first, second) = body.split_at(body.len() / 2);
+    Some((half(first), half(second)))
 }
 
 /// The plan ending with the last of its pieces.
 fn ending_with_body(mut plan: ResponsePlan) -> ResponsePlan {
-    plan.times.end = plan.times.pieces.last().copied().unwrap_or(plan.times.head);
+    plan.end_at = plan.pieces.last().map_or(plan.head_at, |last| last.at);
     plan
 }
 
-fn stall(plan: &ResponsePlan, after_events: u32, time: Option<Micros>) -> ResponsePlan {
-    let mut events = parts(plan, after_events);
-    let after = kept_parts(plan, after_events).min(events.len());
-    let Some(time) = time else {
-        events.truncate(after);
-        return ResponsePlan { end: None, ..plan.clone().with_events(events) };
-    };
-    events.iter_mut().skip(after).for_each(|event| event.at = event.at + time);
-    let mut stalled = plan.clone().with_events(events);
-    stalled.times.end = stalled.times.end + time;
-    stalled
+fn stall(plan: &ResponsePlan, after_events: u32, time: Option<Micros>) -> Option<ResponsePlan> {
+    let (mut pieces, late) = parts(plan, after_events)?;
+    let Some(time) = time else { return Some(ResponsePlan { pieces, end: None, ..plan.clone() }) };
+    pieces.extend(late.into_iter().map(|piece| TimedPiece { at: piece.at + time, ..piece }));
+    Some(ResponsePlan { pieces, end_at: plan.end_at + time, ..plan.clone() })
 }
 
 /// An `error` event is the last that the API sends.
@@ -127,19 +97,18 @@ fn insert(plan: &ResponsePlan, after_events: u32, name: &str, data: &str) -> Opt
     if !plan.is_stream {
         return None;
     }
-    let mut events = plan.events();
-    let position = count(after_events).min(events.len());
-    let at = position.checked_sub(1).map_or(plan.times.head, |before| events[before].at);
-    events.insert(position, TimedEvent { at, bytes: format!("event: {name}\ndata: {data}\n\n").into_bytes() });
-    if name != "error" {
-        return Some(plan.clone().with_events(events));
+    let (mut pieces, behind) = parts(plan, after_events)?;
+    let at = pieces.last().map_or(plan.head_at, |before| before.at);
+    pieces.push(TimedPiece { at, bytes: format!("event: {name}\ndata: {data}\n\n").into_bytes().into() });
+    if name == "error" {
+        return Some(ending_with_body(ResponsePlan { pieces, end: Some(AnswerEnd::Complete), ..plan.clone() }));
     }
-    events.truncate(position + 1);
-    Some(ending_with_body(ResponsePlan { end: Some(AnswerEnd::Complete), ..plan.clone().with_events(events) }))
+    pieces.extend(behind);
+    Some(ResponsePlan { pieces, ..plan.clone() })
 }
 
 /// The events of a stream, and where the first one of this name is after so many of them.
-fn events_and_position(plan: &ResponsePlan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>, usize)> {
+fn events_and_position(plan: &ResponsePlan, name: &str, after_events: u32) -> Option<(Vec<TimedPiece>, usize)> {
     if !plan.is_stream {
         return None;
     }
@@ -149,12 +118,9 @@ fn events_and_position(plan: &ResponsePlan, name: &str, after_events: u32) -> Op
 }
 
 /// An event's name and data.
-fn read(event: &TimedEvent) -> Option<(String, serde_json::Value)> {
+fn read(event: &TimedPiece) -> Option<(String, serde_json::Value)> {
     let mut read = None;
-    let sink = &mut |frame: reenact_wire::sse::SseFrame<'_>| {
-        read = Some((frame.event.to_string(), serde_json::from_str(frame.data).unwrap_or_default()))
-    };
-    SseFramer::new().feed(&event.bytes, sink).ok()?;
+    event.read_events(|name, data| read = Some((name.to_string(), serde_json::from_str(data).unwrap_or_default())));
     read
 }
 
@@ -167,7 +133,7 @@ fn content_type(plan: &ResponsePlan, kind: &str) -> ResponsePlan {
     ResponsePlan { head, is_stream: kind.trim_start().starts_with("text/event-stream"), ..plan.clone() }
 }
 
-fn truncate_tool_input(plan: &ResponsePlan) -> Option<ResponsePlan> {
+fn truncate_tool_input(plan: &ResponsePlan) -> Option<Vec<TimedPiece>> {
     if !plan.is_stream {
         return None;
     }
@@ -188,19 +154,17 @@ fn truncate_tool_input(plan: &ResponsePlan) -> Option<ResponsePlan> {
         r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"input_json_delta","partial_json":{}}}}}"#,
         Json::from_value(&half)
     );
-    events[at].bytes = format!("event: content_block_delta\ndata: {data}\n\n").into_bytes();
-    Some(plan.clone().with_events(events))
+    events[at].bytes = format!("event: content_block_delta\ndata: {data}\n\n").into_bytes().into();
+    Some(events)
 }
 
 /// In packets of about a tenth of a second, never sooner than the head.
-fn drip(plan: &ResponsePlan, bytes_per_second: u64) -> ResponsePlan {
-    let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+fn drip(plan: &ResponsePlan, bytes_per_second: u64) -> Vec<TimedPiece> {
     let size = usize::try_from(bytes_per_second / 10).unwrap_or(usize::MAX).max(1);
     let mut sent: u64 = 0;
-    let packets = body.chunks(size).map(|bytes| {
+    let packet = |bytes: &[u8]| {
         sent += bytes.len() as u64;
-        TimedEvent { at: plan.times.head + Micros::from_secs(1).scaled(sent, bytes_per_second), bytes: bytes.to_vec() }
-    });
-    let packets = packets.collect();
-    ending_with_body(plan.clone().with_events(packets))
+        TimedPiece { at: plan.head_at + Micros::from_secs(1).scaled(sent, bytes_per_second), bytes: bytes.into() }
+    };
+    plan.body().chunks(size).map(packet).collect()
 }

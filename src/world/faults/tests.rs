@@ -1,20 +1,21 @@
 //! Which requests are hit, and what becomes of one answer.
 
 use super::*;
-use crate::pacing::AnswerTimesTable;
-use crate::plan::{ResponseHead, ResponsePlan};
-use reenact_engine::contract::AnswerEnd;
+use crate::plan::{ResponseHead, ResponsePlan, TimedPiece};
+use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
 use reenact_scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer};
 use reenact_scenario::types::AnswerTiming;
 use reenact_wire::error::{ApiError, ContextFigures, ErrorKind};
+use reenact_wire::request::Request;
 
-fn asked(id: RequestId, now: Time) -> FaultTarget<'static> {
-    FaultTarget { id, agent: &Agent::ROOT, model: "big", now }
+fn asked(id: RequestId, now: Time) -> ModelRequest<'static> {
+    let request = Box::leak(Box::new(Request::new("big", 1)));
+    ModelRequest { agent: &Agent::ROOT, id, request, now, origins: &[], gets_default: false, of_head: None, of_body: None }
 }
 
-fn first() -> FaultTarget<'static> {
+fn first() -> ModelRequest<'static> {
     asked(RequestId::first(1), Time::ZERO)
 }
 
@@ -41,7 +42,7 @@ fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
 
 #[test]
 fn m_4_by_model_thread_prompt_and_time() {
-    let fits = |at: FaultPlace, asked: &FaultTarget<'_>| verdict(&[overloaded(at)], asked, &mut ChoiceMaker::drawn(Seed(1))).is_some();
+    let fits = |at: FaultPlace, asked: &ModelRequest<'_>| verdict(&[overloaded(at)], asked, &mut ChoiceMaker::drawn(Seed(1))).is_some();
     let second = Micros::from_secs(1);
     let window = FaultPlace { after: Some(second), before: Some(Micros::from_secs(2)), ..FaultPlace::default() };
     assert!(!fits(window.clone(), &first()));
@@ -51,7 +52,7 @@ fn m_4_by_model_thread_prompt_and_time() {
     assert!(!fits(FaultPlace { prompt: span(2, 9), ..FaultPlace::default() }, &first()));
     let main = FaultPlace { thread: Some("main".into()), ..FaultPlace::default() };
     assert!(fits(main.clone(), &first()));
-    assert!(!fits(main, &FaultTarget { agent: &Agent::child("toolu_1"), ..first() }));
+    assert!(!fits(main, &ModelRequest { agent: &Agent::child("toolu_1"), ..first() }));
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn d_3_a_probable_fault_is_drawn_for_each_request_and_moves_no_other() {
 fn of_status(answer: FaultAnswer) -> (ResponsePlan, ApiError) {
     let plan = instead(&AnswerSubstitute::Answer(answer), &first(), &AnswerTiming::default(), &mut ChoiceMaker::drawn(Seed(1)));
     let head = plan.head.clone().unwrap();
-    let body = plan.pieces.first().map(|piece| piece.to_vec()).unwrap_or_default();
+    let body = plan.body();
     let error = ApiError::read(head.status, &head.headers, &body);
     (plan, error)
 }
@@ -99,7 +100,7 @@ fn m_4_every_status_is_read_as_what_it_is() {
     ] {
         let (plan, error) = of_status(FaultAnswer { status, ..FaultAnswer::default() });
         assert_eq!(error.kind, kind, "{status}");
-        assert!(plan.times.head < Micros::from_secs(1) && plan.times.end == plan.times.head);
+        assert!(plan.head_at < Micros::from_secs(1) && plan.end_at == plan.head_at);
     }
     let (_, edge) = of_status(FaultAnswer { status: 413, ..FaultAnswer::default() });
     assert_eq!(edge.request_id, None, "the edge has no wrapper and no id");
@@ -160,10 +161,9 @@ fn stream() -> ResponsePlan {
         event("content_block_stop", r#"{"type":"content_block_stop","index":1}"#),
         event("message_stop", r#"{"type":"message_stop"}"#),
     ];
-    let pieces: Vec<Arc<[u8]>> = body.iter().map(|event| Arc::from(event.as_bytes())).collect();
-    let times = AnswerTimesTable { head: Micros(10), pieces: (2..7).map(|at| Micros(at * 10)).collect(), end: Micros(70) };
+    let pieces = (2..).zip(&body).map(|(at, event)| TimedPiece { at: Micros(at * 10), bytes: event.as_bytes().into() }).collect();
     let head = Some(ResponseHead { status: 200, headers: [].into() });
-    ResponsePlan { head, is_stream: true, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
+    ResponsePlan { head, head_at: Micros(10), is_stream: true, pieces, end: Some(AnswerEnd::Complete), end_at: Micros(70) }
 }
 
 fn changed(what: &AnswerChange) -> ResponsePlan {
@@ -171,7 +171,11 @@ fn changed(what: &AnswerChange) -> ResponsePlan {
 }
 
 fn text(plan: &ResponsePlan) -> String {
-    String::from_utf8_lossy(&plan.pieces.concat()).into_owned()
+    String::from_utf8_lossy(&plan.body()).into_owned()
+}
+
+fn times(plan: &ResponsePlan) -> Vec<Micros> {
+    plan.pieces.iter().map(|piece| piece.at).collect()
 }
 
 /// The names of the events.
@@ -184,13 +188,13 @@ fn names(plan: &ResponsePlan) -> Vec<String> {
 fn m_4_cut_after_events_or_bytes() {
     let two = changed(&AnswerChange::Cut { after: CutAfter::Events(2), how: CutManner::Reset });
     assert_eq!(names(&two), ["message_start", "start"]);
-    assert_eq!((two.end, two.times.end), (Some(AnswerEnd::Reset), Micros(30)));
+    assert_eq!((two.end, two.end_at), (Some(AnswerEnd::Reset), Micros(30)));
     let none = changed(&AnswerChange::Cut { after: CutAfter::Events(0), how: CutManner::Close });
-    assert_eq!((none.pieces.len(), none.end, none.times.end), (0, Some(AnswerEnd::Complete), Micros(10)));
-    let whole = stream().pieces.concat();
+    assert_eq!((none.pieces.len(), none.end, none.end_at), (0, Some(AnswerEnd::Complete), Micros(10)));
+    let whole = stream().body();
     let inside = whole.windows(2).position(|pair| pair == "ä".as_bytes()).unwrap() + 1;
     let bytes = changed(&AnswerChange::Cut { after: CutAfter::Bytes(u32::try_from(inside).unwrap()), how: CutManner::Reset });
-    assert_eq!(bytes.pieces.concat(), whole[..inside], "inside a character");
+    assert_eq!(bytes.body(), whole[..inside], "inside a character");
 }
 
 #[test]
@@ -211,8 +215,8 @@ fn m_4_what_is_behind_the_end_of_an_answer_is_not_carried_out() {
 #[test]
 fn m_4_stall_for_a_time_or_for_ever() {
     let late = changed(&AnswerChange::Stall { after_events: 2, time: Some(Micros(1_000)) });
-    assert_eq!(late.times.pieces, [20, 30, 1_040, 1_050, 1_060].map(Micros));
-    assert_eq!((late.times.end, names(&late)), (Micros(1_070), names(&stream())));
+    assert_eq!(times(&late), [20, 30, 1_040, 1_050, 1_060].map(Micros));
+    assert_eq!((late.end_at, names(&late)), (Micros(1_070), names(&stream())));
     let never = changed(&AnswerChange::Stall { after_events: 2, time: None });
     assert_eq!((names(&never).len(), never.end), (2, None));
 }
@@ -242,18 +246,17 @@ fn m_4_bodies_that_are_empty_mislabelled_truncated_or_slow() {
     assert!(truncated.contains(r#""partial_json":"{\"path"}}"#), "{truncated}");
     let slow = changed(&AnswerChange::Drip { bytes_per_second: 100 });
     assert_eq!((text(&slow), slow.pieces.len()), (text(&stream()), text(&stream()).len().div_ceil(10)));
-    assert_eq!(slow.times.pieces[..2], [Micros(100_010), Micros(200_010)]);
+    assert_eq!(times(&slow)[..2], [Micros(100_010), Micros(200_010)]);
 }
 
 #[test]
 fn m_6_events_are_found_whatever_the_packets() {
-    let whole = stream().pieces.concat();
+    let whole = stream().body();
     for size in [1, 7, 1_000] {
-        let pieces: Vec<Arc<[u8]>> = whole.chunks(size).map(Arc::from).collect();
-        let times = AnswerTimesTable { pieces: (0..pieces.len() as u64).map(Micros).collect(), ..stream().times };
-        let packets = ResponsePlan { pieces: pieces.into(), times, ..stream() };
+        let pieces = (0..).zip(whole.chunks(size)).map(|(at, bytes)| TimedPiece { at: Micros(at), bytes: bytes.into() }).collect();
+        let packets = ResponsePlan { pieces, ..stream() };
         let cut = change(&AnswerChange::Cut { after: CutAfter::Events(3), how: CutManner::Reset }, &packets).unwrap();
         assert_eq!(names(&cut).len(), 3);
-        assert_eq!(cut.times.pieces[2], Micros((cut.pieces.concat().len().div_ceil(size) - 1) as u64), "when its last byte comes");
+        assert_eq!(times(&cut)[2], Micros((cut.body().len().div_ceil(size) - 1) as u64), "when its last byte comes");
     }
 }
