@@ -17,7 +17,6 @@
 mod body;
 mod chunk_writer;
 mod disk;
-mod inflate;
 mod proxy;
 mod request_body;
 mod room;

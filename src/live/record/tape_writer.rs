@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use super::super::client_folders;
 use super::disk::LineBatch;
-use super::inflate::BodyInflater;
 use super::room::room_for;
 use super::{BEHIND_BYTES_MAX, RecordOptions, RecorderState, TapeSummary, TapeWriterEvent};
 use reenact_engine::time::Micros;
+use reenact_files::compression::inflater::BodyInflater;
 use reenact_files::redact::{AnswerRedactor, HeldChunk, Redactor};
 use reenact_scenario::tape::asks_for_message;
 use reenact_scenario::tape::line::{NewRequest, TapeEncoder};
