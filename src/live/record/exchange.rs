@@ -92,6 +92,19 @@ impl<S: LineSink> OpenTape<S> {
         sink.lines().push_str(&encoder.header(header));
         Self { redactor, sink, encoder, lineage: ThreadLineage::new(), held: ServerThreads::default() }
     }
+
+    /// The thread of conversation that a request belongs to, the exchange that it continues from, and the conversation where the API holds it.
+    fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>, Option<Box<JsonConversation>>) {
+        let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
+        let whole = text.map(|text| self.held.complete_request(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
+        let Some((whole, said)) = whole.and_then(|whole| thread::ConversationDigest::from_body(&whole.body).map(|said| (whole, said)))
+        else {
+            let thread = if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER };
+            return (thread.into(), None, None);
+        };
+        let placement = self.lineage.place(id, &said);
+        (placement.thread, placement.parent, whole.conversation.map(Box::new))
+    }
 }
 
 /// Takes lines.
@@ -212,11 +225,11 @@ impl RecordedExchange {
         let headers = tape.redactor.headers(&head.headers);
         let body = tape.redactor.body(&body);
         let path = tape.redactor.path(&head.path);
-        let place = ConversationPlace::find(self.id, (&head.method, &path), &body, tape);
+        let (thread, parent, conversation) = tape.place(self.id, (&head.method, &path), &body);
         let line = tape.encoder.request(&NewRequest {
             id: self.id,
-            thread: &place.thread,
-            parent: place.parent,
+            thread: &thread,
+            parent,
             provenance: Provenance::Recorded,
             at: Some(self.asked_at),
             method: &head.method,
@@ -225,7 +238,7 @@ impl RecordedExchange {
             body: &body,
         });
         tape.sink.lines().push_str(&line);
-        self.stage = ExchangeStage::Asked(place.conversation);
+        self.stage = ExchangeStage::Asked(conversation);
         early.into_iter().try_for_each(|(at, input)| self.on_response(at, input, tape))
     }
 
@@ -346,28 +359,6 @@ fn write_chunk(
         reader.feed(&chunk.bytes);
     }
     encoder.push_chunk(sink.lines(), id, Some(chunk.at), &chunk.bytes);
-}
-
-/// The place of a request among the others of its tape.
-struct ConversationPlace {
-    thread: Arc<str>,
-    /// The exchange that it continues from.
-    parent: Option<u32>,
-    conversation: Option<Box<JsonConversation>>,
-}
-
-impl ConversationPlace {
-    fn find(id: u32, (method, path): (&str, &str), body: &[u8], tape: &mut OpenTape<impl LineSink>) -> Self {
-        let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
-        let whole = text.map(|text| tape.held.complete_request(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
-        let Some((whole, said)) = whole.and_then(|whole| thread::ConversationDigest::from_body(&whole.body).map(|said| (whole, said)))
-        else {
-            let thread = if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER };
-            return Self { thread: thread.into(), parent: None, conversation: None };
-        };
-        let placement = tape.lineage.place(id, &said);
-        Self { thread: placement.thread, parent: placement.parent, conversation: whole.conversation.map(Box::new) }
-    }
 }
 
 /// A request's body as it reads.

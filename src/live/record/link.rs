@@ -41,7 +41,25 @@ impl TapeWriterLink {
     pub(super) fn begin(&self, head: ProxiedRequestHead) -> ProxiedExchange {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.send(TapeWriterEvent::Request { id, at: self.at(), head }, true);
-        ProxiedExchange { link: ExchangeLink { writer: self.clone(), id }, is_open: true }
+        ProxiedExchange { link: self.clone(), id, is_open: true }
+    }
+
+    /// Tells what was heard of an exchange just now.
+    pub(super) fn tell(&self, id: u32, input: ExchangeInput) {
+        self.tell_and_ask(id, input, None);
+    }
+
+    fn tell_and_ask(&self, id: u32, input: ExchangeInput, written: Option<oneshot::Sender<()>>) {
+        // Pieces of bodies can wait until there are many, or the tape writer looks again: waking a thread for each would cost the client more than
+        // all the rest of the recording.
+        let is_urgent = match &input {
+            ExchangeInput::RequestBytes(bytes) | ExchangeInput::ResponseBytes(bytes) => {
+                self.shared.room.take(bytes.len());
+                self.shared.room.is_much_taken()
+            }
+            _ => true,
+        };
+        self.send(TapeWriterEvent::Exchange { id, at: self.at(), input, written }, is_urgent);
     }
 
     /// Tells that nothing follows.
@@ -66,38 +84,11 @@ pub(super) fn now() -> Instant {
     Instant::now()
 }
 
-/// The way to the tape writer for what is heard of one exchange.
-#[derive(Clone, Debug)]
-pub(super) struct ExchangeLink {
-    pub(super) writer: TapeWriterLink,
-    pub(super) id: u32,
-}
-
-impl ExchangeLink {
-    /// Tells what was heard just now.
-    pub(super) fn tell(&self, input: ExchangeInput) {
-        self.send(input, None);
-    }
-
-    fn send(&self, input: ExchangeInput, written: Option<oneshot::Sender<()>>) {
-        let room = &self.writer.shared.room;
-        // Pieces of bodies can wait until there are many, or the tape writer looks again: waking a thread for each would cost the client more than
-        // all the rest of the recording.
-        let is_urgent = match &input {
-            ExchangeInput::RequestBytes(bytes) | ExchangeInput::ResponseBytes(bytes) => {
-                room.take(bytes.len());
-                room.is_much_taken()
-            }
-            _ => true,
-        };
-        self.writer.send(TapeWriterEvent::Exchange { id: self.id, at: self.writer.at(), input, written }, is_urgent);
-    }
-}
-
 /// An exchange as the proxy follows it. When it is dropped without an end, the client went away, or the recorder stops.
 #[derive(Debug)]
 pub(super) struct ProxiedExchange {
-    pub(super) link: ExchangeLink,
+    pub(super) link: TapeWriterLink,
+    pub(super) id: u32,
     is_open: bool,
 }
 
@@ -110,20 +101,25 @@ impl ProxiedExchange {
         self.is_open
     }
 
+    /// Tells what was heard just now.
+    pub(super) fn tell(&self, input: ExchangeInput) {
+        self.link.tell(self.id, input);
+    }
+
     /// Tells how it ends, and gives what to wait for before the client may see it.
     pub(super) fn end(&mut self, how: ExchangeInput) -> LinesWritten {
         self.is_open = false;
         let (sender, written) = oneshot::channel();
-        self.link.send(how, Some(sender));
-        let writer = self.link.writer.clone();
+        self.link.tell_and_ask(self.id, how, Some(sender));
+        let link = self.link.clone();
         Box::pin(async move {
             // A tape writer or a disk that gave up drops its side: there is nothing to wait for then.
-            if writer.durable {
+            if link.durable {
                 let _ = written.await;
             } else if tokio::time::timeout(END_WAIT_MAX, written).await.is_err()
-                && writer.shared.ends_unwritten.fetch_add(1, Ordering::Relaxed) == 0
+                && link.shared.ends_unwritten.fetch_add(1, Ordering::Relaxed) == 0
             {
-                (writer.notice)(
+                (link.notice)(
                     "the disk is slow: answers end for the client before they are on the tape. \
                      A recorder that is killed now loses them; with --durable each answer waits",
                 );
@@ -135,7 +131,7 @@ impl ProxiedExchange {
 impl Drop for ProxiedExchange {
     fn drop(&mut self) {
         if self.is_open {
-            let stopping = self.link.writer.shared.is_stopping.load(Ordering::Relaxed);
+            let stopping = self.link.shared.is_stopping.load(Ordering::Relaxed);
             drop(self.end(if stopping { ExchangeInput::RecorderStop } else { ExchangeInput::ClientGone }));
         }
     }
@@ -175,7 +171,7 @@ pub(super) mod tests {
     #[test]
     fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
         let (mut exchange, told) = exchange();
-        let shared = Arc::clone(&exchange.link.writer.shared);
+        let shared = Arc::clone(&exchange.link.shared);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let written = exchange.end(ExchangeInput::ResponseEnd);
@@ -194,7 +190,7 @@ pub(super) mod tests {
         drop(client_gone);
         assert!(matches!(&inputs(&told)[..], [ExchangeInput::ClientGone]));
         let (stopped, told) = exchange();
-        stopped.link.writer.shared.is_stopping.store(true, Ordering::Relaxed);
+        stopped.link.shared.is_stopping.store(true, Ordering::Relaxed);
         drop(stopped);
         assert!(matches!(&inputs(&told)[..], [ExchangeInput::RecorderStop]));
     }

@@ -201,13 +201,13 @@ async fn answer(
         path: head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string),
         headers: listed(&head.headers),
     });
-    let body = ProxiedRequestBody::new(body, exchange.link.clone());
+    let body = ProxiedRequestBody::new(body, link.clone(), exchange.id);
     without_hops(&mut head.headers);
     let lane = slot.try_lock().ok().and_then(|mut slot| slot.take());
     let (response, lane) = match upstream.ask(lane, Request::from_parts(head, body)).await {
         Ok(answered) => answered,
         Err(UpstreamFailure { problem, is_reset }) => {
-            (link.notice)(&format!("request {}: {problem}", exchange.link.id));
+            (link.notice)(&format!("request {}: {problem}", exchange.id));
             exchange.end(ExchangeInput::UpstreamFailure).await;
             if is_reset {
                 client.break_on_close();
@@ -216,7 +216,7 @@ async fn answer(
         }
     };
     let (mut head, body) = response.into_parts();
-    exchange.link.tell(ExchangeInput::ResponseHead { status: head.status.as_u16(), headers: listed(&head.headers) });
+    exchange.tell(ExchangeInput::ResponseHead { status: head.status.as_u16(), headers: listed(&head.headers) });
     without_hops(&mut head.headers);
     head.version = Version::HTTP_11;
     if body.is_end_stream() {

@@ -7,22 +7,24 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::exchange::ExchangeInput;
-use super::link::ExchangeLink;
+use super::link::TapeWriterLink;
 use super::room::RoomGate;
 
 /// A request's body.
 pub(super) struct ProxiedRequestBody {
     inner: Incoming,
-    link: ExchangeLink,
+    link: TapeWriterLink,
+    id: u32,
     gate: RoomGate,
 }
 
 impl ProxiedRequestBody {
-    pub(super) fn new(inner: Incoming, link: ExchangeLink) -> Self {
+    /// Of this exchange.
+    pub(super) fn new(inner: Incoming, link: TapeWriterLink, id: u32) -> Self {
         if inner.is_end_stream() {
-            link.tell(ExchangeInput::RequestEnd);
+            link.tell(id, ExchangeInput::RequestEnd);
         }
-        Self { inner, gate: RoomGate::new(&link.writer.shared.room), link }
+        Self { inner, gate: RoomGate::new(&link.shared.room), link, id }
     }
 }
 
@@ -34,11 +36,11 @@ impl Body for ProxiedRequestBody {
         ready!(self.gate.poll(context));
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(context)?);
         if let Some(bytes) = frame.as_ref().and_then(Frame::data_ref) {
-            self.link.tell(ExchangeInput::RequestBytes(bytes.clone()));
+            self.link.tell(self.id, ExchangeInput::RequestBytes(bytes.clone()));
         }
         // A reader that knows already that this is the end does not ask again.
         if frame.is_none() || self.inner.is_end_stream() {
-            self.link.tell(ExchangeInput::RequestEnd);
+            self.link.tell(self.id, ExchangeInput::RequestEnd);
         }
         Poll::Ready(frame.map(Ok))
     }

@@ -53,7 +53,7 @@ impl<B: Body<Data = Bytes> + Unpin> ProxiedResponseBody<B> {
         client: Arc<ClientConnection>,
     ) -> Self {
         let stage = if exchange.is_open() { ResponseStage::Streaming } else { ResponseStage::Done };
-        let gate = RoomGate::new(&exchange.link.writer.shared.room);
+        let gate = RoomGate::new(&exchange.link.shared.room);
         let mut answering = Self { inner, lane, slot, exchange, gate, _under_way: under_way, client, stage };
         if answering.is_done() {
             answering.keep_lane();
@@ -90,7 +90,7 @@ impl<B: Body<Data = Bytes> + Unpin> ProxiedResponseBody<B> {
         let frame = frame.filter(|frame| !frame.data_ref().is_some_and(Bytes::is_empty));
         if let Some(bytes) = frame.as_ref().and_then(Frame::data_ref) {
             let told = if bytes.len() > COPIED_BYTES_MAX { bytes.clone() } else { Bytes::copy_from_slice(bytes) };
-            self.exchange.link.tell(ExchangeInput::ResponseBytes(told));
+            self.exchange.tell(ExchangeInput::ResponseBytes(told));
         }
         if !is_last {
             return frame;
