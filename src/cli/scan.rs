@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use super::CommandExit;
 use super::output::{complain, print_line, wrong_input};
 use super::record::{RedactionArguments, rules};
+use crate::files::compression::{CompressionFormat, unpacked};
+use crate::files::open;
 use crate::files::redact::RedactionRules;
 use crate::files::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
-use crate::files::{compression, open};
 use crate::prelude::*;
 use crate::scenario::tape::line::{LineKind, TapeDecoder, TapeError, TapeLine};
 
@@ -142,8 +143,8 @@ const TAPE_BYTES_MAX: u64 = 2 << 30;
 fn read(path: &Path) -> io::Result<(Vec<u8>, Option<&'static str>)> {
     let is_large = open::beginning(path, TAPE_BEGINNING.len() as u64)? == TAPE_BEGINNING;
     let contents = open::read(path, if is_large { TAPE_BYTES_MAX } else { FILE_BYTES_MAX })?;
-    let name = compression::name(&contents);
-    Ok((compression::unpacked(contents, FILE_BYTES_MAX)?, name))
+    let format = CompressionFormat::from_start(&contents);
+    Ok((unpacked(contents, FILE_BYTES_MAX)?, format.map(CompressionFormat::name)))
 }
 
 /// How much of a file is looked at to see whether it is text.

@@ -5,6 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use reenact_wire::date::calendar_day;
 use reenact_wire::prelude::*;
 
 /// A day.
@@ -12,8 +13,8 @@ use reenact_wire::prelude::*;
 #[serde(try_from = "String", into = "String")]
 pub struct Date {
     year: u16,
-    month: u8,
-    day: u8,
+    month: u16,
+    day: u16,
 }
 
 /// Why a text is no day.
@@ -30,31 +31,8 @@ impl Date {
     /// # Errors
     /// When it is no such text, or no month has such a day.
     pub fn read(text: &str) -> Result<Self, DateError> {
-        let parts: Vec<&str> = text.split('-').collect();
-        let number = |part: &str, digits: usize| {
-            let is_number = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| part.parse::<u16>().ok()).flatten()
-        };
-        let date = match parts[..] {
-            [year, month, day] => number(year, 4).zip(number(month, 2)).zip(number(day, 2)),
-            _ => None,
-        };
-        let is_day = |((year, month), day): &((u16, u16), u16)| *year > 0 && (1..=days_of(*year, *month)).contains(day);
-        let ((year, month), day) = date.filter(is_day).ok_or_else(|| DateError(text.into()))?;
-        let small = |number: u16| u8::try_from(number).unwrap_or(0);
-        Ok(Self { year, month: small(month), day: small(day) })
-    }
-}
-
-/// How many days a month has; 0 for what is not a month.
-fn days_of(year: u16, month: u16) -> u16 {
-    let is_leap_year = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap_year => 29,
-        2 => 28,
-        _ => 0,
+        let (year, month, day) = calendar_day(text).ok_or_else(|| DateError(text.into()))?;
+        Ok(Self { year, month, day })
     }
 }
 

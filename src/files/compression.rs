@@ -1,8 +1,13 @@
-//! Compressed files, unpacked in memory up to a bound (K-12). Everything that reads zstd uses the decoders of this file, so that one bound holds.
+//! Compressed bytes, unpacked up to a bound (K-12): files and bodies that are read to their end here, bodies that come piece by piece in [`inflater`].
+//!
+//! All code that unpacks bytes uses the decoders of this module, so that one bound of windows holds.
+
+#[doc(hidden)]
+pub mod inflater;
 
 use std::io::{self, BufRead, Read};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -12,12 +17,62 @@ const LAYERS_MAX: usize = 3;
 /// How far back compressed bytes may point (RFC 9659). The decoder holds that much, however few bytes it is given (K-12).
 const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
-/// The name of the compression that these bytes begin with, where it can be taken off.
-pub fn name(contents: &[u8]) -> Option<&'static str> {
-    match contents {
-        [0x1f, 0x8b, ..] => Some("gzip"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
-        _ => None,
+/// So much of brotli is unpacked at once.
+const BROTLI_BUFFER_BYTES: usize = 4 << 10;
+
+/// How bytes are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionFormat {
+    /// RFC 1952.
+    Gzip,
+    /// RFC 1950; also raw RFC 1951, which some programs send under this name.
+    Deflate,
+    /// RFC 7932.
+    Brotli,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl CompressionFormat {
+    /// Of a name in a `content-encoding`, in lower case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "gzip" | "x-gzip" => Some(Self::Gzip),
+            "deflate" => Some(Self::Deflate),
+            "br" => Some(Self::Brotli),
+            "zstd" => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Of bytes that begin as only this format begins; the others show nothing by themselves.
+    pub fn from_start(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Its name in a `content-encoding`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The contents of compressed bytes, without a bound.
+    pub fn reader<'a>(self, mut packed: impl BufRead + 'a) -> Box<dyn Read + 'a> {
+        match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Deflate if packed.fill_buf().is_ok_and(starts_as_zlib) => Box::new(ZlibDecoder::new(packed)),
+            Self::Deflate => Box::new(DeflateDecoder::new(packed)),
+            Self::Brotli => Box::new(brotli_decompressor::Decompressor::new(packed, BROTLI_BUFFER_BYTES)),
+            Self::Zstd => Box::new(ZstdFrames { reader: packed, decoder: zstd_decoder() }),
+        }
     }
 }
 
@@ -27,29 +82,32 @@ pub fn name(contents: &[u8]) -> Option<&'static str> {
 /// When it is damaged, larger than `bytes_max` or compressed too often.
 pub fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
     for _ in 0..LAYERS_MAX {
-        contents = match name(&contents) {
-            Some("gzip") => bounded(MultiGzDecoder::new(&contents[..]), bytes_max)?,
-            Some(_) => bounded(ZstdFrames::new(&contents[..]), bytes_max)?,
-            None => return Ok(contents),
-        };
+        let Some(format) = CompressionFormat::from_start(&contents) else { return Ok(contents) };
+        let mut inner = Vec::new();
+        format.reader(&contents[..]).take(bytes_max + 1).read_to_end(&mut inner)?;
+        if inner.len() as u64 > bytes_max {
+            return Err(io::Error::other(format!("unpacked it is larger than {} MiB", bytes_max >> 20)));
+        }
+        contents = inner;
     }
-    match name(&contents) {
+    match CompressionFormat::from_start(&contents) {
         Some(_) => Err(io::Error::other("it is compressed in too many layers")),
         None => Ok(contents),
     }
 }
 
+/// Whether bytes begin as a zlib stream: its method and a check of two bytes.
+fn starts_as_zlib(bytes: &[u8]) -> bool {
+    matches!(bytes, [first, second, ..] if first & 0x0f == 8 && u16::from_be_bytes([*first, *second]).is_multiple_of(31))
+}
+
 /// The contents of all zstd frames of a reader: `zstd a b` writes a frame for each file. Skippable frames have no contents.
-pub(crate) struct ZstdFrames<R> {
+struct ZstdFrames<R> {
     reader: R,
     decoder: FrameDecoder,
 }
 
 impl<R: BufRead> ZstdFrames<R> {
-    pub(crate) fn new(reader: R) -> Self {
-        Self { reader, decoder: zstd_decoder() }
-    }
-
     /// Reads the header of the next frame.
     fn begin(&mut self) -> io::Result<()> {
         match self.decoder.init(&mut self.reader) {
@@ -78,16 +136,14 @@ impl<R: BufRead> Read for ZstdFrames<R> {
 }
 
 /// A decoder of zstd frames with a bounded window.
-#[doc(hidden)]
-pub fn zstd_decoder() -> FrameDecoder {
+fn zstd_decoder() -> FrameDecoder {
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
     decoder
 }
 
 /// The error of a decoder, with advice where it helps.
-#[doc(hidden)]
-pub fn zstd_error(error: FrameDecoderError) -> io::Error {
+fn zstd_error(error: FrameDecoderError) -> io::Error {
     io::Error::other(match error {
         FrameDecoderError::WindowSizeTooBig { requested, max } => format!(
             "it needs a zstd window of {} MiB, and at most {} MiB are read: compress it again with a smaller window",
@@ -98,36 +154,45 @@ pub fn zstd_error(error: FrameDecoderError) -> io::Error {
     })
 }
 
-fn bounded(reader: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut out = Vec::new();
-    reader.take(bytes_max + 1).read_to_end(&mut out)?;
-    match out.len() as u64 > bytes_max {
-        true => Err(io::Error::other(format!("unpacked it is larger than {} MiB", bytes_max >> 20))),
-        false => Ok(out),
-    }
-}
-
-/// A frame of three bytes that asks for a window of 2 to the power of `exponent` bytes.
+/// Bytes compressed for tests.
 #[cfg(test)]
-pub(crate) fn zstd_with_window(exponent: u8) -> Vec<u8> {
-    [&[0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3][..], &[3 << 3 | 1, 0, 0], b"abc"].concat()
-}
-
-#[cfg(test)]
-mod tests {
+pub(crate) mod packed {
     use std::io::Write as _;
 
-    use super::*;
+    use flate2::Compression;
 
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
-    fn zstd(bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    pub(crate) fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
     }
+
+    /// A zstd frame of three bytes that asks for a window of 2 to the power of `exponent` bytes.
+    pub(crate) fn zstd_with_window(exponent: u8) -> Vec<u8> {
+        [&[0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3][..], &[3 << 3 | 1, 0, 0], b"abc"].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::packed::{gzip, zstd, zstd_with_window};
+    use super::*;
 
     #[test]
     fn k_12_a_zstd_frame_that_asks_for_a_large_window_is_refused() {

@@ -4,7 +4,7 @@
 //!  client ──> proxy ──> upstream         one thread: bytes are passed on before anything else is done with them
 //!               │ events, never waited for
 //!               v
-//!             tape writer                decodes, redacts, encodes lines           src/live/record/tape_writer.rs
+//!             tape writer                feeds each exchange, which writes lines   src/live/record/tape_writer.rs, exchange.rs
 //!               │ batches of lines
 //!               v
 //!              disk                      appends, syncs                            src/live/record/disk.rs
@@ -14,12 +14,13 @@
 //! killed has every answer that a client saw end (K-3). With `durable` it waits until they are on the disk. Otherwise that wait is bounded
 //! ([`END_WAIT_MAX`]; a wait that was too short is reported and counted), and a disk that cannot keep up costs recordings and no client's time.
 
-mod body;
-mod chunk_writer;
+mod client_connection;
 mod disk;
-mod inflate;
+mod exchange;
+mod link;
 mod proxy;
 mod request_body;
+mod response_body;
 mod room;
 mod summary;
 mod tape_writer;
@@ -32,33 +33,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::thread::Thread;
-use std::time::{Duration, Instant};
-
-use bytes::Bytes;
-use tokio::sync::{Semaphore, oneshot};
+use std::time::Duration;
 
 use self::disk::{TapeFile, WrittenTape};
+use self::link::TapeWriterLink;
+use self::room::WriterRoom;
 pub use self::summary::{ExchangeCounts, TapeSummary};
 use self::upstream::RecorderUpstream;
 use crate::access::{AccessRules, RefusedRequests};
 use crate::base_url::BaseUrl;
 use reenact_children::{ChildExit, ChildSession, ChildStartError, WatcherProgram};
-use reenact_engine::time::Micros;
 use reenact_files::atomic::ExistingFile;
 use reenact_files::redact::{RedactionRules, Redactor};
-use reenact_scenario::tape::ResponseEnd;
-use reenact_wire::http::HttpHeader;
 
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
-
-/// How many bytes may wait for the tape writer. When there are more, clients and upstream are read no faster than they are worked through, as any
-/// proxy reads no faster than it works.
-const ROOM_BYTES: usize = 32 << 20;
-
-/// When so many bytes wait for the tape writer, it is woken.
-const MUCH_BYTES: usize = 64 << 10;
 
 /// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
 const BEHIND_BYTES_MAX: usize = 64 << 20;
@@ -196,7 +185,7 @@ fn with_threads(
 ) -> Result<RecordingSummary, RecordError> {
     let (events, from_proxy) = mpsc::channel();
     let (batches, from_writer) = mpsc::channel();
-    let shared = Arc::new(RecorderState::new());
+    let shared = Arc::new(RecorderState::default());
     std::thread::scope(|scope| {
         let (for_disk, for_writer) = (Arc::clone(&shared), Arc::clone(&shared));
         let disk = scope.spawn(move || disk::run(file, &from_writer, &for_disk, options));
@@ -204,13 +193,13 @@ fn with_threads(
         let header = tape_writer::header(options, &mut redactor);
         let writer_thread = scope.spawn(move || {
             let _opens_the_way = RoomRelease(Arc::clone(&for_writer));
-            tape_writer::TapeWriter::new(redactor, batches, for_writer, options.notice).run(&header, &from_proxy)
+            tape_writer::TapeWriter::new(&header, redactor, batches, for_writer, options.notice).run(&from_proxy)
         });
         let link = TapeWriterLink {
             events,
             writer_thread: writer_thread.thread().clone(),
             shared: Arc::clone(&shared),
-            started: now(),
+            started: link::now(),
             next_id: Arc::new(AtomicU32::new(1)),
             durable: options.durable,
             notice: options.notice,
@@ -252,7 +241,7 @@ struct WriterStop(TapeWriterLink);
 
 impl Drop for WriterStop {
     fn drop(&mut self) {
-        self.0.send(TapeWriterEvent::Stop);
+        self.0.stop();
     }
 }
 
@@ -266,10 +255,10 @@ impl Drop for RoomRelease {
 }
 
 /// The shared state of the threads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RecorderState {
     /// Room for bytes on their way to the tape writer.
-    room: Arc<Semaphore>,
+    room: Arc<WriterRoom>,
     /// Bytes on their way to the disk.
     behind: AtomicUsize,
     /// Whether the recorder itself ends the connections.
@@ -278,110 +267,4 @@ struct RecorderState {
     disk_failed: AtomicBool,
     /// How many answers ended for their clients before they were written: a recorder that is killed then has lost them.
     ends_unwritten: AtomicU32,
-}
-
-impl RecorderState {
-    fn new() -> Self {
-        Self {
-            room: Arc::new(Semaphore::new(ROOM_BYTES)),
-            behind: AtomicUsize::new(0),
-            is_stopping: AtomicBool::new(false),
-            disk_failed: AtomicBool::new(false),
-            ends_unwritten: AtomicU32::new(0),
-        }
-    }
-}
-
-/// The proxy's side of the tape writer.
-#[derive(Clone, Debug)]
-struct TapeWriterLink {
-    events: mpsc::Sender<TapeWriterEvent>,
-    writer_thread: Thread,
-    shared: Arc<RecorderState>,
-    started: Instant,
-    next_id: Arc<AtomicU32>,
-    durable: bool,
-    notice: fn(&str),
-}
-
-/// An event of an exchange.
-#[derive(Debug)]
-enum TapeWriterEvent {
-    Request {
-        id: u32,
-        at: Micros,
-        method: String,
-        path: String,
-        headers: Vec<HttpHeader>,
-    },
-    RequestBody {
-        id: u32,
-        bytes: Bytes,
-    },
-    RequestEnd {
-        id: u32,
-    },
-    Head {
-        id: u32,
-        at: Micros,
-        status: u16,
-        headers: Vec<HttpHeader>,
-    },
-    Chunk {
-        id: u32,
-        at: Micros,
-        bytes: Bytes,
-    },
-    End {
-        id: u32,
-        at: Micros,
-        how: ResponseEnd,
-        written: oneshot::Sender<()>,
-    },
-    /// Nothing follows.
-    Stop,
-}
-
-impl TapeWriterEvent {
-    /// The exchange that it is about.
-    fn id(&self) -> Option<u32> {
-        match self {
-            Self::Request { id, .. }
-            | Self::RequestBody { id, .. }
-            | Self::RequestEnd { id }
-            | Self::Head { id, .. }
-            | Self::Chunk { id, .. }
-            | Self::End { id, .. } => Some(*id),
-            Self::Stop => None,
-        }
-    }
-
-    /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each
-    /// would cost the client more than all the rest of the recording.
-    fn is_urgent(&self, shared: &RecorderState) -> bool {
-        match self {
-            Self::Chunk { .. } | Self::RequestBody { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
-            _ => true,
-        }
-    }
-}
-
-impl TapeWriterLink {
-    /// Never waits, and never fails: without a tape writer there is no recording, and the traffic continues.
-    fn send(&self, event: TapeWriterEvent) {
-        let urgent = event.is_urgent(&self.shared);
-        if self.events.send(event).is_ok() && urgent {
-            self.writer_thread.unpark();
-        }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a recording is of real time")]
-fn now() -> Instant {
-    Instant::now()
-}
-
-/// The time since `since`.
-fn micros_since(since: Instant) -> Micros {
-    Micros(u64::try_from(now().duration_since(since).as_micros()).unwrap_or(u64::MAX))
 }

@@ -17,7 +17,8 @@ pub mod block;
 pub mod compare;
 #[doc(hidden)]
 pub mod container;
-mod date;
+#[doc(hidden)]
+pub mod date;
 pub mod error;
 pub mod event;
 pub mod http;

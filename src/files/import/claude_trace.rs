@@ -6,9 +6,10 @@
 
 use super::collect::{FoundExchange, TapeCollector};
 use super::node::DataNode;
-use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, epoch_micros, headers, method, status, text};
+use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, status, text};
 use reenact_engine::time::Micros;
 use reenact_scenario::tape::ResponseEnd;
+use reenact_wire::date::rfc3339_epoch_us;
 
 /// One line.
 pub(super) fn exchange(pair: &DataNode, collector: &mut TapeCollector) -> Result<FoundExchange, String> {
@@ -81,7 +82,7 @@ fn epoch(time: &DataNode) -> Option<i64> {
             // Half a million years; beyond, the number would not be exact.
             (0.0..1e16).contains(&micros).then(|| micros.round() as i64)
         }
-        time => time.text().and_then(epoch_micros),
+        time => time.text().and_then(rfc3339_epoch_us),
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::Read;
 
 use super::base64_text::from_base64;
 use super::eventstream;
-use crate::compression::{self, ZstdFrames};
+use crate::compression::CompressionFormat;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::raw_json::string;
 
@@ -48,7 +48,9 @@ pub(super) fn decode(headers: &mut Vec<HttpHeader>, mut body: Vec<u8>) -> Result
         } else if let Some(inner) = bytes_of_base64(&body, &encodings) {
             lost.push(String::from("base64 around bodies"));
             body = inner;
-        } else if let Some(encoding) = encodings.pop().or_else(|| compression::name(&body).map(String::from)) {
+        } else if let Some(encoding) =
+            encodings.pop().or_else(|| CompressionFormat::from_start(&body).map(|format| format.name().to_owned()))
+        {
             let Some(inner) = decompressed(&encoding, &body, &mut left) else { continue };
             body = inner.map_err(|problem| format!("the header gives the encoding {encoding}, and the body does not fit it: {problem}"))?;
             lost.push(format!("compressed bytes ({encoding})"));
@@ -74,22 +76,13 @@ fn is_named(headers: &[HttpHeader], name: &str, value: &str) -> bool {
 
 /// `None` when the body is not in this encoding: a recorder has decompressed it and left the header.
 fn decompressed(encoding: &str, body: &[u8], left: &mut u64) -> Option<Result<Vec<u8>, String>> {
-    match encoding {
-        "gzip" | "x-gzip" if compression::name(body) == Some("gzip") => Some(read_all(flate2::read::MultiGzDecoder::new(body), left)),
-        "deflate" if is_zlib(body) => Some(read_all(flate2::read::ZlibDecoder::new(body), left)),
-        "deflate" if !is_text(body) => Some(read_all(flate2::read::DeflateDecoder::new(body), left)),
-        "br" if !is_text(body) => {
-            let read = read_all(brotli_decompressor::Decompressor::new(body, 4096), left);
-            (read.is_ok() || !is_plain(body)).then_some(read)
-        }
-        "zstd" if compression::name(body) == Some("zstd") => Some(read_all(ZstdFrames::new(body), left)),
-        _ => None,
-    }
-}
-
-/// The two bytes that a zlib stream begins with.
-fn is_zlib(body: &[u8]) -> bool {
-    matches!(body, [first, second, ..] if first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31))
+    let format = CompressionFormat::from_name(encoding)?;
+    let may_be = match format {
+        CompressionFormat::Gzip | CompressionFormat::Zstd => CompressionFormat::from_start(body) == Some(format),
+        CompressionFormat::Deflate | CompressionFormat::Brotli => !is_text(body),
+    };
+    let read = may_be.then(|| read_all(format.reader(body), left))?;
+    (format != CompressionFormat::Brotli || read.is_ok() || !is_plain(body)).then_some(read)
 }
 
 /// Whether a body is what the API sends: JSON or events.
@@ -122,8 +115,12 @@ fn bytes_of_base64(body: &[u8], encodings: &[String]) -> Option<Vec<u8>> {
     let bytes = from_base64(std::str::from_utf8(body).ok()?).ok()?;
     // These two show nothing by themselves.
     let is_named = || encodings.iter().any(|encoding| ["br", "deflate"].contains(&encoding.as_str()));
-    (is_text(&bytes) || compression::name(&bytes).is_some() || eventstream::begins(&bytes) || text_of_json(&bytes).is_some() || is_named())
-        .then_some(bytes)
+    (is_text(&bytes)
+        || CompressionFormat::from_start(&bytes).is_some()
+        || eventstream::begins(&bytes)
+        || text_of_json(&bytes).is_some()
+        || is_named())
+    .then_some(bytes)
 }
 
 /// A body without the sizes of its chunks, when it has them from beginning to end.
@@ -153,12 +150,11 @@ fn read_all(reader: impl Read, left: &mut u64) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
+    use crate::compression::packed::{gzip, raw_deflate, zlib, zstd, zstd_with_window};
 
     const TEXT: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
@@ -171,21 +167,10 @@ mod tests {
         (String::from_utf8(decoded.body).unwrap(), decoded.lost.join(", "))
     }
 
-    fn gzip() -> Vec<u8> {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(TEXT.as_bytes()).unwrap();
-        gzip.finish().unwrap()
-    }
-
     #[test]
     fn k_5_bodies_are_decompressed_and_it_is_said() {
-        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-        zlib.write_all(TEXT.as_bytes()).unwrap();
-        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-        raw.write_all(TEXT.as_bytes()).unwrap();
-        let zstd = ruzstd::encoding::compress_to_vec(TEXT.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
-        for (encoding, body) in [("gzip", gzip()), ("deflate", zlib.finish().unwrap()), ("deflate", raw.finish().unwrap()), ("zstd", zstd)]
-        {
+        let text = TEXT.as_bytes();
+        for (encoding, body) in [("gzip", gzip(text)), ("deflate", zlib(text)), ("deflate", raw_deflate(text)), ("zstd", zstd(text))] {
             let mut list = headers(&[("Content-Encoding", encoding), ("content-length", "9"), ("x", "y")]);
             let decoded = decode(&mut list, body).unwrap();
             assert_eq!(decoded, DecodedBody { body: TEXT.into(), lost: vec![format!("compressed bytes ({encoding})")] });
@@ -193,7 +178,7 @@ mod tests {
         }
         assert_eq!(read(&[("content-encoding", "br")], TEXT).0, TEXT, "decompressed by the recorder, which left the header");
         assert_eq!(read(&[("content-encoding", "br")], "no healthy upstream").0, "no healthy upstream");
-        assert_eq!(read(&[], gzip()), (TEXT.into(), "compressed bytes (gzip)".into()), "the header is not there");
+        assert_eq!(read(&[], gzip(TEXT.as_bytes())), (TEXT.into(), "compressed bytes (gzip)".into()), "the header is not there");
     }
 
     #[test]
@@ -207,7 +192,10 @@ mod tests {
         assert_eq!(read(&[], chunked.clone()).0, chunked, "only where the headers say so");
         assert_eq!(read(&[is_chunked], TEXT).0, TEXT, "the recorder has taken them off");
         assert_eq!(read(&[], STANDARD.encode(TEXT)), (TEXT.into(), "base64 around bodies".into()));
-        assert_eq!(read(&[("content-encoding", "gzip")], STANDARD.encode(gzip())).1, "base64 around bodies, compressed bytes (gzip)");
+        assert_eq!(
+            read(&[("content-encoding", "gzip")], STANDARD.encode(gzip(TEXT.as_bytes()))).1,
+            "base64 around bodies, compressed bytes (gzip)"
+        );
         assert_eq!(read(&[], "Unavailable0").0, "Unavailable0", "a word may look like base64");
         assert_eq!(read(&[], r#"{"a":"b"}"#).1, "");
     }
@@ -218,6 +206,6 @@ mod tests {
         assert!(error("gzip", &[0x1f, 0x8b, 1, 2]).contains("the encoding gzip"));
         assert!(error("gzip", "\u{1f}\u{fffd}\u{8}".as_bytes()).contains("damaged"));
         assert!(error("br", b"\x01\xff\xfe").contains("the encoding br"));
-        assert!(error("zstd", &compression::zstd_with_window(24)).contains("a zstd window of 16 MiB"));
+        assert!(error("zstd", &zstd_with_window(24)).contains("a zstd window of 16 MiB"));
     }
 }

@@ -5,8 +5,9 @@
 use super::base64_text::from_base64;
 use super::collect::FoundExchange;
 use super::node::DataNode;
-use super::parts::{epoch_micros, headers, method};
+use super::parts::{headers, method};
 use reenact_engine::time::Micros;
+use reenact_wire::date::rfc3339_epoch_us;
 
 /// Why an entry without its answer's body is of no use, and what to do.
 const NO_BODY: &str = "the archive leaves out the answer's body: save it again with the contents of responses, which browsers leave out of streams; \
@@ -38,7 +39,7 @@ pub(super) fn exchange(entry: &DataNode) -> Result<FoundExchange, String> {
         response_headers: headers(response.get("headers")),
         problem: (is_answered && response_body.is_none()).then_some(NO_BODY),
         response_body: response_body.unwrap_or_default(),
-        asked: when.and_then(epoch_micros),
+        asked: when.and_then(rfc3339_epoch_us),
         when: when.map(str::to_owned),
         head_at,
         end_at,

@@ -117,44 +117,11 @@ pub(super) fn plain(body: Option<&DataNode>, lost: &str, collector: &mut TapeCol
     }
 }
 
-/// Microseconds since 1970 of `2026-01-30T21:46:14.251Z` or with an offset such as `+01:00`.
-pub(super) fn epoch_micros(text: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| text.get(from..to).filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let rest = text.get(19..)?;
-    let zone_at = rest.find(['Z', 'z', '+', '-'])?;
-    let (fraction, zone) = rest.split_at(zone_at);
-    let fraction = fraction.strip_prefix('.').unwrap_or("");
-    let micros: i64 = if fraction.is_empty() { 0 } else { format!("{:0<6.6}", fraction).parse().ok()? };
-    let offset_minutes = match zone.as_bytes()[0] {
-        b'Z' | b'z' => 0,
-        sign => {
-            let digits: String = zone[1..].chars().filter(char::is_ascii_digit).collect();
-            let minutes = digits.get(..2)?.parse::<i64>().ok()? * 60 + digits.get(2..4).unwrap_or("0").parse::<i64>().ok()?;
-            if sign == b'-' { -minutes } else { minutes }
-        }
-    };
-    // Days from the civil date, counting years from March so that the leap day is the last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (153 * month + 2) / 5 + day - 1 - 719_468;
-    Some((((days * 24 + hour) * 60 + minute - offset_minutes) * 60 + second) * 1_000_000 + micros)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
     use crate::redact::RedactionRules;
-
-    #[test]
-    fn k_5_times_of_day() {
-        assert_eq!(epoch_micros("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(epoch_micros("2026-01-30T21:46:14.251Z"), Some(1_769_809_574_251_000));
-        assert_eq!(epoch_micros("2026-01-30T22:46:14.2510009+01:00"), Some(1_769_809_574_251_000));
-        assert_eq!(epoch_micros("2024-02-29T12:00:00-0530"), Some(1_709_227_800_000_000));
-        assert_eq!(epoch_micros("yesterday"), None);
-    }
 
     fn read(message: &str) -> Result<String, String> {
         let mut collector = TapeCollector::new(&ImportOptions::with(&RedactionRules::with(&[]).unwrap()));

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-use crate::compression::{self, ZstdFrames};
+use crate::compression::CompressionFormat;
 
 /// How much of a file is looked at before it is read.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -72,13 +72,9 @@ impl<'a> RecordingSource<'a> {
         for _ in 0..=PACKED_MAX {
             let mut head = Vec::new();
             reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(SourceError::Io)?;
-            let name = compression::name(&head);
-            let whole = |head, reader| Cursor::new(head).chain(reader);
-            reader = match name {
-                Some("gzip") => bounded(flate2::read::MultiGzDecoder::new(whole(head, reader))),
-                Some(_) => bounded(ZstdFrames::new(BufReader::new(whole(head, reader)))),
-                None => return Self::plain(head, reader),
-            };
+            let Some(format) = CompressionFormat::from_start(&head) else { return Self::plain(head, reader) };
+            let unpacked = format.reader(BufReader::new(Cursor::new(head).chain(reader)));
+            reader = Box::new(BoundedReader { reader: unpacked, left: UNPACKED_BYTES_MAX });
         }
         Err(SourceError::Io(io::Error::other("it is compressed in too many layers")))
     }
@@ -126,10 +122,6 @@ fn syntax(head: &[u8]) -> FileSyntax {
     }
 }
 
-fn bounded<'a>(reader: impl Read + 'a) -> Box<dyn Read + 'a> {
-    Box::new(BoundedReader { reader, left: UNPACKED_BYTES_MAX })
-}
-
 /// A reader that gives an error when there is too much to read.
 struct BoundedReader<R> {
     reader: R,
@@ -148,9 +140,8 @@ impl<R: Read> Read for BoundedReader<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
+    use crate::compression::packed::{gzip, zstd, zstd_with_window};
 
     fn opened(bytes: &[u8]) -> Result<(FileSyntax, Vec<u8>), SourceError> {
         RecordingSource::open(bytes).map(|mut source| {
@@ -179,16 +170,10 @@ mod tests {
 
     #[test]
     fn k_5_packed_files_and_marks_are_taken_off() {
-        let gzip = |bytes: &[u8]| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        };
-        let zstd = |bytes: &[u8]| ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
         for packed in [gzip(b"{}"), gzip(&gzip(b"\xef\xbb\xbf{}")), zstd(b"{}"), [zstd(b"{"), zstd(b"}")].concat()] {
             assert_eq!(opened(&packed).unwrap(), (FileSyntax::Json, b"{}".to_vec()));
         }
-        assert!(matches!(opened(&compression::zstd_with_window(24)), Err(SourceError::Io(_))));
+        assert!(matches!(opened(&zstd_with_window(24)), Err(SourceError::Io(_))));
         let too_often = (0..5).fold(b"{}".to_vec(), |bytes, _| gzip(&bytes));
         assert!(matches!(opened(&too_often), Err(SourceError::Io(_))));
         assert!(matches!(opened(&gzip(b"{}")[..12]), Err(SourceError::Io(_)) | Err(SourceError::Empty)));

@@ -3,31 +3,32 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use http_body_util::{Either, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::body::{ProxiedExchange, ProxiedResponseBody, UpstreamSlot};
-use super::chunk_writer::ClientConnection;
+use super::client_connection::{ClientConnection, ClientStream};
+use super::exchange::{ExchangeInput, ProxiedRequestHead};
+use super::link::TapeWriterLink;
 use super::request_body::ProxiedRequestBody;
+use super::response_body::{ProxiedResponseBody, UpstreamSlot};
 use super::upstream::{RecorderUpstream, UpstreamFailure};
-use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
+use super::{ClientCommand, ProxyOutcome, RecordError, RecordOptions};
 use crate::access::{AccessDecision, AccessGuard, RefusedRequests, discard, exposure_note, local_url, mark_for_origin};
 use crate::head_watch::ExchangeUnderWay;
 use crate::network::{MachineNetwork, Network as _};
 use crate::no_proxy::inherited_variables;
 use crate::signals::{StopSignal, StopSignals};
 use reenact_children::{ChildCommand, ChildExit, ChildSession, ChildSignal, SignalTarget, WatchedChild};
-use reenact_scenario::tape::ResponseEnd;
 use reenact_wire::http::HttpHeader;
 
 /// The headers that belong to one connection and not to the message (RFC 9110, 7.6.1).
@@ -134,11 +135,9 @@ fn note_refusal(refused: &mut RefusedRequests, reason: &str, notice: fn(&str)) {
 
 /// One connection of the client.
 async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUpstream, link: TapeWriterLink) {
-    let (slot, client) = (UpstreamSlot::default(), ClientConnection::new(stream));
-    let (connection, head, notice) = (client.clone(), Arc::clone(&client.head), link.notice);
-    let service = service_fn(move |request| {
-        admit(request, access.clone(), upstream.clone(), UpstreamSlot::clone(&slot), client.clone(), link.clone())
-    });
+    let (slot, client) = (UpstreamSlot::default(), ClientConnection::new());
+    let (stream, watched, notice) = (ClientStream::new(stream, &client), client.clone(), link.notice);
+    let service = service_fn(move |request| admit(request, access.clone(), upstream.clone(), slot.clone(), client.clone(), link.clone()));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
     // Events are small: they are copied together, and what one packet brought leaves in one.
@@ -146,8 +145,8 @@ async fn connection(stream: TcpStream, access: ProxyAccess, upstream: RecorderUp
     // Whatever ends a connection is in the books of its exchange.
     tokio::select! {
         biased;
-        _ = server.serve_connection(TokioIo::new(connection), service) => (),
-        () = head.overdue() => notice(&format!("a connection was closed: {}", head.problem())),
+        _ = server.serve_connection(TokioIo::new(stream), service) => (),
+        () = watched.head.overdue() => notice(&format!("a connection was closed: {}", watched.head.problem())),
     }
 }
 
@@ -157,7 +156,7 @@ async fn admit(
     access: ProxyAccess,
     upstream: RecorderUpstream,
     slot: UpstreamSlot,
-    client: ClientConnection,
+    client: Arc<ClientConnection>,
     link: TapeWriterLink,
 ) -> Result<Response<RecorderBody>, String> {
     let under_way = client.head.begin_exchange();
@@ -193,28 +192,23 @@ async fn answer(
     under_way: ExchangeUnderWay,
     upstream: RecorderUpstream,
     slot: UpstreamSlot,
-    client: ClientConnection,
+    client: Arc<ClientConnection>,
     link: TapeWriterLink,
 ) -> Result<Response<ProxiedResponseBody>, String> {
-    let mut exchange = ProxiedExchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
-    let (id, link) = (exchange.id, exchange.link.clone());
     let (mut head, body) = request.into_parts();
-    link.send(TapeWriterEvent::Request {
-        id,
-        at: micros_since(link.started),
+    let mut exchange = link.begin(ProxiedRequestHead {
         method: head.method.to_string(),
         path: head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string),
         headers: listed(&head.headers),
     });
-    let takes_chunks = head.version == Version::HTTP_11 && head.method != Method::HEAD;
-    let body = ProxiedRequestBody::new(body, link.clone(), id);
+    let body = ProxiedRequestBody::new(body, link.clone(), exchange.id);
     without_hops(&mut head.headers);
     let lane = slot.try_lock().ok().and_then(|mut slot| slot.take());
     let (response, lane) = match upstream.ask(lane, Request::from_parts(head, body)).await {
         Ok(answered) => answered,
         Err(UpstreamFailure { problem, is_reset }) => {
-            (link.notice)(&format!("request {id}: {problem}"));
-            exchange.end(ResponseEnd::Reset).await;
+            (link.notice)(&format!("request {}: {problem}", exchange.id));
+            exchange.end(ExchangeInput::UpstreamFailure).await;
             if is_reset {
                 client.break_on_close();
             }
@@ -222,15 +216,13 @@ async fn answer(
         }
     };
     let (mut head, body) = response.into_parts();
-    link.send(TapeWriterEvent::Head { id, at: exchange.at(), status: head.status.as_u16(), headers: listed(&head.headers) });
+    exchange.tell(ExchangeInput::ResponseHead { status: head.status.as_u16(), headers: listed(&head.headers) });
     without_hops(&mut head.headers);
     head.version = Version::HTTP_11;
     if body.is_end_stream() {
-        exchange.end(ResponseEnd::Complete).await;
+        exchange.end(ExchangeInput::ResponseEnd).await;
     }
-    // As hyper decides it: what has no length is written in chunks, to clients that know of them.
-    let is_chunked = takes_chunks && !head.headers.contains_key(CONTENT_LENGTH) && body.size_hint().exact().is_none();
-    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, lane, slot, (exchange, under_way), client, is_chunked)))
+    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, (Some(lane), slot), (exchange, under_way), client)))
 }
 
 /// Headers as they came, in their order.
@@ -278,41 +270,9 @@ async fn ended(client: &mut Option<WatchedChild>) -> std::io::Result<ChildExit> 
     }
 }
 
-/// The time of day, as `2026-11-21T02:03:04Z`.
-pub(super) fn wall_clock() -> String {
-    #[expect(clippy::disallowed_methods, reason = "a tape says when it was recorded")]
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    rfc3339(seconds)
-}
-
-/// Seconds since 1970 as a date and a time of the Gregorian calendar. Years are counted from March, so that the leap day comes last.
-fn rfc3339(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, year) = if month < 10 { (month + 3, era * 400 + year_of_era) } else { (month - 9, era * 400 + year_of_era + 1) };
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn f_1_the_time_of_a_recording_is_written_as_it_is_read() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_868_799, "2000-02-29T23:59:59Z"),
-            (951_868_800, "2000-03-01T00:00:00Z"),
-            (1_795_226_621, "2026-11-21T02:03:41Z"),
-            (4_107_542_399, "2100-02-28T23:59:59Z"),
-        ] {
-            assert_eq!(rfc3339(seconds), text);
-        }
-    }
 
     #[test]
     fn k_1_headers_of_the_connection_are_not_passed_on() {

@@ -238,8 +238,8 @@ impl UpstreamLane {
 }
 
 /// Whether the connection broke, which is not the same as an end too early.
-pub(super) fn is_reset(error: &hyper::Error) -> bool {
-    let mut next = std::error::Error::source(error);
+pub(super) fn is_reset(error: &dyn std::error::Error) -> bool {
+    let mut next = error.source();
     while let Some(cause) = next {
         if let Some(cause) = cause.downcast_ref::<std::io::Error>() {
             return cause.kind() == std::io::ErrorKind::ConnectionReset;

@@ -6,7 +6,6 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes};
@@ -14,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::message::error_body;
+use reenact_files::compression::CompressionFormat;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::{REQUEST_BYTES_MAX, Refusal};
 
@@ -123,7 +123,7 @@ async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
 fn unpacked(sent: &[u8]) -> Result<Vec<u8>, RequestBodyError> {
     let mut bytes = Vec::new();
     let most = REQUEST_BYTES_MAX as u64 + 1;
-    match MultiGzDecoder::new(sent).take(most).read_to_end(&mut bytes) {
+    match CompressionFormat::Gzip.reader(sent).take(most).read_to_end(&mut bytes) {
         Err(error) => Err(invalid(&format!("the body is not the gzip that its content-encoding says: {error}"))),
         Ok(_) if bytes.len() > REQUEST_BYTES_MAX => {
             let details = serde_json::json!({ "error_code": "request_body_too_large_after_decoding" });

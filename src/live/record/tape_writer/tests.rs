@@ -1,10 +1,9 @@
 //! Events at a tape writer that no client causes.
 
+use super::super::exchange::ProxiedRequestHead;
 use super::*;
-
-fn chunk(id: u32, at: u64, text: &'static str) -> TapeWriterEvent {
-    TapeWriterEvent::Chunk { id, at: Micros(at), bytes: bytes::Bytes::from_static(text.as_bytes()) }
-}
+use reenact_scenario::tape::ResponseEnd;
+use reenact_wire::http::HttpHeader;
 
 #[test]
 fn k_12_when_open_bodies_take_too_much_the_youngest_ends_where_it_is() {
@@ -14,27 +13,26 @@ fn k_12_when_open_bodies_take_too_much_the_youngest_ends_where_it_is() {
         \"delta\":{\"type\":\"text_delta\",\"text\":\"sk-ant-\"}}\n\n";
     let (batches, lines) = std::sync::mpsc::channel();
     let redactor = Redactor::new(&reenact_files::redact::RedactionRules::with(&[]).unwrap());
-    let mut writer = TapeWriter::new(redactor, batches, Arc::new(RecorderState::new()), |_| ());
+    let mut writer = TapeWriter::new(&TapeHeader::default(), redactor, batches, Arc::new(RecorderState::default()), |_| ());
     writer.open_bytes_max = 3 * MORE.len();
-    let header = writer.encoder.header(&TapeHeader::default());
-    writer.write(&header);
+    let hear = |writer: &mut TapeWriter, id, input| writer.take(TapeWriterEvent::Exchange { id, at: Micros(0), input, written: None });
+    let hear_bytes = |writer: &mut TapeWriter, id, text: &'static str| {
+        writer.tape.sink.shared.room.take(text.len());
+        hear(writer, id, ExchangeInput::ResponseBytes(bytes::Bytes::from_static(text.as_bytes())));
+    };
     for id in 1..=3 {
-        let (method, path) = (String::from("POST"), String::from("/v1/messages"));
-        writer.take(TapeWriterEvent::Request { id, at: Micros(0), method, path, headers: Vec::new() });
-        writer.take(TapeWriterEvent::RequestEnd { id });
+        let head = ProxiedRequestHead { method: String::from("POST"), path: String::from("/v1/messages"), headers: Vec::new() };
+        writer.take(TapeWriterEvent::Request { id, at: Micros(0), head });
+        hear(&mut writer, id, ExchangeInput::RequestEnd);
         let headers = vec![HttpHeader::new("content-type", "text/event-stream")];
-        writer.take(TapeWriterEvent::Head { id, at: Micros(1), status: 200, headers });
-        writer.take(chunk(id, 2, BEGUN));
+        hear(&mut writer, id, ExchangeInput::ResponseHead { status: 200, headers });
+        hear_bytes(&mut writer, id, BEGUN);
     }
-    let fed = [1, 2, 3, 1, 2, 3, 1];
-    fed.into_iter().for_each(|id| writer.take(chunk(id, 3, MORE)));
+    [1, 2, 3, 1, 2, 3, 1].into_iter().for_each(|id| hear_bytes(&mut writer, id, MORE));
     assert!(writer.open_bytes <= writer.open_bytes_max, "{} bytes are held", writer.open_bytes);
-    for id in 1..=3 {
-        let (written, _) = tokio::sync::oneshot::channel();
-        writer.take(TapeWriterEvent::End { id, at: Micros(9), how: ResponseEnd::Complete, written });
-    }
+    (1..=3).for_each(|id| hear(&mut writer, id, ExchangeInput::ResponseEnd));
     assert_eq!(writer.open_bytes, 0);
-    writer.hand_over();
+    writer.tape.sink.hand_over();
     let mut decoder = reenact_scenario::tape::line::TapeDecoder::new();
     for batch in lines.try_iter() {
         batch.lines.lines().for_each(|line| decoder.feed(line.as_bytes()).unwrap());

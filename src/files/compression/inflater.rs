@@ -5,14 +5,14 @@
 //!
 //! A few bytes may unpack to any size. So a body is unpacked a slice at a time, and no further than to a bound (K-12).
 
-use std::io::{self, Write as _};
+use std::io;
 
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::FrameDecoderError;
 
-use reenact_files::compression::{zstd_decoder, zstd_error};
+use super::{CompressionFormat, zstd_decoder, zstd_error};
 use reenact_wire::http::{HttpHeader, find};
 
 /// The limit of all layers of one body together (K-12).
@@ -34,9 +34,9 @@ const GIVEN_BYTES: usize = 1 << 20;
 const ZSTD_HEADER_BYTES: usize = 18;
 
 /// Takes the encodings of a body off.
-pub(super) struct BodyInflater {
+pub struct BodyInflater {
     /// The names, as the header has them; empty for a body that is not encoded.
-    pub(super) names: String,
+    pub names: String,
     layers: Vec<EncodingLayer>,
     /// How much more it may unpack to.
     left: usize,
@@ -60,17 +60,19 @@ impl BodyInflater {
     ///
     /// # Errors
     /// The name of an encoding that is not known; all of them where they are too many.
-    pub(super) fn from_headers(headers: &[HttpHeader]) -> Result<Self, String> {
+    pub fn from_headers(headers: &[HttpHeader]) -> Result<Self, String> {
         let names = find(headers, "content-encoding").unwrap_or_default();
         let each = names.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty() && name != "identity");
         let mut layers = Vec::new();
         for name in each {
-            layers.push(match name.as_str() {
-                "gzip" | "x-gzip" => EncodingLayer::Gzip(Box::new(MultiGzDecoder::new(BoundedBytes::default()))),
-                "deflate" => EncodingLayer::Deflate,
-                "br" => EncodingLayer::Brotli(Box::new(BrotliState::new_strict(<_>::default(), <_>::default(), <_>::default()))),
-                "zstd" => EncodingLayer::Zstd(Box::new(zstd_decoder()), Vec::new()),
-                _ => return Err(name),
+            layers.push(match CompressionFormat::from_name(&name) {
+                Some(CompressionFormat::Gzip) => EncodingLayer::Gzip(Box::new(MultiGzDecoder::new(BoundedBytes::default()))),
+                Some(CompressionFormat::Deflate) => EncodingLayer::Deflate,
+                Some(CompressionFormat::Brotli) => {
+                    EncodingLayer::Brotli(Box::new(BrotliState::new_strict(<_>::default(), <_>::default(), <_>::default())))
+                }
+                Some(CompressionFormat::Zstd) => EncodingLayer::Zstd(Box::new(zstd_decoder()), Vec::new()),
+                None => return Err(name),
             });
         }
         if layers.len() > LAYERS_MAX {
@@ -82,7 +84,7 @@ impl BodyInflater {
     }
 
     /// Whether there is nothing to take off.
-    pub(super) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.layers.is_empty()
     }
 
@@ -90,7 +92,7 @@ impl BodyInflater {
     ///
     /// # Errors
     /// When the body is not what its header says, or unpacks to more than [`UNPACKED_BYTES_MAX`]; and those of `sink`.
-    pub(super) fn feed(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let mut given = Vec::new();
         unpack(&mut self.layers, bytes, &mut self.left, &mut |unpacked| {
             given.extend_from_slice(unpacked);
@@ -149,24 +151,9 @@ impl EncodingLayer {
         }
         let unpacked = match self {
             Self::Deflate => Vec::new(),
-            Self::Gzip(decoder) => {
-                decoder.get_mut().left = *left;
-                decoder.write_all(bytes)?;
-                decoder.flush()?;
-                std::mem::take(&mut decoder.get_mut().bytes)
-            }
-            Self::Zlib(decoder) => {
-                decoder.get_mut().left = *left;
-                decoder.write_all(bytes)?;
-                decoder.flush()?;
-                std::mem::take(&mut decoder.get_mut().bytes)
-            }
-            Self::RawDeflate(decoder) => {
-                decoder.get_mut().left = *left;
-                decoder.write_all(bytes)?;
-                decoder.flush()?;
-                std::mem::take(&mut decoder.get_mut().bytes)
-            }
+            Self::Gzip(decoder) => inflated(&mut **decoder, MultiGzDecoder::get_mut, bytes, *left)?,
+            Self::Zlib(decoder) => inflated(&mut **decoder, ZlibDecoder::get_mut, bytes, *left)?,
+            Self::RawDeflate(decoder) => inflated(&mut **decoder, DeflateDecoder::get_mut, bytes, *left)?,
             Self::Brotli(decoder) => return unbrotli(decoder, bytes, left, give),
             Self::Zstd(decoder, waiting) => {
                 waiting.extend_from_slice(bytes);
@@ -176,6 +163,14 @@ impl EncodingLayer {
         *left -= unpacked.len();
         give(&unpacked, left)
     }
+}
+
+/// The bytes that a decoder of deflated bytes writes at once.
+fn inflated<D: io::Write>(decoder: &mut D, out: fn(&mut D) -> &mut BoundedBytes, bytes: &[u8], left: usize) -> io::Result<Vec<u8>> {
+    out(decoder).left = left;
+    decoder.write_all(bytes)?;
+    decoder.flush()?;
+    Ok(std::mem::take(&mut out(decoder).bytes))
 }
 
 /// Takes a piece that was unpacked, and what may still follow it.
@@ -234,19 +229,8 @@ fn unzstd(decoder: &mut FrameDecoder, waiting: &mut Vec<u8>, left: usize) -> io:
 
 #[cfg(test)]
 mod tests {
+    use super::super::packed::{gzip, zlib, zstd_with_window};
     use super::*;
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn zlib(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
 
     /// One frame of blocks that say "this byte, 128 KiB of it".
     fn zstd_of_one_byte(bytes: usize) -> Vec<u8> {
@@ -279,11 +263,6 @@ mod tests {
             Ok(())
         });
         (whole, largest, end)
-    }
-
-    /// A frame of three bytes that asks for a window of 2 to the power of `exponent` bytes.
-    fn zstd_with_window(exponent: u8) -> Vec<u8> {
-        [&[0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3][..], &[3 << 3 | 1, 0, 0], b"abc"].concat()
     }
 
     #[test]
