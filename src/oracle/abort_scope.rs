@@ -14,7 +14,7 @@ pub(super) struct AbortScope {
 }
 
 impl AbortScope {
-    /// Something happens to the root, or to one of its agents: who refuses an agent's tool and aborts ends the whole tree.
+    /// Something happens to the root, or to one of its agents: a refusal that aborts an agent ends the whole tree.
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input
             && self.begun.is_none()

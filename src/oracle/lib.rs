@@ -190,7 +190,7 @@ struct OracleRules {
     tokenizer: Tokenizer,
     /// The tokens that an earlier session left to the root.
     history_tokens: u64,
-    /// What an earlier session left, and what the host says in the model's place.
+    /// The messages of an earlier session, and those of the host in the model's place.
     given_messages: Vec<Arc<Message>>,
     session: SessionSettings,
     prices: Arc<PriceTable>,

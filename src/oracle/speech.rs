@@ -1,4 +1,4 @@
-//! What the model said: the blocks of each answer, put together from the inputs, apart from the engine's own reading of them.
+//! The words of the model: the blocks of each answer, put together from the inputs, apart from the engine's own reading of them.
 
 use reenact_engine::contract::{EventPayload, Input, RequestId};
 use reenact_wire::block::{Block, BlockKind, ToolInput};

@@ -25,7 +25,7 @@ pub(super) struct ToolStartOracle {
     hooks: Vec<(ToolRun, u32, Option<Arc<HookOutcome>>)>,
 }
 
-/// What the person said about a tool use.
+/// The word of the person about a tool use.
 #[derive(Clone, Debug)]
 enum PersonWord {
     NotYet,

@@ -31,7 +31,7 @@ pub(super) struct TruthOracle(Vec<StartedTool>);
 #[derive(Clone, Debug)]
 struct StartedTool {
     run: ToolRun,
-    /// What it returned.
+    /// Its own result.
     content: Option<Arc<str>>,
 }
 

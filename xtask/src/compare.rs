@@ -73,7 +73,7 @@ fn tell(what: &str, before: &str, now: &str) -> bool {
 }
 
 impl BuiltProgram<'_> {
-    /// What it prints. The exit code is not looked at: a scenario may fail in both.
+    /// Its output. The exit code is not looked at: a scenario may fail in both.
     fn output(&self, arguments: &[&str]) -> Result<String, String> {
         let made = Command::new(&self.path).args(arguments).current_dir(self.scenarios_of).output();
         let made = made.map_err(|error| format!("{}: {error}", self.path.display()))?;

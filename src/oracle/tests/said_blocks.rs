@@ -1,4 +1,4 @@
-//! What the model said goes back as it came (O-28).
+//! The words of the model go back as they came (O-28).
 
 use super::*;
 use reenact_engine::contract::StreamEvent;
