@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[SweepKind]); 39] = [
+const CAUGHT: [(&str, &str, &[SweepKind]); 40] = [
     ("drop-result-from-request", "query/read-one-file", &SweepKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &SweepKind::ALL),
     ("invent-result-in-request", "session/hello", &SweepKind::ALL),
@@ -95,6 +95,7 @@ const CAUGHT: [(&str, &str, &[SweepKind]); 39] = [
     ("invent-interruption", "session/hello", &SweepKind::ALL),
     ("hold-first-start", "executor/context-change", &[]), // an interrupt stops the tool that was never started
     ("tell-never-run", "query/read-one-file", &[SweepKind::Cancel]),
+    ("stamp-first-message", "query/read-one-file", &SweepKind::ALL),
     ("allow-what-is-refused", "permission/refused", &[]),
     ("cancel-later-prompts", "session/two-prompts", &[]), // after a real cancel the invented one is without its message
     ("change-input", "query/read-one-file", &SweepKind::ALL),

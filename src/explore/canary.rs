@@ -68,6 +68,7 @@ enum CanaryTrick {
     ChangeInput,
     HideDenial,
     RewordAnswer,
+    StampFirstMessage,
 }
 
 /// All of them, by the number of their oracle.
@@ -103,6 +104,7 @@ pub const CANARIES: &[Canary] = &[
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
     canary("tell-never-run", "O-20", "says after a cancel that no tool was run", CanaryTrick::TellNeverRun),
+    canary("stamp-first-message", "O-21", "writes the number of each request into its first message", CanaryTrick::StampFirstMessage),
     canary(
         "allow-what-is-refused",
         "O-22",

@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20, O-22, O-23, O-25 to O-28, O-30).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-23, O-25 to O-28, O-30).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -35,6 +35,7 @@ mod running_tools;
 mod said_blocks;
 mod signatures;
 mod speech;
+mod stable_prefix;
 mod terminal;
 mod tool_starts;
 mod truthful_results;
@@ -62,6 +63,7 @@ use running_tools::{RunningTools, ToolFacts};
 use said_blocks::SaidBlockOracle;
 use signatures::SignatureOracle;
 use speech::ModelSpeech;
+use stable_prefix::PrefixOracle;
 use terminal::TerminalOracle;
 use tool_starts::ToolStartOracle;
 use truthful_results::TruthOracle;
@@ -122,6 +124,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
     (truthful_results::ORACLE, "the model is not told of a tool that was started that it was never run"),
+    (stable_prefix::ORACLE, "each request begins with the one before, unless an edit was announced"),
     (tool_starts::CONSENT, "a tool that a person was asked about starts only after the word for that tool use"),
     (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
     (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
@@ -165,6 +168,7 @@ struct AgentOracles {
     starts: ToolStartOracle,
     truth: TruthOracle,
     abort_scope: AbortScope,
+    prefix: PrefixOracle,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
 }
@@ -326,6 +330,7 @@ impl Oracles {
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
         watched.repeated.on_request(id);
         watched.leftovers.on_request(id);
+        watched.prefix.on_request(&self.rules, id, request, found);
         if agent.is_root() {
             watched.abort_scope.on_request(id);
         }
@@ -365,6 +370,7 @@ impl TranscriptWatch for Oracles {
         watched.speech.on_input(input);
         watched.starts.on_input(input);
         watched.truth.on_input(input);
+        watched.prefix.on_input(input);
         Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, input);
     }
 
@@ -402,6 +408,7 @@ impl TranscriptWatch for Oracles {
         }
         watched.starts.on_effect(effect);
         watched.truth.on_effect(effect, found);
+        watched.prefix.on_effect(effect);
         if agent.is_root() {
             watched.abort_scope.on_effect(effect, found);
             watched.interruption.on_root_finished(effect, found);

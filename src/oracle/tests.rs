@@ -9,6 +9,7 @@ mod leftovers;
 mod oversize;
 mod queued_blocks;
 mod said_blocks;
+mod stable_prefix;
 mod tool_starts;
 mod truthful_results;
 

@@ -132,6 +132,11 @@ impl<E> Saboteur<E> {
             request.clone_from(last);
         }
         self.last_request = Some((id, request.clone()));
+        if self.canary.trick == CanaryTrick::StampFirstMessage
+            && let Some(first) = Arc::make_mut(&mut request).messages.first_mut()
+        {
+            Arc::make_mut(first).content.push(Block::text(&format!("This is request {id}.")));
+        }
         if self.canary.trick == CanaryTrick::RewordAnswer {
             reword(&mut Arc::make_mut(&mut request).messages);
         }

@@ -1,0 +1,51 @@
+//! Requests extend each other (O-21).
+
+use super::*;
+use reenact_engine::contract::{FailureCause, Note};
+use reenact_engine::emission::{CompactTrigger, CompactionLevel};
+
+impl EventStory {
+    fn sends_texts(self, turn: u32, texts: &[&str]) -> Self {
+        let said: Vec<[Block; 1]> = texts.iter().map(|text| [Block::text(text)]).collect();
+        let role = |place: usize| if place.is_multiple_of(2) { Role::User } else { Role::Assistant };
+        let messages: Vec<(Role, &[Block])> = said.iter().enumerate().map(|(place, block)| (role(place), &block[..])).collect();
+        self.request(turn, &messages)
+    }
+
+    fn o_21(&self) -> usize {
+        self.oracles.violations().iter().filter(|violation| violation.oracle == "O-21").count()
+    }
+}
+
+#[test]
+fn o_21_each_request_begins_with_the_one_before() {
+    let asked = || EventStory::new().sends_texts(1, &["a"]);
+    assert_eq!(asked().sends_texts(2, &["a", "b", "c"]).o_21(), 0);
+    assert_eq!(asked().sends_texts(2, &["x", "b", "c"]).o_21(), 1, "the first message is another one");
+    assert_eq!(asked().sends_texts(2, &["a", "b", "c"]).sends_texts(3, &["a", "x", "c"]).o_21(), 1);
+    assert_eq!(asked().sends_texts(2, &["a"]).o_21(), 0, "the same again");
+}
+
+#[test]
+fn o_21_an_edit_that_was_announced_is_none_of_its_affairs() {
+    let kept = Vec::new();
+    let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept };
+    let level = CompactionLevel::Microcompact;
+    let note = |ran| Note::Compaction { level, ran, why: "w".into(), before: 9, after: 1 };
+    let failed = Note::ToolFailed { run: run(0), cause: FailureCause::TimedOut };
+    let table = [(Effect::Emit(boundary), 0), (Effect::Note(note(true)), 0), (Effect::Note(note(false)), 1), (Effect::Note(failed), 1)];
+    for (effect, count) in table {
+        let asked = EventStory::new().sends_texts(1, &["a", "b", "c"]).effect(effect.clone());
+        assert_eq!(asked.sends_texts(2, &["summary", "b"]).o_21(), count, "{effect:?}");
+    }
+    let refused = EventStory::new().sends_texts(1, &["a"]).input(Input::Head { id: ASKED, status: 413, headers: [].into() });
+    assert_eq!(refused.sends_texts(2, &["b"]).o_21(), 0, "it was too large");
+}
+
+#[test]
+fn o_21_after_a_request_of_its_own_a_compaction_gives_the_conversation_back() {
+    let summarised = || EventStory::new().sends_texts(1, &["a"]).sends_texts(2, &["a", "b", "Summarise."]);
+    assert_eq!(summarised().sends_texts(3, &["a", "b", "c"]).o_21(), 0);
+    assert_eq!(summarised().sends_texts(3, &["x", "b", "c"]).o_21(), 1);
+    assert_eq!(summarised().sends_texts(3, &["a", "x", "c"]).o_21(), 1, "the answer before the instruction is another one");
+}
