@@ -47,11 +47,11 @@ use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
 use super::file_set::{self, FileSetError};
 use super::redact::{RedactionRules, ReplacedSecret};
 use super::{open, tape};
+use reenact_scenario::conversation::OTHER;
 use reenact_scenario::derive;
 use reenact_scenario::language::scenario_text;
 use reenact_scenario::recording::Recording;
 use reenact_scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
-use reenact_scenario::thread::OTHER;
 use reenact_wire::prelude::plural;
 
 /// The formats that can be imported, for messages that say what else would do.

@@ -13,11 +13,10 @@ mod steps;
 use alloc::collections::BTreeMap;
 
 use self::end::ThreadEnd;
+use super::conversation::{MAIN, OTHER};
 use super::recording::{Recording, WholeTape};
 use super::tape::{Exchange, Tape, TapeHeader};
-use super::thread::{MAIN, OTHER};
 use super::types::{Scenario, ScriptedPrompt, TapeSource};
-use reenact_wire::answer::AnswerReader;
 use reenact_wire::block::{Block, BlockKind, ToolUse};
 use reenact_wire::container::container_id;
 use reenact_wire::prelude::*;
@@ -124,12 +123,9 @@ impl UnderstoodExchange<'_> {
 
 impl RecordedAnswer {
     fn from_exchange(exchange: &Exchange) -> Option<Self> {
-        let answer = &exchange.answer;
-        let mut reader = AnswerReader::new(answer.is_event_stream());
-        answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
-        let replied = reader.finish().filter(|_| answer.status == 200)?;
+        let replied = exchange.answer.complete_answer()?;
         let mut container = None;
-        answers::each_object(answer, &mut |text| container = container_id(text).or(container.take()));
+        answers::each_object(&exchange.answer, &mut |text| container = container_id(text).or(container.take()));
         Some(Self { blocks: replied.blocks, stop_reason: replied.stop_reason, usage: replied.usage, container })
     }
 }

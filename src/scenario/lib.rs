@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod client_profile;
+pub mod conversation;
 pub mod derive;
 pub mod drive;
 pub mod expectations;
@@ -30,6 +31,5 @@ pub mod side;
 pub mod simulated_api;
 pub mod statement;
 pub mod tape;
-pub mod thread;
 pub mod turn;
 pub mod types;

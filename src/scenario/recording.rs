@@ -1,8 +1,8 @@
 //! A recording as the derivation of scenarios and the replay read it: one exchange at a time, so that a large one need not be in memory as a
 //! whole (K-5).
 
+use super::conversation::whole_bodies;
 use super::tape::{Exchange, Tape, TapeHeader};
-use super::thread::whole_bodies;
 use reenact_wire::prelude::*;
 
 /// Recorded exchanges in order.

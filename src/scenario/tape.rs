@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use reenact_engine::time::Micros;
+use reenact_wire::answer::{AnswerReader, CompleteAnswer};
 use reenact_wire::http::{HttpHeader, is_event_stream};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
@@ -227,6 +228,17 @@ impl RecordedResponse {
             let first = self.chunks.iter().find(|chunk| !chunk.bytes.is_empty());
             first.is_some_and(|chunk| [&b"event:"[..], b"data:", b":"].iter().any(|start| chunk.bytes.starts_with(start)))
         })
+    }
+
+    /// The message that it brought; `None` where none is complete.
+    #[doc(hidden)]
+    pub fn complete_answer(&self) -> Option<CompleteAnswer> {
+        if self.status != 200 {
+            return None;
+        }
+        let mut reader = AnswerReader::new(self.is_event_stream());
+        self.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
+        reader.finish()
     }
 
     /// The whole body.

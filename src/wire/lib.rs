@@ -32,8 +32,6 @@ pub mod rate_limit;
 #[doc(hidden)]
 pub mod raw_json;
 pub mod request;
-#[doc(hidden)]
-pub mod server_threads;
 pub mod sse;
 pub mod tokens;
 pub mod usage;

@@ -21,13 +21,13 @@ use attribution::RequestAttribution;
 use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_engine::settings::CommandAction;
 use reenact_engine::time::Time;
+use reenact_scenario::conversation::{AnswerFate, CompleteRequest, IncompleteRequest};
 use reenact_scenario::statement::PassedStatements;
 use reenact_scenario::types::Scenario;
 use reenact_wire::error::ErrorKind;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
-use reenact_wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
 use reenact_wire::tokens;
 use reenact_wire::validate::endpoint::{EndpointQuery, FindingWeight, RequestHead, exists, findings};
 use reenact_wire::validate::{self, Refusal};
@@ -40,8 +40,6 @@ use side::SideAnswers;
 pub struct ApiEndpoint {
     model: ModelServer,
     callers: RequestAttribution,
-    /// The conversations of clients that send only what is new.
-    held: ServerThreads,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
     /// How many requests there were.
@@ -226,7 +224,7 @@ impl ApiEndpoint {
     ) -> Result<(CompleteRequest<'a>, Request), EndpointProblem> {
         let invalid = |problem: String| EndpointProblem::new(400, "invalid_request_error", problem);
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
-        let whole = self.held.complete_request(text).map_err(|not_held| EndpointProblem::from(&not_held))?;
+        let whole = self.callers.lineage.complete_request(text).map_err(|not_held| EndpointProblem::from(&not_held))?;
         let request = read(&whole.body)?;
         Ok((whole, request))
     }
@@ -256,7 +254,7 @@ impl ApiEndpoint {
             let (body, side) = (plan.body(), Some((number, request.model)));
             return Ok(EndpointResponse::Whole(WholeResponse { head, body, side, problem: None, remarks: Vec::new() }));
         }
-        let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
+        let caller = self.callers.place(setup, &whole, &request, incoming.named.clone());
         let asking = ModelRequest {
             agent: &caller.agent,
             id: caller.id,
@@ -274,7 +272,7 @@ impl ApiEndpoint {
                 if setup.threads.len() > 1
                     && let Some(replied) = plan.answer().finish()
                 {
-                    self.callers.on_replied(&replied);
+                    self.callers.lineage.on_replied(|_| AnswerFate::answered(&replied));
                 }
                 // Only agents are known by the tool uses that made them, and the client waits for its first byte.
                 if !setup.agents.is_empty() {
@@ -288,7 +286,7 @@ impl ApiEndpoint {
             && plan.head.as_ref().is_some_and(|head| head.status == 200)
             && let Some(replied) = plan.answer().finish()
         {
-            self.held.hold(conversation, &replied);
+            self.callers.lineage.hold(conversation, &replied);
         }
         if setup.scenario.tape.is_none()
             && let Some(head) = answered.plan.as_mut().and_then(|plan| plan.head.as_mut())

@@ -11,7 +11,7 @@ use reenact::files::redact::RedactionRules;
 use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, RecordedResponse, ResponseEnd, Tape, TapeHeader};
-use reenact::scenario::{derive, tape, thread};
+use reenact::scenario::{conversation, derive, tape};
 use reenact::world::setup::RunSetup;
 
 /// One request: whose system prompt and tools, and the texts of its messages, the user's first.
@@ -67,7 +67,7 @@ fn session() -> Vec<(String, &'static str)> {
 
 fn setup() -> Arc<RunSetup> {
     let mut exchanges: Vec<_> = (1..).zip(session()).map(|(id, (body, text))| answered(id, body, text)).collect();
-    thread::assign(&mut exchanges);
+    conversation::assign(&mut exchanges);
     let tape = Tape { exchanges, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
     Arc::new(RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape))
@@ -141,7 +141,7 @@ fn m_3_helpers_beside_each_other_are_told_by_what_they_are_to_do() {
     let bodies = [body("agent", "Task", &["Go."]), helper(then, "Look left."), helper(then, "Look right.")];
     let mut exchanges: Vec<_> =
         (1..).zip(bodies).zip(["Gone.", "A wall.", "A door."]).map(|((id, body), text)| answered(id, body, text)).collect();
-    thread::assign(&mut exchanges);
+    conversation::assign(&mut exchanges);
     let tape = Tape { exchanges, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
     let setup = Arc::new(RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[]));
@@ -234,7 +234,7 @@ fn k_10_what_may_vary_makes_no_difference_to_the_recorded_requests() {
     };
     let (then, now) = ("0b5c9f1e-3f0a-4b67-9d55-0123456789ab", "5f0e2c77-1111-4222-8333-0123456789ab");
     let mut exchanges = vec![answered(1, says("/w/then", then, ""), "A door.")];
-    thread::assign(&mut exchanges);
+    conversation::assign(&mut exchanges);
     let header = TapeHeader { folders: vec![(ClientFolder::Work, String::from("/w/then"))], ..TapeHeader::default() };
     let tape = Tape { exchanges, header, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
@@ -251,7 +251,7 @@ fn k_10_what_may_vary_makes_no_difference_to_the_recorded_requests() {
 fn k_2_a_secret_that_the_tape_does_not_have_makes_no_difference() {
     let says = |key: &str, more: &str| body("agent", "Read", &[&format!("My key is {key}.{more}")]);
     let mut exchanges = vec![answered(1, says("REDACTED000001xxxx", ""), "Thank you.")];
-    thread::assign(&mut exchanges);
+    conversation::assign(&mut exchanges);
     let tape = Tape { exchanges, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
     let setup = Arc::new(RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape));

@@ -13,9 +13,9 @@ use super::service::{ExchangeService, service};
 use super::{ImportOptions, cloud, eventstream};
 use crate::redact::{self, AnswerRedactor, Redactor};
 use reenact_engine::time::Micros;
+use reenact_scenario::conversation::{MAIN, ThreadAssignment};
 use reenact_scenario::tape::asks_for_message;
 use reenact_scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
-use reenact_scenario::thread::{self, Threads};
 use reenact_wire::http::{self, HttpHeader};
 use reenact_wire::prelude::plural;
 
@@ -238,7 +238,7 @@ impl TapeCollector {
             ..TapeHeader::default()
         };
         let zero = first.and_then(|first| first.found.asked);
-        let (mut threads, mut exchanges) = (Threads::default(), Vec::with_capacity(decoded.len()));
+        let (mut threads, mut exchanges) = (ThreadAssignment::default(), Vec::with_capacity(decoded.len()));
         let (mut folder, mut folder_of_whole) = (Folder::default(), Folder::default());
         self.folder = Folder::default();
         for (id, decoded) in (1..).zip(decoded) {
@@ -300,7 +300,7 @@ impl TapeCollector {
         let chunks: Vec<BodyChunk> = pieces.into_iter().map(|bytes| BodyChunk { at: None, bytes: bytes.into() }).collect();
         Exchange {
             id,
-            thread: thread::MAIN.into(),
+            thread: MAIN.into(),
             parent: None,
             provenance: self.provenance,
             at: found.asked.zip(zero).map(|(asked, zero)| Micros(asked.abs_diff(zero))),

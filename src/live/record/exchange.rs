@@ -14,19 +14,17 @@
 mod tests;
 
 use std::io;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
 use reenact_engine::time::Micros;
 use reenact_files::compression::inflater::BodyInflater;
 use reenact_files::redact::{AnswerRedactor, HeldChunk, Redactor};
+use reenact_scenario::conversation::{JsonConversation, RequestSource, ThreadLineage};
 use reenact_scenario::tape::line::{NewRequest, TapeEncoder};
-use reenact_scenario::tape::{Provenance, ResponseEnd, TapeHeader, asks_for_message};
-use reenact_scenario::thread::{self, MAIN, OTHER, ThreadLineage};
+use reenact_scenario::tape::{Provenance, ResponseEnd, TapeHeader};
 use reenact_wire::answer::AnswerReader;
 use reenact_wire::http::{HttpHeader, is_event_stream};
-use reenact_wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};
 
 /// A request that is larger is not a request of this API, which takes 32 MB.
 const REQUEST_BYTES_MAX: usize = 128 << 20;
@@ -82,7 +80,6 @@ pub(super) struct OpenTape<S> {
     pub(super) sink: S,
     encoder: TapeEncoder,
     lineage: ThreadLineage,
-    held: ServerThreads,
 }
 
 impl<S: LineSink> OpenTape<S> {
@@ -90,20 +87,7 @@ impl<S: LineSink> OpenTape<S> {
     pub(super) fn begin(header: &TapeHeader, redactor: Redactor, mut sink: S) -> Self {
         let mut encoder = TapeEncoder::new();
         sink.lines().push_str(&encoder.header(header));
-        Self { redactor, sink, encoder, lineage: ThreadLineage::new(), held: ServerThreads::default() }
-    }
-
-    /// The thread of conversation that a request belongs to, the exchange that it continues from, and the conversation where the API holds it.
-    fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>, Option<Box<JsonConversation>>) {
-        let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
-        let whole = text.map(|text| self.held.complete_request(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
-        let Some((whole, said)) = whole.and_then(|whole| thread::ConversationDigest::from_body(&whole.body).map(|said| (whole, said)))
-        else {
-            let thread = if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER };
-            return (thread.into(), None, None);
-        };
-        let placement = self.lineage.place(id, &said);
-        (placement.thread, placement.parent, whole.conversation.map(Box::new))
+        Self { redactor, sink, encoder, lineage: ThreadLineage::default() }
     }
 }
 
@@ -225,11 +209,13 @@ impl RecordedExchange {
         let headers = tape.redactor.headers(&head.headers);
         let body = tape.redactor.body(&body);
         let path = tape.redactor.path(&head.path);
-        let (thread, parent, conversation) = tape.place(self.id, (&head.method, &path), &body);
+        let recorded = tape.lineage.recorded_request((&head.method, &path), &body);
+        let placement = tape.lineage.place(self.id, recorded.as_ref(), RequestSource::Recording);
+        let conversation = recorded.and_then(|request| request.conversation).map(Box::new);
         let line = tape.encoder.request(&NewRequest {
             id: self.id,
-            thread: &thread,
-            parent,
+            thread: &placement.thread.name(),
+            parent: placement.relation.parent(),
             provenance: Provenance::Recorded,
             at: Some(self.asked_at),
             method: &head.method,
@@ -342,7 +328,7 @@ impl UnfinishedResponse {
     fn hold(&mut self, tape: &mut OpenTape<impl LineSink>) {
         let Some((conversation, reader)) = self.conversation.take().filter(|_| self.status == 200) else { return };
         if let Some(replied) = reader.finish() {
-            tape.held.hold(*conversation, &replied);
+            tape.lineage.hold(*conversation, &replied);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::NOT_RECORDED;
 use super::settings::{safe, undescribed};
+use crate::conversation::may_be_repeated;
 use crate::tape::{Exchange, RecordedResponse, ResponseEnd};
-use crate::thread::may_be_repeated;
 use crate::types::{Scenario, ScriptedPrompt, ScriptedTool};
 use reenact_engine::settings::{RetrySettings, Settings, ToolDefinition};
 use reenact_wire::block::Block;

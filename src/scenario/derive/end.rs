@@ -2,9 +2,9 @@
 
 use super::answers::{asks_for_more, invites_retry};
 use super::{UnderstoodExchange, is_conversation, suffix};
+use crate::conversation::{ConversationDigest, ConversationLikeness};
 use crate::recording::Recording;
 use crate::tape::Exchange;
-use crate::thread::{ConversationDigest, ConversationLikeness};
 use crate::types::Scenario;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;

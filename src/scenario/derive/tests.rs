@@ -1,9 +1,9 @@
 //! The scenario of a recorded session (K-4).
 
 use super::*;
+use crate::conversation;
 use crate::latency::Latency;
 use crate::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
-use crate::thread;
 use reenact_engine::settings::{ContextWindow, HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
 use reenact_engine::time::Micros;
 use reenact_wire::http::HttpHeader;
@@ -51,7 +51,7 @@ fn tape(bodies: &[String]) -> Tape {
         },
     };
     let mut exchanges: Vec<_> = bodies.iter().zip(1..).map(exchange).collect();
-    thread::assign(&mut exchanges);
+    conversation::assign(&mut exchanges);
     Tape { exchanges, ..Tape::default() }
 }
 
@@ -118,7 +118,7 @@ fn k_4_failed_attempts_add_nothing() {
     for failed in &mut tape.exchanges[..2] {
         failed.answer.status = 429;
     }
-    thread::assign(&mut tape.exchanges);
+    conversation::assign(&mut tape.exchanges);
     let derived = scenarios(&tape, "x.tape.jsonl").remove(0);
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((derived.notes.len(), derived.scenario.expect.terminal), (1, None));
@@ -147,7 +147,7 @@ fn k_4_a_replay_asks_again_after_a_failure_that_is_tried_again() {
     }
     let mut tape = tape(&vec![body(&[HI]); 12]);
     tape.exchanges.iter_mut().for_each(|exchange| exchange.answer.status = 500);
-    thread::assign(&mut tape.exchanges);
+    conversation::assign(&mut tape.exchanges);
     assert_eq!(scenarios(&tape, "x.tape.jsonl").remove(0).scenario.expect.terminal, None, "by then clients give up");
 }
 
@@ -262,7 +262,7 @@ fn k_4_a_context_near_the_window_was_left_to_the_client() {
 fn k_4_each_thread_has_its_scenario_and_other_endpoints_have_none() {
     let mut tape = tape(&[body(&[HI]), body(&[MORE]), body(&[HI])]);
     tape.exchanges[2].path = "/v1/messages/count_tokens".into();
-    thread::assign(&mut tape.exchanges);
+    conversation::assign(&mut tape.exchanges);
     let derived = scenarios(&tape, "x.tape.jsonl");
     let names: Vec<_> = derived.iter().map(|derived| (&*derived.thread, derived.suffix())).collect();
     assert_eq!(names, [("main", String::new()), ("thread-2", String::from(".thread-2"))]);

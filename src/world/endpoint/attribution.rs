@@ -1,51 +1,40 @@
 //! Attribution: the agent, the prompt and the number of the attempt of a request, by its content alone (M-3).
 //!
-//! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it continues from the
-//! conversation with the same system prompt and tools; else it begins another. Its last message shows whether the user has spoken.
+//! [`ThreadLineage`] knows the thread of a request. Here each thread gets its agent: one of the tape, by how the thread begins; one of the scenario,
+//! by its task; or else the root or an agent that is named for the thread. The last message of a request shows whether the user has spoken.
 
 use crate::setup::{RecordedThread, RunSetup};
 use crate::user::count;
 use reenact_engine::contract::{Agent, RequestId};
+use reenact_scenario::conversation::{
+    CompleteRequest, ConversationDigest, ConversationLikeness, RequestRelation, RequestSource, ThreadId, ThreadLineage,
+};
 use reenact_scenario::interrupt::InterruptKind;
 use reenact_scenario::script::AnswerOrigin;
-use reenact_scenario::thread::{AnswerFate, ConversationDigest, ConversationLikeness, ThreadLineage};
-use reenact_wire::answer::CompleteAnswer;
 use reenact_wire::block::{Block, BlockKind, Message, Role, ToolUse};
-use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 
 /// All agents with a request so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestAttribution {
-    lineage: ThreadLineage,
+    /// The threads of all requests.
+    pub(super) lineage: ThreadLineage,
     asked: u32,
-    threads: Vec<CallerThread>,
+    callers: Vec<CallerThread>,
     /// The user's messages, in order: prompts and submitted messages share one row of numbers, as in a simulated run.
     said: Vec<UserText>,
     /// Tool uses that were handed out and could have made an agent: id and task.
     tasks: Vec<(Arc<str>, String)>,
 }
 
-/// One conversation.
+/// The agent of a thread.
 #[derive(Clone, Debug)]
 struct CallerThread {
-    /// The names that its requests have in the lineage.
-    names: Vec<Arc<str>>,
+    thread: ThreadId,
     agent: Agent,
     last: RequestId,
-    /// The content of the last request, and its model.
-    asked: Option<(ConversationDigest, Arc<str>)>,
-    /// How many messages it had.
-    messages: usize,
-    /// Whether the last request has to be made again.
-    is_failed: bool,
-    /// System prompts and tools that it was seen with.
-    frames: Vec<FrameHash>,
 }
-
-/// The frame of a conversation.
-type FrameHash = (Option<Json>, Option<Json>);
 
 /// A message of the user.
 #[derive(Clone, Copy, Debug)]
@@ -66,30 +55,43 @@ pub(super) struct RequestCaller {
     pub(super) is_after_interrupt: bool,
 }
 
+/// The agent that a thread may be when it begins.
+enum ExpectedAgent {
+    /// One whose thread begins in the same setting, or with whose task it begins.
+    Certain(Agent),
+    /// One whose thread begins in a like setting.
+    Possible(Agent),
+    /// No agent.
+    Nobody,
+}
+
 impl RequestAttribution {
-    /// Places a request; `text` is its body. A client that says itself whose it is, is believed.
-    pub(super) fn place(&mut self, setup: &RunSetup, text: &str, request: &Request, named: Option<(Agent, RequestId)>) -> RequestCaller {
+    /// Places a request. A client that says itself whose it is, is believed.
+    pub(super) fn place(
+        &mut self,
+        setup: &RunSetup,
+        whole: &CompleteRequest<'_>,
+        request: &Request,
+        named: Option<(Agent, RequestId)>,
+    ) -> RequestCaller {
         self.asked += 1;
-        let conversation = ConversationDigest::from_body(text);
-        let placed = conversation.as_ref().map(|conversation| self.lineage.place(self.asked, conversation).thread);
-        let at = match &named {
-            Some((agent, _)) => self.thread_of(agent),
-            None => self.thread(setup, &placed.unwrap_or_else(|| "other".into()), text, request),
+        let (at, relation) = match &named {
+            Some((agent, _)) => self.named_caller(whole, agent),
+            None => self.caller(setup, whole, request),
         };
-        let is_again = self.threads[at].is_made_again(conversation.as_ref(), request);
-        let is_root = self.threads[at].agent.is_root();
+        let is_again = matches!(relation, RequestRelation::FurtherAttempt(_));
+        let is_root = self.callers[at].agent.is_root();
         let spoken = if is_again || !is_root { None } else { self.hear(setup, request) };
         let prompt = count(self.said.len());
-        let thread = &mut self.threads[at];
-        let last = thread.last;
-        thread.last = match (named, spoken) {
+        let caller = &mut self.callers[at];
+        let last = caller.last;
+        caller.last = match (named, spoken) {
             (Some((_, id)), _) => id,
             _ if is_again => RequestId { attempt: last.attempt + 1, ..last },
             (None, Some(UserText { is_absorbed: false, .. })) => RequestId::first(prompt),
             _ => RequestId { turn: last.turn + 1, attempt: 1, ..last },
         };
-        thread.take_note(conversation, request);
-        let (agent, id) = (thread.agent.clone(), thread.last);
+        let (agent, id) = (caller.agent.clone(), caller.last);
         let origins = self.origins(setup, &agent, id);
         let is_after_interrupt = self.said.iter().any(|said| matches!(said.origin, AnswerOrigin::Interrupt(_)));
         RequestCaller { agent, id, origins, is_after_interrupt }
@@ -97,14 +99,9 @@ impl RequestAttribution {
 
     /// The request has to be made again: its answer is an error, or not whole.
     pub(super) fn on_failed(&mut self, agent: &Agent, id: RequestId) {
-        if let Some(thread) = self.threads.iter_mut().find(|thread| thread.agent == *agent && thread.last == id) {
-            thread.is_failed = true;
+        if let Some(caller) = self.callers.iter().find(|caller| caller.agent == *agent && caller.last == id) {
+            self.lineage.on_failed(caller.thread);
         }
-    }
-
-    /// The request that was placed last was answered so.
-    pub(super) fn on_replied(&mut self, replied: &CompleteAnswer) {
-        self.lineage.replied(|_| AnswerFate::answered(replied));
     }
 
     /// These tool uses were handed out.
@@ -117,80 +114,43 @@ impl RequestAttribution {
         }
     }
 
-    /// The conversation of this name, of these surroundings, or a new one.
-    fn thread(&mut self, setup: &RunSetup, name: &Arc<str>, text: &str, request: &Request) -> usize {
-        if let Some(at) = self.threads.iter().position(|thread| thread.names.contains(name)) {
-            return at;
-        }
-        let recorded = self.recorded(setup, text);
-        if let Some((_, agent)) = recorded.as_ref().filter(|(likeness, _)| *likeness >= ConversationLikeness::Setting) {
-            return self.begin(agent.clone(), name);
-        }
-        let frame = frame_of(request);
-        let goes_on = |thread: &CallerThread| thread.frames.contains(&frame);
-        let agent = self.child(setup, request);
-        if let Some(at) = self.threads.iter().position(goes_on).filter(|_| agent.is_none()) {
-            self.threads[at].names.push(name.clone());
-            return at;
-        }
-        // Where a tape has several threads, what is like none of them is none of them, and has no answer.
-        let agent = agent.or_else(|| match recorded {
-            Some((likeness, agent))
-                if likeness >= ConversationLikeness::Tools || (agent.is_root() && likeness >= ConversationLikeness::Kind) =>
-            {
-                Some(agent)
-            }
-            _ if setup.threads.len() > 1 => Some(Agent::child(&format!("unrecorded-{}", self.threads.len() + 1))),
-            _ => None,
+    /// The agent that names itself.
+    fn named_caller(&mut self, whole: &CompleteRequest<'_>, agent: &Agent) -> (usize, RequestRelation) {
+        let known = self.callers.iter().position(|caller| caller.agent == *agent);
+        let at = known.unwrap_or_else(|| {
+            let thread = self.lineage.begin();
+            self.begin(agent.clone(), thread)
         });
-        let agent = if self.threads.is_empty() { agent.unwrap_or(Agent::ROOT) } else { agent.unwrap_or_else(|| Agent::child(name)) };
-        self.begin(agent, name)
+        let source = RequestSource::Statement(self.callers[at].thread);
+        (at, self.lineage.place(self.asked, Some(whole), source).relation)
     }
 
-    fn begin(&mut self, agent: Agent, name: &Arc<str>) -> usize {
-        self.threads.push(CallerThread::new(agent, vec![name.clone()]));
-        self.threads.len() - 1
-    }
-
-    /// The thread of the tape that a conversation is, by how it begins: of those that have not begun the one most alike, the first of equals.
-    fn recorded(&self, setup: &RunSetup, text: &str) -> Option<(ConversationLikeness, Agent)> {
-        let agents = setup.threads.iter().enumerate().map(|(at, thread)| match at {
-            0 => (Agent::ROOT, thread),
-            _ => (Agent::child(&thread.name), thread),
+    /// The agent of the request's thread.
+    fn caller(&mut self, setup: &RunSetup, whole: &CompleteRequest<'_>, request: &Request) -> (usize, RequestRelation) {
+        let Self { lineage, callers, tasks, .. } = self;
+        let mut expected = ExpectedAgent::Nobody;
+        let mut begins = || {
+            expected = ExpectedAgent::find(setup, callers, tasks, (&whole.body, request));
+            matches!(expected, ExpectedAgent::Certain(_))
+        };
+        let placement = lineage.place(self.asked, Some(whole), RequestSource::Client(&mut begins));
+        let known = callers.iter().position(|caller| caller.thread == placement.thread);
+        let at = known.unwrap_or_else(|| {
+            let agent = match expected {
+                ExpectedAgent::Certain(agent) | ExpectedAgent::Possible(agent) => agent,
+                // Where a tape has several threads, what is like none of them is none of them, and has no answer.
+                ExpectedAgent::Nobody if setup.threads.len() > 1 => Agent::child(&format!("unrecorded-{}", self.callers.len() + 1)),
+                ExpectedAgent::Nobody if self.callers.is_empty() => Agent::ROOT,
+                ExpectedAgent::Nobody => Agent::child(&placement.thread.name()),
+            };
+            self.begin(agent, placement.thread)
         });
-        let is_new = |(agent, _): &(Agent, &RecordedThread)| !self.threads.iter().any(|thread| thread.agent == *agent);
-        let new: Vec<_> = agents.filter(is_new).collect();
-        if new.is_empty() {
-            return None;
-        }
-        let conversation = comparable(setup, text)?;
-        let likeness = |recorded: &RecordedThread| {
-            let first = recorded.first.as_ref().and_then(|first| comparable(setup, first));
-            first.map_or(ConversationLikeness::Different, |first| conversation.likeness(&first))
-        };
-        // Of equals `max_by_key` takes the last.
-        new.into_iter().map(|(agent, recorded)| (likeness(recorded), agent)).rev().max_by_key(|(likeness, _)| *likeness)
+        (at, placement.relation)
     }
 
-    /// The conversation of an agent that names itself.
-    fn thread_of(&mut self, agent: &Agent) -> usize {
-        self.threads.iter().position(|thread| thread.agent == *agent).unwrap_or_else(|| {
-            self.threads.push(CallerThread::new(agent.clone(), Vec::new()));
-            self.threads.len() - 1
-        })
-    }
-
-    /// The agent whose task the request begins with: one that the scenario has answers for, and that has not asked yet.
-    fn child(&self, setup: &RunSetup, request: &Request) -> Option<Agent> {
-        let first = request.messages.iter().find(|message| message.role == Role::User)?;
-        let texts: Vec<&str> = first.content.iter().filter_map(text_of).collect();
-        let is_new = |address: &&Arc<str>| !self.threads.iter().any(|thread| thread.agent.tool_use_id() == Some(address));
-        let made_by = |address: &str| {
-            let (id, _) = address.split_once('.').unwrap_or((address, ""));
-            self.tasks.iter().find(|(known, _)| &**known == id)
-        };
-        let is_asked = |address: &&Arc<str>| made_by(address).is_some_and(|(_, task)| texts.iter().any(|text| text.contains(&**task)));
-        setup.agents.keys().filter(is_new).find(is_asked).map(|address| Agent::child(address))
+    fn begin(&mut self, agent: Agent, thread: ThreadId) -> usize {
+        self.callers.push(CallerThread { thread, agent, last: RequestId { prompt: 1, turn: 0, attempt: 1 } });
+        self.callers.len() - 1
     }
 
     /// Whether the user has spoken since the request before, and what. Prompts that no request was made for are passed over.
@@ -247,27 +207,52 @@ impl RequestAttribution {
     }
 }
 
-impl CallerThread {
-    fn new(agent: Agent, names: Vec<Arc<str>>) -> Self {
-        let last = RequestId { prompt: 1, turn: 0, attempt: 1 };
-        Self { names, agent, last, asked: None, messages: 0, is_failed: false, frames: Vec::new() }
-    }
-
-    /// Whether this is what failed: the same conversation, or as many messages for another model, which cannot read all of them.
-    fn is_made_again(&self, conversation: Option<&ConversationDigest>, request: &Request) -> bool {
-        let Some((asked, model)) = self.asked.as_ref().filter(|_| self.is_failed) else { return false };
-        conversation == Some(asked) || (self.messages == request.messages.len() && *model != request.model)
-    }
-
-    fn take_note(&mut self, conversation: Option<ConversationDigest>, request: &Request) {
-        self.is_failed = false;
-        self.messages = request.messages.len();
-        self.asked = conversation.map(|conversation| (conversation, request.model.clone()));
-        let frame = frame_of(request);
-        if !self.frames.contains(&frame) {
-            self.frames.push(frame);
+impl ExpectedAgent {
+    /// The agent that a request may be the first of, among those that have not asked yet. `body` is its body.
+    fn find(setup: &RunSetup, callers: &[CallerThread], tasks: &[(Arc<str>, String)], (body, request): (&str, &Request)) -> Self {
+        let is_new = |agent: &Agent| !callers.iter().any(|caller| caller.agent == *agent);
+        let is_like = |(likeness, agent): &(ConversationLikeness, Agent)| {
+            *likeness >= ConversationLikeness::Tools || (agent.is_root() && *likeness >= ConversationLikeness::Kind)
+        };
+        match recorded_agent(setup, is_new, body) {
+            Some((likeness, agent)) if likeness >= ConversationLikeness::Setting => Self::Certain(agent),
+            recorded => match task_agent(setup, is_new, tasks, request) {
+                Some(agent) => Self::Certain(agent),
+                None => recorded.filter(is_like).map_or(Self::Nobody, |(_, agent)| Self::Possible(agent)),
+            },
         }
     }
+}
+
+/// The thread of the tape that a conversation is, by how it begins: the one most alike, the first of equals.
+fn recorded_agent(setup: &RunSetup, is_new: impl Fn(&Agent) -> bool, body: &str) -> Option<(ConversationLikeness, Agent)> {
+    let agents = setup.threads.iter().enumerate().map(|(at, thread)| match at {
+        0 => (Agent::ROOT, thread),
+        _ => (Agent::child(&thread.name), thread),
+    });
+    let new: Vec<_> = agents.filter(|(agent, _)| is_new(agent)).collect();
+    if new.is_empty() {
+        return None;
+    }
+    let conversation = comparable(setup, body)?;
+    let likeness = |recorded: &RecordedThread| {
+        let first = recorded.first.as_ref().and_then(|first| comparable(setup, first));
+        first.map_or(ConversationLikeness::Different, |first| conversation.likeness(&first))
+    };
+    // Of equals `max_by_key` takes the last.
+    new.into_iter().map(|(agent, recorded)| (likeness(recorded), agent)).rev().max_by_key(|(likeness, _)| *likeness)
+}
+
+/// The agent whose task the request begins with: one that the scenario has answers for.
+fn task_agent(setup: &RunSetup, is_new: impl Fn(&Agent) -> bool, tasks: &[(Arc<str>, String)], request: &Request) -> Option<Agent> {
+    let first = request.messages.iter().find(|message| message.role == Role::User)?;
+    let texts: Vec<&str> = first.content.iter().filter_map(text_of).collect();
+    let is_asked = |address: &str| {
+        let (id, _) = address.split_once('.').unwrap_or((address, ""));
+        let made_by = tasks.iter().find(|(known, _)| &**known == id);
+        made_by.is_some_and(|(_, task)| texts.iter().any(|text| text.contains(&**task)))
+    };
+    setup.agents.keys().filter(|address| is_asked(address)).map(|address| Agent::child(address)).find(|agent| is_new(agent))
 }
 
 /// A request as one conversation is held against another, without what may vary.
@@ -276,10 +261,6 @@ fn comparable(setup: &RunSetup, request: &str) -> Option<ConversationDigest> {
         (Some(varying), Ok(value)) => ConversationDigest::from_body(&varying.for_request(&value).json(value).to_string()),
         _ => ConversationDigest::from_body(request),
     }
-}
-
-fn frame_of(request: &Request) -> FrameHash {
-    (request.system.clone(), request.tools.clone())
 }
 
 /// The user's last content: the last message. Messages that the host puts before and behind it are passed over.

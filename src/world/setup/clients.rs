@@ -2,9 +2,9 @@
 
 use super::{PreparedAnswer, RecordedThread, RunSetup, recorded_answer};
 use crate::normalise::{FolderMoves, Normaliser, recorded_folders};
+use reenact_scenario::conversation::{OTHER, whole_bodies};
 use reenact_scenario::script::AnswerOrigin;
 use reenact_scenario::tape::{Exchange, Tape};
-use reenact_scenario::thread::{OTHER, whole_bodies};
 use reenact_wire::prelude::*;
 
 impl RunSetup {

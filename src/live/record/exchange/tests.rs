@@ -1,6 +1,6 @@
 //! Exchanges without a client, an upstream and a disk: each edge, and streams that are cut at every byte.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 
 use crate::client_profile::ClientProfile;
+use crate::conversation::MAIN;
 use crate::drive::{DriveScript, NormaliseRule, ToolMarkers};
 use crate::fault::FaultRule;
 use crate::language::description::{ValueShape, WrittenForm};
@@ -24,7 +25,6 @@ use crate::plan::Plan;
 use crate::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
 use crate::side::SideRule;
 use crate::statement::tool_uses;
-use crate::thread::MAIN;
 use crate::types::{
     AnswerTiming, Chunking, Expectations, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt,
     ScriptedTool, SimulatedApi, TapeSource, TurnBlock,

@@ -1,34 +1,15 @@
 //! The fate of a request's answer: it decides which requests may continue from it (M-3).
 //!
 //! Clients send back what they were answered, and some send it back with changes: without citations, in another order, with another spelling of a
-//! tool's name. Such an answer is still known by its [`BlockGist`]: the id of a tool use, how a text begins or ends.
+//! tool's name. Such an answer is still known by its gist: the id of a tool use, how a text begins or ends.
 
-use serde_json::Value;
-
-use super::{ConversationDigest, DigestBits, digest, message_digests};
+use super::digest::{BlockDigest, ConversationDigest, RequestTerms, message_digests};
 use crate::tape::{RecordedResponse, ResponseEnd};
 use reenact_engine::settings::RetrySettings;
-use reenact_wire::answer::{AnswerReader, CompleteAnswer};
+use reenact_wire::answer::CompleteAnswer;
 use reenact_wire::compare::VolatileMember;
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::RawObject;
-
-/// How much of a text's beginning and end is compared, in characters that are no white space.
-const COMPARED: usize = 12;
-
-/// The gist of one block of an answer: two words, of which one is enough to find it again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct BlockGist([u64; 2]);
-
-/// The members of a request beside conversation, system prompt and tools.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RequestTerms {
-    model: DigestBits,
-    max_tokens: u64,
-    others: DigestBits,
-}
 
 /// The fate of the answer to a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,8 +30,7 @@ pub enum AnswerFate {
     },
     /// There was.
     Answered {
-        digests: Vec<DigestBits>,
-        gists: Vec<BlockGist>,
+        blocks: Vec<BlockDigest>,
         /// The stop reason.
         stop_reason: Option<Arc<str>>,
     },
@@ -67,53 +47,10 @@ pub(super) enum ContinuationFit {
     Unchanged,
 }
 
-impl BlockGist {
-    pub(super) fn from_block(block: &Value) -> Self {
-        let text = |member: &str| block.get(member).and_then(Value::as_str);
-        if let Some(id) = text("id") {
-            return Self([word(id); 2]);
-        }
-        let said = text("text").or(text("thinking")).unwrap_or_default();
-        let letters: Vec<char> = said.chars().filter(|c| !c.is_whitespace()).collect();
-        if letters.is_empty() {
-            return Self([word(text("type").unwrap_or_default()); 2]);
-        }
-        let (head, tail) = (letters.iter().take(COMPARED), letters.iter().skip(letters.len().saturating_sub(COMPARED)));
-        Self([word(&head.collect::<String>()), word(&tail.collect::<String>())])
-    }
-
-    fn is_like(self, other: Self) -> bool {
-        self.0.iter().any(|word| other.0.contains(word))
-    }
-}
-
-fn word(text: &str) -> u64 {
-    digest(text).iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
-}
-
-impl RequestTerms {
-    pub(super) fn from_request(request: &RawObject<'_>) -> Self {
-        const APART: [&str; 7] = ["model", "max_tokens", "messages", "metadata", "stream", "system", "tools"];
-        let mut others: Vec<String> =
-            request.members().filter(|(name, _)| !APART.contains(name)).map(|(name, value)| format!("{name}:{value}")).collect();
-        others.sort_unstable();
-        Self {
-            model: digest(request.get("model").unwrap_or_default()),
-            max_tokens: request.count("max_tokens").unwrap_or_default(),
-            others: digest(&others.join("\n")),
-        }
-    }
-}
-
 impl AnswerFate {
-    /// The fate of the answer to the `attempt`-th request for the same.
-    pub(crate) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
-        let mut reader = AnswerReader::new(answer.is_event_stream());
-        if answer.status == 200 {
-            answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
-        }
-        let Some(replied) = reader.finish().filter(|_| answer.status == 200) else { return Self::failed(answer, attempt) };
-        Self::answered(&replied)
+    /// The fate of the answer to the `attempt`-th request for the same; `replied` is the whole answer, if there was one.
+    pub(super) fn from_answer(answer: &RecordedResponse, replied: Option<&CompleteAnswer>, attempt: u32) -> Self {
+        replied.map_or_else(|| Self::failed(answer, attempt), Self::answered)
     }
 
     /// A whole answer.
@@ -121,12 +58,7 @@ impl AnswerFate {
     pub fn answered(replied: &CompleteAnswer) -> Self {
         let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
         let message = format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(","));
-        let said = message_digests(&VolatileMember::default(), &message);
-        Self::Answered {
-            digests: said.iter().map(|said| said.digest).collect(),
-            gists: said.iter().filter_map(|said| said.gist).collect(),
-            stop_reason: replied.stop_reason.clone(),
-        }
+        Self::Answered { blocks: message_digests(&VolatileMember::default(), &message), stop_reason: replied.stop_reason.clone() }
     }
 
     fn failed(answer: &RecordedResponse, attempt: u32) -> Self {
@@ -153,13 +85,14 @@ impl AnswerFate {
             Self::Unknown => Some(ContinuationFit::Unknown),
             // A repeated request would have been recognised before this point.
             Self::Failed { may_be_repeated, .. } => (echoed.is_empty() && !may_be_repeated).then_some(ContinuationFit::Unknown),
-            Self::Answered { digests, .. } if echoed.iter().map(|said| said.digest).eq(digests.iter().copied()) => {
+            Self::Answered { blocks, .. } if echoed.iter().map(|said| said.digest).eq(blocks.iter().map(|block| block.digest)) => {
                 Some(ContinuationFit::Unchanged)
             }
-            Self::Answered { gists, stop_reason, .. } => {
-                let is_like = echoed.iter().any(|said| gists.iter().any(|gist| said.gist.is_some_and(|said| said.is_like(*gist))));
+            Self::Answered { blocks, stop_reason } => {
+                let gists = || blocks.iter().filter_map(|block| block.gist);
+                let is_like = echoed.iter().any(|said| gists().any(|gist| said.gist.is_some_and(|said| said.is_like(gist))));
                 // A refusal may be left out; so is an answer without content.
-                let is_left_out = echoed.is_empty() && (gists.is_empty() || stop_reason.as_deref() == Some("refusal"));
+                let is_left_out = echoed.is_empty() && (gists().next().is_none() || stop_reason.as_deref() == Some("refusal"));
                 (is_like || is_left_out).then_some(ContinuationFit::Changed)
             }
         }

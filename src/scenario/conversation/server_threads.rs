@@ -13,17 +13,17 @@ use alloc::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::answer::CompleteAnswer;
-use super::json::push_string;
-use super::raw_json::{RawObject, elements};
-use crate::prelude::*;
+use reenact_wire::answer::CompleteAnswer;
+use reenact_wire::json::push_string;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{RawObject, elements};
 
 /// The members that a conversation is made with, and that its requests must not repeat.
 const CREATE_ONLY: [&str; 2] = ["system", "tools"];
 
 /// The conversations that are held, by the id of the message that each ends with.
 #[derive(Clone, Debug, Default)]
-pub struct ServerThreads {
+pub(super) struct ServerThreads {
     conversations: BTreeMap<Arc<str>, JsonConversation>,
 }
 
@@ -71,7 +71,7 @@ impl ServerThreads {
     ///
     /// # Errors
     /// When it continues from what is not held, or is none that the API would take.
-    pub fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
+    pub(super) fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
         // Most clients know nothing of this, and a body may be large.
         let named = memchr::memmem::find(body.as_bytes(), b"\"thread\"").and_then(|_| RawObject::parse(body).ok());
         let Some((request, thread)) = named.and_then(|request| request.present("thread").map(|thread| (request, thread))) else {
@@ -98,7 +98,7 @@ impl ServerThreads {
     }
 
     /// Holds a conversation that was answered with a complete message.
-    pub fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteAnswer) {
+    pub(super) fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteAnswer) {
         if !replied.blocks.is_empty() {
             let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
             conversation.messages.push(format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(",")).into());
@@ -139,8 +139,8 @@ impl JsonConversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Block;
-    use crate::usage::Usage;
+    use reenact_wire::block::Block;
+    use reenact_wire::usage::Usage;
 
     const CREATE: &str = r#"{"model":"m","tools":[{"name":"Read"}],"thread":{"type":"create"},"messages":[{"role":"user","content":"a"}]}"#;
 
