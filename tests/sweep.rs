@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[SweepKind]); 40] = [
+const CAUGHT: [(&str, &str, &[SweepKind]); 42] = [
     ("drop-result-from-request", "query/read-one-file", &SweepKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &SweepKind::ALL),
     ("invent-result-in-request", "session/hello", &SweepKind::ALL),
@@ -98,6 +98,8 @@ const CAUGHT: [(&str, &str, &[SweepKind]); 40] = [
     ("stamp-first-message", "query/read-one-file", &SweepKind::ALL),
     ("allow-what-is-refused", "permission/refused", &[]),
     ("cancel-later-prompts", "session/two-prompts", &[]), // after a real cancel the invented one is without its message
+    ("replace-result", "query/read-one-file", &SweepKind::ALL),
+    ("hide-starts", "query/read-one-file", &SweepKind::ALL),
     ("change-input", "query/read-one-file", &SweepKind::ALL),
     ("hide-denial", "hook/denies", &[]),
     ("reword-answer", "query/read-one-file", &SweepKind::ALL),

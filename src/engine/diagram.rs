@@ -22,7 +22,7 @@ impl Diagram {
         if taken::note(self.machine, from, by, to) {
             return;
         }
-        assert!(
+        invariant!(
             self.edges.contains(&(from, by, to)),
             "the {} went by `{by}` from `{from}` to `{to}`, which its diagram lacks: add the edge, then `cargo xtask diagrams`",
             self.machine

@@ -79,7 +79,7 @@ pub(crate) struct ToolEvent {
 impl ToolEvent {
     /// Tool uses without a permission answer were handed in.
     pub(crate) fn by_nobody(self) {
-        assert!(self.abort.is_none(), "nobody who could abort the query was asked yet");
+        invariant!(self.abort.is_none(), "nobody who could abort the query was asked yet");
     }
 }
 
@@ -371,17 +371,17 @@ impl Executor {
     fn check_invariants(&self, settings: &Settings) {
         let running = || self.entries.iter().filter(|entry| entry.is_running()).map(|entry| entry.class);
         let all = || running().chain(self.ghosts.iter().map(|ghost| ghost.class));
-        assert!(all().count() <= 1 || all().all(|class| class == ConcurrencyClass::Safe), "an exclusive tool executes alone");
+        invariant!(all().count() <= 1 || all().all(|class| class == ConcurrencyClass::Safe), "an exclusive tool executes alone");
         let unseen = self.entries.iter().any(|entry| matches!(entry.state, EntryState::Yielded { .. }) && !entry.progress.is_empty());
-        assert!(!unseen, "no progress is left behind an emitted result");
+        invariant!(!unseen, "no progress is left behind an emitted result");
         let yielded = self.entries.iter().filter(|entry| matches!(entry.state, EntryState::Yielded { .. })).count();
-        assert!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
+        invariant!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
         let is_left = |entry: &ToolEntry| {
             entry.stage() == ToolStage::Queued
                 && !entry.has_a_turn(settings)
                 && entry.why_aborted(&AbortScopes { sibling: None, ..self.aborts.clone() }, settings).is_some()
         };
-        assert!(!self.entries.iter().any(is_left), "nothing waits in an aborted scope that has no turn to wait for");
+        invariant!(!self.entries.iter().any(is_left), "nothing waits in an aborted scope that has no turn to wait for");
     }
 }
 

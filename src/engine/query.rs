@@ -395,20 +395,23 @@ impl Query {
     fn check_invariants(&self, verdict: &QueryVerdict) {
         match &self.state {
             QueryState::Calling { call, turn } => {
-                assert!(call.id().prompt == self.prompt, "a query asks for its own prompt");
-                assert!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
-                assert!(!call.is_due() && !call.is_over(), "a call that is due is made, and one that is over has gone on");
+                invariant!(call.id().prompt == self.prompt, "a query asks for its own prompt");
+                invariant!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
+                invariant!(!call.is_due() && !call.is_over(), "a call that is due is made, and one that is over has gone on");
             }
             QueryState::Compacting { compaction, .. } => {
-                assert!(!compaction.is_due() && !compaction.is_over(), "what a compaction asks is asked, and one that is over has gone on");
+                invariant!(
+                    !compaction.is_due() && !compaction.is_over(),
+                    "what a compaction asks is asked, and one that is over has gone on"
+                );
             }
-            QueryState::StopHooks { hooks, .. } => assert!(hooks.until().is_some(), "hooks that have all answered have gone on"),
-            QueryState::Settling { .. } => assert!(!self.executor.is_settled(), "a tool use that has its result is settled"),
-            QueryState::AwaitingTools { .. } => assert!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
-            QueryState::Ending { .. } => assert!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
+            QueryState::StopHooks { hooks, .. } => invariant!(hooks.until().is_some(), "hooks that have all answered have gone on"),
+            QueryState::Settling { .. } => invariant!(!self.executor.is_settled(), "a tool use that has its result is settled"),
+            QueryState::AwaitingTools { .. } => invariant!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
+            QueryState::Ending { .. } => invariant!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
             QueryState::Finished => (),
         }
-        assert!((self.state == QueryState::Finished) == matches!(verdict, QueryVerdict::Finished(_)), "a query is over when it says so");
+        invariant!((self.state == QueryState::Finished) == matches!(verdict, QueryVerdict::Finished(_)), "a query is over when it says so");
     }
 }
 

@@ -69,6 +69,8 @@ enum CanaryTrick {
     HideDenial,
     RewordAnswer,
     StampFirstMessage,
+    ReplaceResult,
+    HideStarts,
 }
 
 /// All of them, by the number of their oracle.
@@ -112,11 +114,13 @@ pub const CANARIES: &[Canary] = &[
         CanaryTrick::AllowWhatIsRefused,
     ),
     canary("cancel-later-prompts", "O-23", "cancels each prompt after the first when its answer begins", CanaryTrick::CancelLaterPrompts),
+    canary("replace-result", "O-24", "emits other words than each tool returned", CanaryTrick::ReplaceResult),
     canary("change-input", "O-25", "starts each tool with another input", CanaryTrick::ChangeInput),
     canary("hide-denial", "O-26", "hides from the engine that a hook denies", CanaryTrick::HideDenial),
     canary("keep-timers", "O-27", "cancels no timer", CanaryTrick::KeepTimers),
     canary("keep-requests-open", "O-27", "closes no request", CanaryTrick::KeepRequestsOpen),
     canary("reword-answer", "O-28", "adds a word to what the model said, in each request", CanaryTrick::RewordAnswer),
+    canary("hide-starts", "O-29", "says that no tool use is in progress", CanaryTrick::HideStarts),
     canary(
         "invent-interruption",
         "O-30",

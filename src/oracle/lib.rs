@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-23, O-25 to O-28, O-30).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-30).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -24,10 +24,12 @@ mod compaction;
 mod discarded_attempts;
 mod interruption;
 mod leftovers;
+mod nothing_lost;
 mod order;
 mod overlap;
 mod oversize;
 mod pairs;
+mod progress_set;
 mod repeated_effects;
 mod results;
 mod retry;
@@ -53,9 +55,11 @@ use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
 use interruption::Interruption;
 use leftovers::LeftoverOracle;
+use nothing_lost::LossOracle;
 use order::OrderOracle;
 use oversize::OversizeOracle;
 use pairs::PairOracle;
+use progress_set::ProgressSetOracle;
 use repeated_effects::RepeatedEffectOracle;
 use results::ResultOracle;
 use retry::RetryOracle;
@@ -127,10 +131,12 @@ pub const ORACLES: &[(&str, &str)] = &[
     (stable_prefix::ORACLE, "each request begins with the one before, unless an edit was announced"),
     (tool_starts::CONSENT, "a tool that a person was asked about starts only after the word for that tool use"),
     (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
+    (nothing_lost::ORACLE, "what the user said, what a person answered and what a tool returned is in a later request or result"),
     (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
     (tool_starts::HOOKS, "hooks decide together: no start after a denial, and the last hook that is defined wins with its input"),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
     (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
+    (progress_set::ORACLE, "the set of tool uses in progress is true at each change"),
     (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
 ];
 
@@ -169,6 +175,8 @@ struct AgentOracles {
     truth: TruthOracle,
     abort_scope: AbortScope,
     prefix: PrefixOracle,
+    losses: LossOracle,
+    progress_set: ProgressSetOracle,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
 }
@@ -331,6 +339,7 @@ impl Oracles {
         watched.repeated.on_request(id);
         watched.leftovers.on_request(id);
         watched.prefix.on_request(&self.rules, id, request, found);
+        watched.losses.on_request(&request.messages);
         if agent.is_root() {
             watched.abort_scope.on_request(id);
         }
@@ -371,6 +380,8 @@ impl TranscriptWatch for Oracles {
         watched.starts.on_input(input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
+        watched.losses.on_input(&self.rules, input);
+        watched.progress_set.on_input(found);
         Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, input);
     }
 
@@ -409,6 +420,8 @@ impl TranscriptWatch for Oracles {
         watched.starts.on_effect(effect);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
+        watched.losses.on_effect(effect, found);
+        watched.progress_set.on_effect(effect);
         if agent.is_root() {
             watched.abort_scope.on_effect(effect, found);
             watched.interruption.on_root_finished(effect, found);

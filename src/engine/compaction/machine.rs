@@ -435,9 +435,9 @@ impl Compaction {
     }
 
     fn check_invariants(&self) {
-        assert!(self.asked_about.len() <= self.parts.replaced.len(), "the model is asked about what is replaced and nothing else");
+        invariant!(self.asked_about.len() <= self.parts.replaced.len(), "the model is asked about what is replaced and nothing else");
         if let CompactionState::Asking { .. } = self.state {
-            assert!(!self.asked_about.is_empty(), "a summarising call is about something");
+            invariant!(!self.asked_about.is_empty(), "a summarising call is about something");
         }
     }
 }

@@ -89,7 +89,9 @@ impl Query {
             self.executor.begin_answer();
             return self.end(scope, QueryEnding::well(Terminal::HookStopped));
         }
-        for (prompt, message) in core::mem::take(&mut self.queued) {
+        // Structured output ends the prompt: a message that nobody would answer in it becomes a prompt of its own (O-24).
+        let taken_in = if structure.is_none() { core::mem::take(&mut self.queued) } else { Vec::new() };
+        for (prompt, message) in taken_in {
             match scope.env.settings.queued_messages {
                 QueuedMessagePlace::Beside => content.extend(message.iter().cloned()),
                 QueuedMessagePlace::InResult => correction::put_into_last_result(&mut content, &message, &scope.env.settings.texts),

@@ -1,0 +1,130 @@
+//! O-24: nothing that came is lost. What the user submitted is in a request before its prompt ends well, the reason of a refusal is in the result of its tool use,
+//! and so is what a tool returned that nobody stopped.
+
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, Terminal, ToolRun};
+use reenact_wire::block::{Block, BlockKind, Message, Role};
+use reenact_wire::json::push_string;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::{self, RawObject};
+
+pub(super) const ORACLE: &str = "O-24";
+
+/// So many characters of what a tool returned must be in its result.
+const RETURNED_CHARACTERS: usize = 40;
+
+/// The texts that came and are in no request or result yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LossOracle {
+    submitted: Vec<SubmittedText>,
+    for_results: Vec<(ToolRun, Arc<str>, &'static str)>,
+    /// Tools that were told to stop: nobody waits for what they return.
+    stopped: Vec<ToolRun>,
+}
+
+/// A text of the user.
+#[derive(Clone, Debug)]
+struct SubmittedText {
+    prompt: u32,
+    text: Arc<str>,
+    /// It became part of a prompt that was open.
+    is_taken_in: bool,
+}
+
+impl LossOracle {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        match input {
+            // A host may put its own messages in the place of the user's.
+            Input::Prompt { .. } | Input::Interrupt { .. } if !rules.session.host_messages.is_empty() => (),
+            Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
+                let texts = content.iter().filter_map(text).filter(|text| !is_command(text));
+                self.submitted.extend(texts.map(|text| SubmittedText { prompt: *prompt, text: text.clone(), is_taken_in: false }));
+            }
+            Input::PermissionAnswered { run, answer } => {
+                if let PermissionAnswer::Refuse { reason } = &**answer {
+                    self.for_results.push((*run, reason.clone(), "the reason of the person who refused it"));
+                }
+            }
+            Input::ToolEnded { run, outcome } if outcome.abort.is_none() && !self.stopped.contains(run) => {
+                let returned = raw_json::string(outcome.content.as_str()).unwrap_or_default();
+                let begins: String = returned.trim().chars().take(RETURNED_CHARACTERS).collect();
+                self.for_results.push((*run, begins.into(), "what the tool returned"));
+            }
+            _ => (),
+        }
+        // A result after an abort has the words of the abort.
+        if matches!(input, Input::Cancel | Input::Interrupt { .. }) {
+            self.for_results.clear();
+        }
+    }
+
+    pub(super) fn on_request(&mut self, messages: &[Arc<Message>]) {
+        if self.submitted.is_empty() {
+            return;
+        }
+        // It may stand in a text of the engine, or in a result.
+        let blocks = || messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.content);
+        self.submitted.retain(|submitted| {
+            let mut text = String::new();
+            push_string(&mut text, &submitted.text);
+            let inner = &text[1..text.len() - 1];
+            !blocks().any(|block| block.json().as_str().contains(inner))
+        });
+    }
+
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+        match effect {
+            Effect::Emit(Emission::QueuedCommand { prompt, .. }) => {
+                self.submitted
+                    .iter_mut()
+                    .filter(|submitted| submitted.prompt == *prompt)
+                    .for_each(|submitted| submitted.is_taken_in = true);
+            }
+            Effect::Emit(Emission::User(message)) => {
+                let content = RawObject::parse(message.block.json().as_str()).ok();
+                let content = content.as_ref().and_then(|block| block.get("content")).unwrap_or_default();
+                let told = raw_json::string(content).unwrap_or_else(|| content.into());
+                for (run, text, what) in self.for_results.extract_if(.., |(run, ..)| *run == message.run) {
+                    if !told.contains(&*text) {
+                        found.add(ORACLE, format!("the result of tool {run} has nothing of {what}: {text}"));
+                    }
+                }
+            }
+            Effect::StopTool { run } => {
+                self.stopped.push(*run);
+                self.forget(|of| of == *run);
+            }
+            // The model gets its beginning, as far as the settings say.
+            Effect::StoreResult { run, .. } => self.forget(|of| of == *run),
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.forget(|run| run.request == *id),
+            Effect::Finished { prompt, terminal } => self.on_terminal(*prompt, terminal, found),
+            _ => (),
+        }
+    }
+
+    fn forget(&mut self, is_over: impl Fn(ToolRun) -> bool) {
+        self.for_results.retain(|(run, ..)| !is_over(*run));
+    }
+
+    fn on_terminal(&mut self, prompt: u32, terminal: &Terminal, found: &mut OracleFindings<'_>) {
+        self.forget(|run| run.request.prompt == prompt);
+        self.stopped.retain(|run| run.request.prompt != prompt);
+        for lost in self.submitted.extract_if(.., |submitted| submitted.prompt == prompt || submitted.is_taken_in) {
+            if *terminal == Terminal::Completed {
+                found.add(ORACLE, format!("prompt {prompt} ended well, and no request held what the user had said: {}", lost.text));
+            }
+        }
+    }
+}
+
+fn text(block: &Block) -> Option<&Arc<str>> {
+    match block.kind() {
+        BlockKind::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether the engine answers a text itself, or puts another one in its place.
+fn is_command(text: &str) -> bool {
+    text.trim_start().starts_with('/')
+}

@@ -1,0 +1,62 @@
+//! Nothing that came is lost (O-24).
+
+use super::*;
+
+impl EventStory {
+    fn submits(self, prompt: u32, text: &str) -> Self {
+        self.input(Input::Interrupt { prompt, content: [Block::text(text)].into() })
+    }
+
+    fn takes_in(self, prompt: u32) -> Self {
+        self.effect(Effect::Emit(Emission::QueuedCommand { prompt, content: [].into() }))
+    }
+
+    fn sends_user_text(self, turn: u32, text: &str) -> Self {
+        self.request(turn, &[(Role::User, &[Block::text(text)])])
+    }
+
+    fn result_says(self, text: &str) -> Self {
+        let block = Block::tool_result("t0", &Json::from_value(text), false);
+        let message = UserMessage { uuid: "u".into(), run: run(0), answers: "u".into(), block, structured: None, took: None };
+        self.effect(Effect::Emit(Emission::User(Arc::new(message))))
+    }
+
+    fn lost(&self) -> usize {
+        self.oracles.violations().iter().filter(|violation| violation.oracle == "O-24").count()
+    }
+}
+
+#[test]
+fn o_24_what_the_user_said_is_in_a_request_before_its_prompt_ends_well() {
+    let said = || EventStory::new().submits(2, "say \"no\"").takes_in(2);
+    assert_eq!(said().sends_user_text(2, "The user says: say \"no\"").terminal().lost(), 0);
+    assert_eq!(said().sends_user_text(2, "Go on.").terminal().lost(), 1, "no request has it");
+    let aborted = Effect::Finished { prompt: 1, terminal: Terminal::AbortedTools };
+    assert_eq!(said().effect(aborted).lost(), 0, "who aborts knows that it was not answered");
+    let second = || EventStory::new().submits(2, "b").terminal();
+    assert_eq!(second().effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).lost(), 1);
+    assert_eq!(EventStory::new().submits(2, "/clear").takes_in(2).terminal().lost(), 0, "a command is for the engine");
+}
+
+#[test]
+fn o_24_what_a_tool_returned_is_in_its_result() {
+    let returned =
+        |text: &str| EventStory::new().asks("R", 0).input(Input::ToolEnded { run: run(0), outcome: Arc::new(ToolOutcome::text(text)) });
+    assert_eq!(returned("six lines").result_says("six lines").lost(), 0);
+    assert_eq!(returned("six lines").result_says("six lines, says a hook").lost(), 0);
+    assert_eq!(returned("six lines").result_says("no lines").lost(), 1);
+    assert_eq!(returned("six lines").input(Input::Cancel).result_says("cancelled").lost(), 0);
+    let stopped = EventStory::new().asks("R", 0).effect(Effect::StopTool { run: run(0) });
+    let returns = Input::ToolEnded { run: run(0), outcome: Arc::new(ToolOutcome::text("late")) };
+    assert_eq!(stopped.input(returns).result_says("stopped").lost(), 0);
+}
+
+#[test]
+fn o_24_the_reason_of_a_refusal_is_in_the_result() {
+    let refused = || {
+        let answer = Arc::new(PermissionAnswer::Refuse { reason: "not on Fridays".into() });
+        EventStory::new().says(use_block("R", 0)).input(Input::PermissionAnswered { run: run(0), answer })
+    };
+    assert_eq!(refused().result_says("The user refused: not on Fridays").lost(), 0);
+    assert_eq!(refused().result_says("The user refused.").lost(), 1);
+}
