@@ -12,7 +12,7 @@ mod sabotage;
 
 use core::sync::atomic::AtomicU32;
 
-use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, Request, RequestId, Time};
+use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, Message, Request, RequestId, Time};
 use reenact_wire::prelude::*;
 
 /// One way to break an engine from outside.
@@ -75,8 +75,13 @@ enum CanaryTrick {
 
 /// All of them, by the number of their oracle.
 pub const CANARIES: &[Canary] = &[
-    canary("drop-result-from-request", "O-1", "leaves the last result out of each request", CanaryTrick::DropResultFromRequest),
-    canary("swap-results-in-request", "O-1", "reverses the results in a request's last message", CanaryTrick::SwapResultsInRequest),
+    canary(
+        "drop-result-from-request",
+        "O-1",
+        "leaves the last result out of each message of a request",
+        CanaryTrick::DropResultFromRequest,
+    ),
+    canary("swap-results-in-request", "O-1", "reverses the results in each message of a request", CanaryTrick::SwapResultsInRequest),
     canary("invent-result-in-request", "O-1", "adds a result without a tool use to each request", CanaryTrick::InventResultInRequest),
     canary("text-before-results", "O-1", "puts text before the results in each request", CanaryTrick::TextBeforeResults),
     canary("drop-result", "O-2", "emits no result of the first tool use", CanaryTrick::DropResult),
@@ -94,10 +99,10 @@ pub const CANARIES: &[Canary] = &[
     canary("request-after-terminal", "O-8", "sends the last request again when all is over", CanaryTrick::RequestAfterTerminal),
     canary("hide-retry-after", "O-9", "hides from the engine how long the server asks it to wait", CanaryTrick::HideRetryAfter),
     canary("drop-retry-notice", "O-9", "emits no notice of a retry", CanaryTrick::DropRetryNotice),
-    canary("send-empty-text", "O-10", "adds empty text to the last message of each request", CanaryTrick::SendEmptyText),
+    canary("send-empty-text", "O-10", "adds empty text to the first message of each request", CanaryTrick::SendEmptyText),
     canary("drop-cancel", "O-11", "hides the user's cancel from the engine", CanaryTrick::DropCancel),
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", CanaryTrick::RequestAfterCancel),
-    canary("grow-after-compaction", "O-12", "adds a long text to the request after a compaction", CanaryTrick::GrowAfterCompaction),
+    canary("grow-after-compaction", "O-12", "adds a long text to the requests after a compaction", CanaryTrick::GrowAfterCompaction),
     canary("repeat-too-long", "O-12", "sends a request that was too long again as it was", CanaryTrick::RepeatTooLong),
     canary("forget-the-turn-limit", "O-13", "gives the engine no limit on turns", CanaryTrick::ForgetTheTurnLimit),
     canary("forget-the-money", "O-13", "gives the engine no limit on money", CanaryTrick::ForgetTheMoney),
@@ -148,6 +153,8 @@ pub struct Saboteur<E> {
     /// Effects that are held back.
     held: Vec<Effect>,
     last_request: Option<(RequestId, Arc<Request>)>,
+    /// The messages of the request before another model took over.
+    signed: Vec<Arc<Message>>,
     /// Whether what is done once was done, or the user has cancelled.
     is_done: bool,
     /// Memory that its copies share: no engine may have it.
@@ -165,7 +172,7 @@ impl<E: PartialEq> PartialEq for Saboteur<E> {
 impl<E> Saboteur<E> {
     /// Puts a canary around an engine.
     pub fn new(engine: E, canary: Canary) -> Self {
-        Self { engine, canary, held: Vec::new(), last_request: None, is_done: false, shared: Arc::default() }
+        Self { engine, canary, held: Vec::new(), last_request: None, signed: Vec::new(), is_done: false, shared: Arc::default() }
     }
 }
 

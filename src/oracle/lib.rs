@@ -381,7 +381,7 @@ impl TranscriptWatch for Oracles {
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
-        watched.progress_set.on_input(found);
+        watched.progress_set.on_input(input, found);
         Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, input);
     }
 

@@ -90,6 +90,8 @@ impl LossOracle {
                     }
                 }
             }
+            // A refusal that does not hold is another oracle's to see.
+            Effect::StartTool { run, .. } => self.forget(|of| of == *run),
             Effect::StopTool { run } => {
                 self.stopped.push(*run);
                 self.forget(|of| of == *run);

@@ -14,7 +14,7 @@ mod said_blocks;
 mod stable_prefix;
 mod tool_starts;
 mod truthful_results;
-mod validity;
+mod valid_requests;
 
 use super::*;
 use reenact_engine::contract::{

@@ -12,6 +12,7 @@ use reenact_engine::settings::ToolSafety;
 use reenact_engine::texts::TextName;
 use reenact_wire::block::{BlockKind, ToolInput};
 use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 impl<E> Saboteur<E> {
     /// Whether the engine does not get to know of an input.
@@ -123,10 +124,16 @@ impl<E> Saboteur<E> {
     fn pass_request(&mut self, id: RequestId, request: &Arc<Request>, effects: &mut Effects) {
         self.release(effects);
         let mut request = request.clone();
-        if self.canary.trick == CanaryTrick::KeepSignatures
-            && let Some((_, last)) = self.last_request.as_ref().filter(|(_, last)| last.model != request.model)
-        {
-            Arc::make_mut(&mut request).messages.clone_from(&last.messages);
+        if self.canary.trick == CanaryTrick::KeepSignatures {
+            if let Some((_, last)) = self.last_request.as_ref().filter(|(_, last)| last.model != request.model) {
+                self.signed.clone_from(&last.messages);
+            }
+            let messages = &mut Arc::make_mut(&mut request).messages;
+            let of_model = messages
+                .iter_mut()
+                .zip(&self.signed)
+                .filter(|(sent, signed)| sent.role == Role::Assistant && signed.role == Role::Assistant);
+            of_model.for_each(|(sent, signed)| sent.clone_from(signed));
         }
         if self.canary.trick == CanaryTrick::RepeatTooLong
             && core::mem::take(&mut self.is_done)
@@ -143,13 +150,19 @@ impl<E> Saboteur<E> {
         if self.canary.trick == CanaryTrick::RewordAnswer {
             reword(&mut Arc::make_mut(&mut request).messages);
         }
-        if let Some(message) = Arc::make_mut(&mut request).messages.last_mut().filter(|message| message.role == Role::User) {
+        // Each request is spoilt at the same places: one that begins in another way than the one before would be another oracle's to see.
+        let messages = &mut Arc::make_mut(&mut request).messages;
+        let spoilt = match self.canary.trick {
+            CanaryTrick::InventResultInRequest | CanaryTrick::SendEmptyText | CanaryTrick::GrowAfterCompaction => messages.len().min(1),
+            _ => messages.len(),
+        };
+        for message in messages[..spoilt].iter_mut().filter(|message| message.role == Role::User) {
             self.spoil(&mut Arc::make_mut(message).content);
         }
         effects.push(Effect::Request { id, request });
     }
 
-    /// Changes the last message of a request.
+    /// Changes a message of the user in a request.
     fn spoil(&mut self, content: &mut Vec<Block>) {
         let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
         match self.canary.trick {
@@ -166,12 +179,12 @@ impl<E> Saboteur<E> {
                 let results = content.iter().take_while(|block| is_result(block)).count();
                 content[..results].reverse();
             }
-            CanaryTrick::SendEmptyText => content.push(Block::text("")),
+            CanaryTrick::SendEmptyText => content.insert(0, Block::text("")),
             CanaryTrick::TextBeforeResults if content.first().is_some_and(is_result) => content.insert(0, Block::text("Here they are:")),
             CanaryTrick::InventResultInRequest => {
                 content.insert(0, Block::tool_result("toolu_invented", &Json::from_value("nothing"), false))
             }
-            CanaryTrick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
+            CanaryTrick::GrowAfterCompaction if self.is_done => content.insert(0, Block::text(&"long ".repeat(1_000))),
             _ => (),
         }
     }
@@ -180,8 +193,8 @@ impl<E> Saboteur<E> {
         match self.canary.trick {
             CanaryTrick::DropResult if !self.is_done => self.is_done = true,
             CanaryTrick::DropResultsAfterCancel if self.is_done => (),
-            CanaryTrick::TellNeverRun if self.is_done => effects.push(in_other_words(result, "The tool was not run.")),
-            CanaryTrick::ReplaceResult => effects.push(in_other_words(result, "All is well.")),
+            CanaryTrick::TellNeverRun if self.is_done => effects.push(with_words(result, |own| format!("{own} The tool was not run."))),
+            CanaryTrick::ReplaceResult => effects.push(with_words(result, |_| "All is well.".into())),
             CanaryTrick::DoubleResult => {
                 effects.push(result.clone());
                 effects.push(result);
@@ -255,11 +268,13 @@ fn reword(messages: &mut [Arc<Message>]) {
     }
 }
 
-/// The same result with these words, as an error.
-fn in_other_words(result: Effect, words: &str) -> Effect {
+/// The same result with other words, made of its own.
+fn with_words(result: Effect, words: impl FnOnce(&str) -> String) -> Effect {
     let Effect::Emit(Emission::User(mut message)) = result else { return result };
+    let content = RawObject::parse(message.block.json().as_str()).ok();
+    let own = content.and_then(|block| block.string("content").map(Cow::into_owned)).unwrap_or_default();
     let BlockKind::ToolResult { tool_use_id, .. } = message.block.kind().clone() else { return Effect::Emit(Emission::User(message)) };
-    Arc::make_mut(&mut message).block = Block::tool_result(&tool_use_id, &Json::from_value(words), true);
+    Arc::make_mut(&mut message).block = Block::tool_result(&tool_use_id, &Json::from_value(&words(&own)), true);
     Effect::Emit(Emission::User(message))
 }
 
