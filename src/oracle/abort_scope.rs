@@ -11,6 +11,8 @@ pub(super) const ORACLE: &str = "O-23";
 pub(super) struct AbortScope {
     begun: Option<u32>,
     is_aborted: bool,
+    /// Whether the session has asked the model: before that, what an earlier session left open is settled.
+    has_asked: bool,
 }
 
 impl AbortScope {
@@ -19,10 +21,7 @@ impl AbortScope {
         if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input
             && self.begun.is_none()
         {
-            self.begin(*prompt);
-            // A person may have refused for good what an earlier session asked.
-            self.is_aborted = rules.session.orphaned_permission.is_some();
-            return;
+            return self.begin(rules, *prompt);
         }
         self.is_aborted |= match input {
             Input::Cancel | Input::Interrupt { .. } => true,
@@ -32,14 +31,15 @@ impl AbortScope {
         };
     }
 
-    pub(super) fn on_request(&mut self, id: RequestId) {
-        self.begin(id.prompt);
+    pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId) {
+        self.begin(rules, id.prompt);
+        self.has_asked = true;
     }
 
     /// The root wants something.
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
-            Effect::Emit(Emission::Init { prompt, .. }) => self.begin(*prompt),
+            Effect::Emit(Emission::Init { prompt, .. }) => self.begin(rules, *prompt),
             Effect::Finished { prompt, terminal } if self.begun == Some(*prompt) => {
                 if matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) && !self.is_aborted {
                     found.add(ORACLE, format!("prompt {prompt} ended as aborted, and nothing aborted it since it began"));
@@ -50,9 +50,11 @@ impl AbortScope {
         }
     }
 
-    fn begin(&mut self, prompt: u32) {
+    fn begin(&mut self, rules: &OracleRules, prompt: u32) {
         if self.begun != Some(prompt) {
-            *self = Self { begun: Some(prompt), is_aborted: false };
+            self.begun = Some(prompt);
+            // A person may have refused for good what an earlier session asked.
+            self.is_aborted = !self.has_asked && rules.session.orphaned_permission.is_some();
         }
     }
 }

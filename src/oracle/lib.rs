@@ -341,7 +341,7 @@ impl Oracles {
         watched.prefix.on_request(&self.rules, id, request, found);
         watched.losses.on_request(&request.messages);
         if agent.is_root() {
-            watched.abort_scope.on_request(id);
+            watched.abort_scope.on_request(&self.rules, id);
         }
         let mut said_blocks = core::mem::take(&mut watched.said_blocks);
         let is_known = |block: &Block| self.agents.all().any(|watched| watched.speech.has(block)) || self.rules.is_given(block);
@@ -423,7 +423,7 @@ impl TranscriptWatch for Oracles {
         watched.losses.on_effect(effect, found);
         watched.progress_set.on_effect(effect);
         if agent.is_root() {
-            watched.abort_scope.on_effect(effect, found);
+            watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);

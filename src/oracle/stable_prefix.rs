@@ -64,8 +64,11 @@ impl PrefixOracle {
                 return;
             }
             let begun_with = self.sent.iter().rposition(|sent| difference(&sent.messages, &next.messages).is_none());
-            let left_out = begun_with.map_or(&self.sent[..0], |at| &self.sent[at + 1..]);
-            let goes_on = begun_with.is_some() && left_out.iter().all(|sent| sent.is_aside(&next));
+            // The first requests of all, and a first summary, may be about what an earlier session left.
+            let has_history = !rules.given_messages.is_empty();
+            let left_out = &self.sent[begun_with.map_or(0, |at| at + 1)..];
+            let goes_on = (begun_with.is_some() || has_history) && left_out.iter().all(|sent| sent.is_aside(&next));
+            let goes_on = goes_on || (has_history && next.is_aside(last));
             if let Some(place) = difference(&last.messages, &next.messages).filter(|_| !is_after_edit && !goes_on) {
                 found.add(ORACLE, format!("request {id} does not begin with request {}: block {place} is another one", last.id));
             }

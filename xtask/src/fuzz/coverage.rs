@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Write};
 
-use reenact::engine::contract::{Agent, ByAgent, Effect, HookRun, HookSubject, Input, Terminal};
+use reenact::engine::contract::{Agent, ByAgent, Effect, HookRun, HookSubject, Input, RequestId, Role, Terminal};
 use reenact::engine::emission::{CompactionLevel, Note, PipelineStep, Transition};
 use reenact::oracle::ORACLES;
 use reenact::scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, FaultKind};
@@ -119,6 +119,12 @@ pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, 
                 if id.attempt > 1 {
                     add("oracle asked", "O-9");
                 }
+                if *id != RequestId::first(1) {
+                    add("oracle asked", "O-21");
+                }
+                if request.added.iter().any(|message| message.role == Role::Assistant) {
+                    add("oracle asked", "O-28");
+                }
                 let has = |kind: &str| {
                     request.added.iter().any(|message| message.content.iter().any(|block| block.json().as_str().contains(kind)))
                 };
@@ -161,7 +167,7 @@ fn of_input(input: &Input, running: &mut BTreeMap<String, ()>, add: &mut impl Fn
 fn of_effect(agent: &Agent, effect: &Effect, running: &mut BTreeMap<String, ()>, add: &mut impl FnMut(&str, &str)) {
     match effect {
         Effect::StartTool { run, .. } => {
-            for oracle in ["O-2", "O-4", "O-20", "O-25"] {
+            for oracle in ["O-2", "O-4", "O-20", "O-24", "O-25", "O-29"] {
                 add("oracle asked", oracle);
             }
             if agent.is_root() {
