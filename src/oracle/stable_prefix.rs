@@ -1,7 +1,9 @@
 //! O-21: a stable prefix. Each request begins with the one before, compared without `cache_control`, unless an edit was announced since.
 //!
 //! Requests that are no part of the conversation (a summary, a line about tools) ask another model, bring other tools, or are followed by a request that goes on
-//! where the one before them had ended. They are left out. A request that was too long must become another one, and a host may change messages.
+//! where the one before them had ended. They are left out. A request that was too long must become another one.
+//!
+//! It is not asked of sessions that begin with messages, or whose host changes some: there a summary of what was given looks like another beginning.
 
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, Role};
@@ -53,7 +55,7 @@ impl PrefixOracle {
     }
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
-        if !rules.session.host_messages.is_empty() {
+        if !rules.given_messages.is_empty() {
             return;
         }
         let is_after_edit = core::mem::take(&mut self.is_edited);
@@ -64,11 +66,7 @@ impl PrefixOracle {
                 return;
             }
             let begun_with = self.sent.iter().rposition(|sent| difference(&sent.messages, &next.messages).is_none());
-            // The first requests of all, and a first summary, may be about what an earlier session left.
-            let has_history = !rules.given_messages.is_empty();
-            let left_out = &self.sent[begun_with.map_or(0, |at| at + 1)..];
-            let goes_on = (begun_with.is_some() || has_history) && left_out.iter().all(|sent| sent.is_aside(&next));
-            let goes_on = goes_on || (has_history && next.is_aside(last));
+            let goes_on = begun_with.is_some_and(|at| self.sent[at + 1..].iter().all(|sent| sent.is_aside(&next)));
             if let Some(place) = difference(&last.messages, &next.messages).filter(|_| !is_after_edit && !goes_on) {
                 found.add(ORACLE, format!("request {id} does not begin with request {}: block {place} is another one", last.id));
             }
