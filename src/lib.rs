@@ -30,9 +30,13 @@ pub use reenact_engine as engine;
 pub use reenact_explore as explore;
 #[cfg(feature = "files")]
 pub use reenact_files as files;
+#[cfg(feature = "files")]
+pub use reenact_import as import;
 #[cfg(all(feature = "live", unix))]
 pub use reenact_live as live;
 pub use reenact_oracle as oracle;
+#[cfg(feature = "files")]
+pub use reenact_redact as redact;
 #[cfg(feature = "files")]
 pub use reenact_runner as runner;
 pub use reenact_scenario as scenario;

@@ -136,7 +136,7 @@ fn k_12_what_unpacks_without_end_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
     fn k_12_tapes_that_double_are_refused(first in "[a-z]{0,2000}", lines in 28_u32..60) {

@@ -22,12 +22,11 @@ use std::sync::{Arc, LazyLock};
 use ends::OTHER_ENDS;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::files::atomic::ExistingFile;
-use reenact::files::import::{
-    ImportError, ImportOptions, ImportedRecording, RecordingFormat, WriteImportError, import_bytes, import_file, write,
-};
-use reenact::files::redact::RedactionRules;
-use reenact::files::redact::scan::scan;
+use reenact::files::recording::RecordingFormat;
 use reenact::files::tape;
+use reenact::import::{ImportError, ImportOptions, ImportedRecording, WriteImportError, import_bytes, import_file, write};
+use reenact::redact::RedactionRules;
+use reenact::redact::scan::scan;
 use reenact::scenario::parse;
 use reenact::scenario::tape::line::encode;
 use reenact::scenario::tape::{Provenance, ResponseEnd};

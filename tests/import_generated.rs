@@ -13,8 +13,8 @@ use std::sync::LazyLock;
 use client::{Client, Recording, recording};
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::files::atomic::ExistingFile;
-use reenact::files::import::{ImportOptions, ImportedFiles, import_bytes, write};
-use reenact::files::redact::RedactionRules;
+use reenact::import::{ImportOptions, ImportedFiles, import_bytes, write};
+use reenact::redact::RedactionRules;
 use reenact::runner::run_file;
 use serde_json::json;
 

@@ -6,9 +6,9 @@ use super::CommandExit;
 use super::output::{complain, print_line, wrong_input};
 use super::record::{RedactionArguments, rules};
 use crate::files::atomic::ExistingFile;
-use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
-use crate::files::redact::{counts_text, explained_text};
+use crate::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
 use crate::prelude::*;
+use crate::redact::{counts_text, explained_text};
 use crate::scenario::tape::Provenance;
 
 #[derive(Debug, clap::Args)]

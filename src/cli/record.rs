@@ -11,10 +11,10 @@ use super::access::AccessArguments;
 use super::output::complain;
 use crate::children::{ChildExit, ChildSession};
 use crate::files::atomic::ExistingFile;
-use crate::files::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 use crate::files::text;
 use crate::live::base_url::BaseUrl;
 use crate::live::record::{ClientCommand, RecordOptions, run as record};
+use crate::redact::{RedactionOptions, RedactionRules, RulesError, explained_text};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RecordArguments {

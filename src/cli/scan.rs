@@ -9,9 +9,9 @@ use super::output::{complain, print_line, wrong_input};
 use super::record::{RedactionArguments, rules};
 use crate::files::compression::{CompressionFormat, unpacked};
 use crate::files::open;
-use crate::files::redact::RedactionRules;
-use crate::files::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
 use crate::prelude::*;
+use crate::redact::RedactionRules;
+use crate::redact::scan::{DEPTH_MAX, SecretFinding, TAPE_BEGINNING, scan};
 use crate::scenario::tape::line::{LineKind, TapeDecoder, TapeError, TapeLine};
 
 #[derive(Debug, clap::Args)]

@@ -75,7 +75,8 @@ pub fn replace_by_empty(path: &Path, access: FileAccess) -> io::Result<File> {
 
 /// A file that has no name yet. Dropped without one it is gone.
 #[derive(Debug)]
-pub(crate) struct UnnamedFile {
+#[doc(hidden)]
+pub struct UnnamedFile {
     file: BufWriter<File>,
     path: PathBuf,
     /// Its name meanwhile, where the system has no files without one.
@@ -87,7 +88,7 @@ impl UnnamedFile {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn create(path: &Path, access: FileAccess) -> io::Result<Self> {
+    pub fn create(path: &Path, access: FileAccess) -> io::Result<Self> {
         std::fs::create_dir_all(folder(path))?;
         let (temporary, file) = match unnamed(folder(path), access) {
             Some(file) => (None, file),
@@ -97,7 +98,7 @@ impl UnnamedFile {
     }
 
     /// Where it will be.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -105,7 +106,7 @@ impl UnnamedFile {
     ///
     /// # Errors
     /// When something has this name that is not to be replaced; and those of the file system. `path` is as it was then.
-    pub(crate) fn publish(mut self, existing: ExistingFile) -> io::Result<()> {
+    pub fn publish(mut self, existing: ExistingFile) -> io::Result<()> {
         self.file.flush()?;
         match (self.temporary.take(), existing) {
             (None, ExistingFile::IsAnError) => link(self.file.get_ref(), &self.path),

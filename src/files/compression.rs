@@ -154,37 +154,42 @@ fn zstd_error(error: FrameDecoderError) -> io::Error {
     })
 }
 
-/// Bytes compressed for tests.
-#[cfg(test)]
-pub(crate) mod packed {
+/// Bytes compressed for tests, those of `import` too.
+#[cfg(any(test, feature = "packed-samples"))]
+#[doc(hidden)]
+pub mod packed {
     use std::io::Write as _;
 
     use flate2::Compression;
 
-    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    /// RFC 1952.
+    pub fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
-    pub(crate) fn zlib(bytes: &[u8]) -> Vec<u8> {
+    /// RFC 1950.
+    pub fn zlib(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
-    pub(crate) fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
+    /// RFC 1951.
+    pub fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
-    pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    /// RFC 8878.
+    pub fn zstd(bytes: &[u8]) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
     /// A zstd frame of three bytes that asks for a window of 2 to the power of `exponent` bytes.
-    pub(crate) fn zstd_with_window(exponent: u8) -> Vec<u8> {
+    pub fn zstd_with_window(exponent: u8) -> Vec<u8> {
         [&[0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3][..], &[3 << 3 | 1, 0, 0], b"abc"].concat()
     }
 }

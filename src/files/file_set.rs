@@ -4,6 +4,7 @@
 //! in between puts everything back. A killed process leaves some of the old files or some of the new ones, never both, and the files that it had
 //! set aside. The next set of these files removes those.
 
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,11 @@ use super::atomic::{self, ExistingFile, UnnamedFile};
 
 /// Where it went wrong, and why.
 #[derive(Debug)]
-pub(crate) struct FileSetError {
-    pub(crate) path: PathBuf,
-    pub(crate) source: io::Error,
+pub struct FileSetError {
+    /// The file.
+    pub path: PathBuf,
+    /// The error of the file system.
+    pub source: io::Error,
 }
 
 /// Gives all `files` their names, and takes `replaced` away: what has these names, and what else is not wanted any more. Of `replaced` nothing need be
@@ -21,7 +24,7 @@ pub(crate) struct FileSetError {
 ///
 /// # Errors
 /// When a name is taken that is not in `replaced`, when a folder is in the way, and those of the file system. Everything is as it was then.
-pub(crate) fn publish(files: Vec<UnnamedFile>, replaced: &[PathBuf], is_of_set: &dyn Fn(&str) -> bool) -> Result<(), FileSetError> {
+pub fn publish(files: Vec<UnnamedFile>, replaced: &[PathBuf], is_of_set: &dyn Fn(&str) -> bool) -> Result<(), FileSetError> {
     let first = files.first().map(|file| file.path().to_path_buf());
     let mut change = FileSetChange::default();
     let changed = set_aside(replaced, &mut change).and_then(|()| give_names(files, &mut change));
@@ -38,6 +41,13 @@ pub(crate) fn publish(files: Vec<UnnamedFile>, replaced: &[PathBuf], is_of_set: 
             Err(error)
         }
     }
+}
+
+/// The names of the plain files in the folder of `path`, in no order; none where the folder cannot be listed. A link is no plain file.
+pub fn names_beside(path: &Path) -> Vec<OsString> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.file_name()).collect()
 }
 
 /// The steps so far.

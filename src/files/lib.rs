@@ -3,18 +3,18 @@
 //!
 //! The pure rooms decide what a file means; here it is only read and written, whole or not at all.
 //!
-//! Its rules: `docs/rules/files.md` (F), `docs/rules/record.md` (importers K-5, secrets K-2).
+//! Its rules: `docs/rules/files.md` (F).
 
 extern crate alloc;
 
 pub mod atomic;
 pub mod compression;
-mod file_set;
-pub mod import;
+#[doc(hidden)]
+pub mod file_set;
 #[doc(hidden)]
 pub mod open;
 pub mod plan;
-pub mod redact;
+pub mod recording;
 pub mod scenario;
 pub mod schema;
 pub mod snapshot;

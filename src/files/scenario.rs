@@ -16,9 +16,8 @@ pub use self::references::FileReach;
 use self::gitignore::IgnoreRules;
 use self::paths::{absolute, name_of, split, with_combination};
 use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_show};
-use super::import::format_probe;
 use super::tape::TapeWarning;
-use super::{open, schema, tape, text};
+use super::{open, recording, schema, tape, text};
 use reenact_engine::budget::PriceTable;
 use reenact_engine::windows::WindowTable;
 use reenact_scenario::derive;
@@ -336,7 +335,7 @@ fn read_text(path: &Path) -> Result<String, LoadError> {
     let bytes =
         open::read(path, text::TEXT_BYTES_MAX).map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
     if path.extension().is_none_or(|extension| extension != "toml")
-        && let Some(format) = format_probe::format_name(&*bytes)
+        && let Some(format) = recording::format_name(&*bytes)
     {
         return Err(LoadError::Recording { path: path.into(), format });
     }

@@ -6,8 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
-use super::import::format_probe;
-use super::{atomic, open};
+use super::{atomic, open, recording};
 use reenact_scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
 use reenact_scenario::tape::{Exchange, Tape, TapeHeader, UnusableCause, UnusableEntry};
 
@@ -100,11 +99,11 @@ pub fn write_exchanges(
 }
 
 /// A tape that has no name yet.
-pub(super) fn fill(
-    path: &Path,
-    header: &TapeHeader,
-    exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
-) -> io::Result<UnnamedFile> {
+///
+/// # Errors
+/// Those of the file system.
+#[doc(hidden)]
+pub fn fill(path: &Path, header: &TapeHeader, exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>) -> io::Result<UnnamedFile> {
     let mut file = UnnamedFile::create(path, FileAccess::Owner)?;
     encode_exchanges(header, exchanges, &mut |lines| file.write_all(lines.as_bytes()))?;
     file.flush()?;
@@ -200,7 +199,7 @@ fn io_error(path: &Path, source: io::Error) -> ReadTapeError {
 /// Says which recording it is instead, if it is one: people try what they have.
 fn no_tape(path: &Path, source: TapeError) -> ReadTapeError {
     let other = matches!(source, TapeError::NotATape { .. } | TapeError::HeaderCut { .. });
-    match other.then(|| open::open(path).ok().and_then(format_probe::format_name)).flatten() {
+    match other.then(|| open::open(path).ok().and_then(recording::format_name)).flatten() {
         Some(format) => ReadTapeError::OtherFormat { path: path.to_path_buf(), format },
         None => ReadTapeError::NoTape { path: path.to_path_buf(), source },
     }

@@ -1,9 +1,9 @@
 //! Blocks in the form of the Messages API, made of what stores hold.
 
-use reenact_wire::block::{Block, BlockKind, ToolInput, ToolUse};
+use reenact_wire::block::{self, Block, BlockKind, ToolInput, ToolUse};
 use reenact_wire::json::{Json, push_string};
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::{RawObject, elements, string};
+use reenact_wire::raw_json::{elements, string};
 
 /// Content as the Messages API has it: a text, or an array of blocks. Any other value says nothing.
 pub(super) fn blocks(content: Option<&str>) -> Vec<Block> {
@@ -48,23 +48,7 @@ pub(super) fn thinking(thinking: &str, signature: &str) -> Block {
     Block::assembled(kind, Json::from_value(&serde_json::json!({ "type": "thinking", "thinking": thinking, "signature": signature })))
 }
 
-/// The texts in a JSON value that is a text or an array of `{"text": …}`, a line each.
+/// The text of content that may be missing.
 pub(super) fn joined_text(content: Option<&str>) -> String {
-    let of_part =
-        |part: &str| string(part).map(Cow::into_owned).or_else(|| RawObject::parse(part).ok()?.string("text").map(Cow::into_owned));
-    match content {
-        None => String::new(),
-        Some(content) => match string(content) {
-            Some(text) => text.into_owned(),
-            None => elements(content).unwrap_or_default().into_iter().filter_map(of_part).collect::<Vec<_>>().join("\n"),
-        },
-    }
-}
-
-/// The text of a tool result; empty for any other block.
-pub(super) fn result_text(block: &Block) -> String {
-    match (block.kind(), RawObject::parse(block.json().as_str())) {
-        (BlockKind::ToolResult { .. }, Ok(result)) => joined_text(result.get("content")),
-        _ => String::new(),
-    }
+    content.map(block::joined_text).unwrap_or_default()
 }

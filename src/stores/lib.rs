@@ -106,11 +106,6 @@ impl StoreFormat {
     }
 }
 
-/// The text of a tool result's content: a JSON string, or an array of blocks.
-pub fn tool_result_text(content: &str) -> String {
-    content::joined_text(Some(content))
-}
-
 impl StoreError {
     fn new(file: &StoreFile<'_>, problem: impl Into<String>) -> Self {
         Self { file: file.name.into(), problem: problem.into() }

@@ -12,7 +12,6 @@ pub use losses::{ReceivedContent, ReceivedKind, losses};
 pub use results::{HistoryEnd, results};
 pub use validity::validity;
 
-use super::content::result_text;
 use super::conversation::StoredMessage;
 use reenact_wire::block::{BlockKind, Role};
 use reenact_wire::prelude::*;
@@ -58,7 +57,7 @@ pub fn result_ids(messages: &[StoredMessage]) -> impl Iterator<Item = &Arc<str>>
 /// The results in messages: the call of each, its text, and whether it is an error.
 pub fn result_texts(messages: &[StoredMessage]) -> impl Iterator<Item = (&Arc<str>, String, bool)> {
     messages.iter().flat_map(|message| &message.blocks).filter_map(|block| match block.block.kind() {
-        BlockKind::ToolResult { tool_use_id, is_error } => Some((tool_use_id, result_text(&block.block), *is_error)),
+        BlockKind::ToolResult { tool_use_id, is_error } => Some((tool_use_id, block.block.result_text().unwrap_or_default(), *is_error)),
         _ => None,
     })
 }

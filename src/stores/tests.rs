@@ -27,7 +27,7 @@ fn shown(messages: &[StoredMessage]) -> Vec<String> {
             }
             reenact_wire::block::BlockKind::ToolResult { tool_use_id, is_error } => {
                 let failed = if *is_error { " failed" } else { "" };
-                format!("{role} {}: result of {tool_use_id}{failed}: {}", stored.place, content::result_text(&stored.block))
+                format!("{role} {}: result of {tool_use_id}{failed}: {}", stored.place, stored.block.result_text().unwrap_or_default())
             }
             other => format!("{role} {}: {other:?}", stored.place),
         });

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use reenact::files::import::{format_name, import_bytes};
+use reenact::files::recording::format_name;
+use reenact::import::import_bytes;
 
 use super::{SAMPLES, forms, options};
 

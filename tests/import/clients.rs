@@ -4,8 +4,8 @@ use std::path::Path;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::files::atomic::ExistingFile;
-use reenact::files::import::{ImportedRecording, import_bytes, write};
-use reenact::files::redact::scan::scan;
+use reenact::import::{ImportedRecording, import_bytes, write};
+use reenact::redact::scan::scan;
 use reenact::runner::run_file;
 use serde_json::{Value, json};
 

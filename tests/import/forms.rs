@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reenact::files::import::import_bytes;
+use reenact::import::import_bytes;
 use serde_json::json;
 
 use super::options;

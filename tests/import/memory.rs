@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use reenact::files::atomic::ExistingFile;
-use reenact::files::import::{import_file, write};
+use reenact::import::{import_file, write};
 use serde_json::json;
 
 use super::options;

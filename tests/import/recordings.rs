@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use reenact::files::import::{ImportOptions, ImportedRecording, import_file};
-use reenact::files::redact::scan::scan;
+use reenact::import::{ImportOptions, ImportedRecording, import_file};
+use reenact::redact::scan::scan;
 use reenact::scenario::tape::line::encode;
 
 use super::{RULES, events, options, replays_as_expected, summary, survives_a_file};

@@ -78,7 +78,7 @@ fn m_11_each_fault_leaves_its_mark_and_none_means_none() {
     assert_eq!(held.verdict.asked.len(), 2);
 }
 
-/// The full number is run by hand: `reenact run scenarios/network/storm.toml --level network --seeds 200 --check`.
+/// The full number is run by hand: `reenact run scenarios/network/storm.toml --level network --seeds 1..=200 --check`.
 #[test]
 fn m_11_whatever_the_network_does_a_session_ends_and_twice_the_same() {
     let mut ends = Vec::new();

@@ -145,9 +145,11 @@ fn m_11_the_network_level_checks_itself_and_runs_many_seeds() {
     let events = "[network]\nlatency = \"1ms..90ms\"\n[[network.event]]\nat = \"0ms..1s\"\nkind = \"crash\"\nlasts = \"1s\"\n";
     let folder = folder(&format!("{SESSION}{events}"));
     let at = folder.path();
-    let (code, shown, said) = reenact(at, &["run", "x.toml", "--level", "network", "--seeds", "3", "--check"]);
+    let (code, shown, said) = reenact(at, &["run", "x.toml", "--level", "network", "--seeds", "1..=3", "--check"]);
     assert_eq!(code, Some(0), "{shown}{said}");
-    assert!(shown.contains("x@seed=3") && shown.contains("check: 3 digests the same"), "{shown}");
+    assert!(shown.contains("3 seeds") && shown.contains("check: 3 digests the same"), "{shown}");
+    let (_, shown, _) = reenact(at, &["run", "x.toml", "--level", "network", "--seeds", "1..=3", "--format", "digest"]);
+    assert!(shown.contains("x@seed=3"), "{shown}");
     let (code, one, said) = reenact(at, &["run", "x.toml", "--level", "network", "--seed", "3", "--format", "digest"]);
     assert_eq!(code, Some(0), "{one}{said}");
     assert!(shown.contains(&one[..12]), "the third seed alone is another run: {one} {shown}");
@@ -174,7 +176,7 @@ fn m_11_what_does_not_go_together_is_said() {
         (&["--level", "live"][..], "needs --upstream"),
         (&["--upstream", "http://127.0.0.1:1"], "--level live"),
         (&["--scale", "10%"], "--level network"),
-        (&["--seeds", "4"], "--level network"),
+        (&["--level", "live", "--upstream", "http://127.0.0.1:1", "--seeds", "4"], "--seed N"),
         (&["--level", "network", "--scale", "0%"], "above 0"),
         (&["--level", "network", "--accept"], "--level engine"),
         (&["--level", "live", "--upstream", "http://127.0.0.1:1", "--check"], "real clock"),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{post, served};
-use reenact::files::import::{ImportOptions, import_file};
-use reenact::files::redact::RedactionRules;
+use reenact::import::{ImportOptions, import_file};
 use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::redact::RedactionRules;
 use reenact::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, RecordedResponse, ResponseEnd, Tape, TapeHeader};
 use reenact::scenario::{conversation, derive, tape};
 use reenact::world::setup::RunSetup;

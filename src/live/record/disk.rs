@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fs::File;
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering as Atomicity;
@@ -49,13 +49,16 @@ impl TapeFile {
         Ok(Self { file, path: path.to_path_buf(), written: 0 })
     }
 
+    /// Appends the lines. Where the disk fails, the lines that came whole are kept.
     fn append(&mut self, lines: &str, sync: bool) -> io::Result<()> {
-        self.file.write_all(lines.as_bytes())?;
-        if sync {
-            self.file.sync_data()?;
+        let (whole, result) = write_whole_lines(&mut self.file, lines.as_bytes());
+        self.written += whole as u64;
+        if result.is_err() {
+            // A cut line would be left out on reading (F-2); without it nobody has to wonder.
+            let _ = self.file.set_len(self.written);
         }
-        self.written += lines.len() as u64;
-        Ok(())
+        result?;
+        if sync { self.file.sync_data() } else { Ok(()) }
     }
 
     /// The damage that another program has done to the tape meanwhile.
@@ -85,11 +88,7 @@ pub(super) fn run(mut tape: TapeFile, batches: &Receiver<LineBatch>, shared: &Re
             let ends = !batch.written.is_empty();
             match tape.append(&batch.lines, options.durable && ends) {
                 Ok(()) => problem = tape.damage().map(|damage| damage_message(&tape.path, damage)),
-                Err(error) => {
-                    // What is cut would be left out on reading (F-2); without it nobody has to wonder.
-                    let _ = tape.file.set_len(tape.written);
-                    problem = Some(message(&tape.path, &error));
-                }
+                Err(error) => problem = Some(message(&tape.path, &error)),
             }
             if let Some(problem) = &problem {
                 shared.disk_failed.store(true, Atomicity::Relaxed);
@@ -111,6 +110,25 @@ pub(super) fn run(mut tape: TapeFile, batches: &Receiver<LineBatch>, shared: &Re
     WrittenTape { problem, counts: counts.unwrap_or_default() }
 }
 
+/// Writes lines as far as the sink takes them. The number of bytes is that of the lines written whole.
+fn write_whole_lines(sink: &mut impl io::Write, lines: &[u8]) -> (usize, io::Result<()>) {
+    let mut written = 0;
+    while written < lines.len() {
+        let problem = match sink.write(&lines[written..]) {
+            Ok(0) => io::ErrorKind::WriteZero.into(),
+            Ok(bytes) => {
+                written += bytes;
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => error,
+        };
+        let whole = lines[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        return (whole, Err(problem));
+    }
+    (written, Ok(()))
+}
+
 /// A new name is on the disk when its folder is.
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -130,4 +148,36 @@ fn damage_message(path: &Path, damage: &str) -> String {
         "recording has stopped: {}: {damage}. The client's traffic continues. Leave the tape alone until the recorder has ended, and record again",
         path.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with room for so many bytes, which takes three at a time.
+    struct SmallDisk(usize);
+
+    impl io::Write for SmallDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(3).min(self.0);
+            self.0 -= taken;
+            if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn k_3_the_lines_before_a_full_disk_are_kept_whole() {
+        let lines = b"header\nfirst\nsecond\n";
+        for room in 0..lines.len() {
+            let (whole, result) = write_whole_lines(&mut SmallDisk(room), lines);
+            assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);
+            let expected = [7, 13].into_iter().rfind(|end| *end <= room).unwrap_or(0);
+            assert_eq!(whole, expected, "with room for {room} bytes");
+        }
+        assert_eq!(write_whole_lines(&mut SmallDisk(lines.len()), lines).0, lines.len());
+    }
 }

@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 use reenact_engine::time::Micros;
 use reenact_files::compression::inflater::BodyInflater;
-use reenact_files::redact::{AnswerRedactor, HeldChunk, Redactor};
+use reenact_redact::{AnswerRedactor, HeldChunk, Redactor};
 use reenact_scenario::conversation::{JsonConversation, RequestSource, ThreadLineage};
 use reenact_scenario::tape::line::{NewRequest, TapeEncoder};
 use reenact_scenario::tape::{Provenance, ResponseEnd, TapeHeader};

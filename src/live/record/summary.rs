@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use crate::access::RefusedRequests;
-use reenact_files::redact::{ReplacedSecret, counts_text};
+use reenact_redact::{ReplacedSecret, counts_text};
 use reenact_scenario::tape::ResponseEnd;
 use reenact_scenario::tape::line::{LineKind, TapeLine};
 use reenact_wire::prelude::*;

@@ -20,7 +20,7 @@ use super::exchange::{ExchangeInput, ExchangeVerdict, LineSink, OpenTape, Record
 use super::link::TapeWriterEvent;
 use super::{BEHIND_BYTES_MAX, RecordOptions, RecorderState, TapeSummary};
 use reenact_engine::time::Micros;
-use reenact_files::redact::Redactor;
+use reenact_redact::Redactor;
 use reenact_scenario::tape::{ClientFolder, TapeHeader};
 use reenact_wire::date::rfc3339_text;
 

@@ -17,12 +17,12 @@ use reenact_transcript::record::TranscriptRecorder;
 use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::prelude::*;
 use reenact_world::WorldNote;
+use reenact_world::answer_queue::AnswerOwner;
 use reenact_world::choices::ChoiceMaker;
 use reenact_world::delivery::{AnswerDelivery, AnswerPart};
 use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, MessageResponse, WholeResponse};
 use reenact_world::model::ModelResponse;
 use reenact_world::plan::ResponsePlan;
-use reenact_world::server::AnswerOwner;
 use reenact_world::setup::RunSetup;
 
 /// One client's session.

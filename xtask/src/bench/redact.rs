@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use reenact::engine::time::Micros;
-use reenact::files::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor};
+use reenact::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor};
 use reenact::wire::http::HttpHeader;
 
 use super::body;

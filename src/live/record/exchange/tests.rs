@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 
 use super::*;
-use reenact_files::redact::RedactionRules;
+use reenact_redact::RedactionRules;
 use reenact_scenario::tape::line::TapeDecoder;
 use reenact_scenario::tape::{Exchange, Tape, TapeHeader};
 

@@ -12,7 +12,7 @@ fn k_12_when_open_bodies_take_too_much_the_youngest_ends_where_it_is() {
     const MORE: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
         \"delta\":{\"type\":\"text_delta\",\"text\":\"sk-ant-\"}}\n\n";
     let (batches, lines) = std::sync::mpsc::channel();
-    let redactor = Redactor::new(&reenact_files::redact::RedactionRules::with(&[]).unwrap());
+    let redactor = Redactor::new(&reenact_redact::RedactionRules::with(&[]).unwrap());
     let mut writer = TapeWriter::new(&TapeHeader::default(), redactor, batches, Arc::new(RecorderState::default()), |_| ());
     writer.open_bytes_max = 3 * MORE.len();
     let hear = |writer: &mut TapeWriter, id, input| writer.take(TapeWriterEvent::Exchange { id, at: Micros(0), input, written: None });

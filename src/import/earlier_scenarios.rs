@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::text;
+use reenact_files::{file_set, text};
 
 /// The keys of a scenario that matter here.
 #[derive(Deserialize)]
@@ -20,13 +20,9 @@ pub(super) fn is_scenario_of(name: &str, file: &str) -> bool {
 /// The files `STEM.thread-N.toml` that replay `tape` and are none of `scenarios`, in order. A file that only has such a name is somebody else's.
 pub(super) fn beyond(scenarios: &[PathBuf], stem: &Path, tape: &str) -> Vec<PathBuf> {
     let start = format!("{}.thread-", stem.file_name().unwrap_or_default().to_string_lossy());
-    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir(folder)
+    let mut found: Vec<(u32, PathBuf)> = file_set::names_beside(stem)
         .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
-        .filter_map(|entry| Some((thread_number(entry.file_name().to_str()?, &start)?, stem.with_file_name(entry.file_name()))))
+        .filter_map(|name| Some((thread_number(name.to_str()?, &start)?, stem.with_file_name(name))))
         .filter(|(_, path)| !scenarios.contains(path) && replays(path, tape))
         .collect();
     found.sort();

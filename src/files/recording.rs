@@ -1,13 +1,31 @@
-//! The format of a recording, for messages about a file that is something else than what was asked for.
+//! Recordings of other programs: their format, and their values one by one (K-5).
+//!
+//! People name what they have. A message about a file that is no tape and no scenario says what the file is instead, and `import` makes a tape of it.
+//! Both read it here, so they agree.
+
+#[doc(hidden)]
+pub mod base64_text;
+#[doc(hidden)]
+pub mod entries;
+#[doc(hidden)]
+pub mod format;
+#[doc(hidden)]
+pub mod json;
+#[doc(hidden)]
+pub mod node;
+#[doc(hidden)]
+pub mod source;
+#[doc(hidden)]
+pub mod yaml;
 
 use std::io;
 use std::ops::ControlFlow;
 
-use super::detect::{RecordingFormat, ValueKind, kind};
-use super::entries::{EntrySink, FileEntry};
-use super::node::DataNode;
-use super::source::{FileSyntax, RecordingSource, SourceError};
-use super::{json, yaml};
+use self::entries::{EntrySink, FileEntry};
+pub use self::format::RecordingFormat;
+use self::format::{ValueKind, kind};
+use self::node::DataNode;
+use self::source::{FileSyntax, RecordingSource, SourceError};
 
 /// The name of this recording's format for users, whether it can be imported or not; `None` for unknown formats. No more is read than it takes.
 pub fn format_name(reader: impl io::Read) -> Option<&'static str> {

@@ -1,8 +1,8 @@
 //! Answers alone: the body of one streamed answer, its events a line each, a message, or status, headers and body (K-5).
 
 use super::collect::{FoundExchange, TapeCollector};
-use super::node::DataNode;
 use super::parts::{RESPONSE_SPELLING, body, headers, status};
+use reenact_files::recording::node::DataNode;
 use reenact_wire::raw_json::RawObject;
 
 /// The facts that a recording of answers alone does not have.

@@ -4,11 +4,13 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 
 use super::collect::{CollectionSummary, FoundExchange, TapeCollector};
-use super::detect::{RecordingFormat, ValueKind, kind};
-use super::entries::{EntrySink, FileEntry};
-use super::node::{DataNode, SyntaxError};
-use super::source::{FileSyntax, ForeignFile, RecordingSource};
-use super::{ImportOptions, answers, claude_trace, har, httprr, json, pair, yaml};
+use super::{ImportOptions, answers, claude_trace, har, httprr, pair};
+use reenact_files::recording::RecordingFormat;
+use reenact_files::recording::entries::{EntrySink, FileEntry};
+use reenact_files::recording::format::{ValueKind, kind};
+use reenact_files::recording::node::{DataNode, SyntaxError};
+use reenact_files::recording::source::{FileSyntax, ForeignFile, RecordingSource};
+use reenact_files::recording::{json, yaml};
 
 /// A stream of events is held in memory as a whole (K-12).
 const STREAM_BYTES_MAX: u64 = 64 << 20;

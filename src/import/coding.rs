@@ -5,9 +5,9 @@
 
 use std::io::Read;
 
-use super::base64_text::from_base64;
 use super::eventstream;
-use crate::compression::CompressionFormat;
+use reenact_files::compression::CompressionFormat;
+use reenact_files::recording::base64_text::from_base64;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::raw_json::string;
 
@@ -154,7 +154,7 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
-    use crate::compression::packed::{gzip, raw_deflate, zlib, zstd, zstd_with_window};
+    use reenact_files::compression::packed::{gzip, raw_deflate, zlib, zstd, zstd_with_window};
 
     const TEXT: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 

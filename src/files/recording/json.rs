@@ -19,7 +19,10 @@ const VALUE_BYTES_MAX: usize = 64 << 20;
 const MEMBER_BYTES_MAX: usize = 64 << 10;
 
 /// Gives every value of the file to `sink`.
-pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
+///
+/// # Errors
+/// When it is not JSON, with the place; when a value is larger than 64 MiB; and those of the reader.
+pub fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     let is_list = source.head.trim_ascii_start().starts_with(b"[");
     let value = Cell::new(0);
     let mut feed = JsonFeed { reader: source.reader, line: 1, column: 0, last: 0, value: &value };

@@ -351,7 +351,7 @@ fn ordinary() -> Vec<String> {
     ];
     let mut texts: Vec<String> = words.into_iter().map(str::to_owned).collect();
     texts.extend(code.into_iter().map(str::to_owned));
-    texts.extend([lock, picture, uuids.join("\n"), hashes.join("\n"), ids, include_str!("../../../../README.md").to_owned()]);
+    texts.extend([lock, picture, uuids.join("\n"), hashes.join("\n"), ids, include_str!("../../../README.md").to_owned()]);
     texts
 }
 

@@ -5,22 +5,23 @@ use std::ops::ControlFlow;
 use super::node::DataNode;
 
 /// The lists that hold exchanges, as the recorders call them. `entries` stand in HAR's `log`.
-pub(super) const LISTS: [&str; 6] = ["interactions", "http_interactions", "entries", "exchanges", "recordings", "mappings"];
+pub const LISTS: [&str; 6] = ["interactions", "http_interactions", "entries", "exchanges", "recordings", "mappings"];
 
 /// One value of a file that may be an exchange.
 #[derive(Debug)]
-pub(super) struct FileEntry<'a> {
+pub struct FileEntry<'a> {
     /// The list that it stands in; empty for a value that stands alone.
-    pub(super) list: &'a str,
+    pub list: &'a str,
     /// Where, for people: `interactions[3]`, `document 2`.
-    pub(super) place: String,
-    pub(super) node: DataNode,
+    pub place: String,
+    /// The value.
+    pub node: DataNode,
     /// The value as JSON spells it; `None` where the file is not JSON.
-    pub(super) text: Option<&'a str>,
+    pub text: Option<&'a str>,
 }
 
 /// Where the parts of a file go as they are read.
-pub(super) trait EntrySink {
+pub trait EntrySink {
     /// A list of exchanges begins.
     fn list(&mut self, name: &str);
 
@@ -38,6 +39,6 @@ pub(super) trait EntrySink {
 }
 
 /// The place of an entry in its list.
-pub(super) fn place(list: &str, index: usize) -> String {
+pub fn place(list: &str, index: usize) -> String {
     format!("{list}[{index}]")
 }

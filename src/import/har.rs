@@ -2,11 +2,11 @@
 //!
 //! The order of entries is the writer's, so they are sorted by when they began.
 
-use super::base64_text::from_base64;
 use super::collect::FoundExchange;
-use super::node::DataNode;
 use super::parts::{headers, method};
 use reenact_engine::time::Micros;
+use reenact_files::recording::base64_text::from_base64;
+use reenact_files::recording::node::DataNode;
 use reenact_wire::date::rfc3339_epoch_us;
 
 /// Why an entry without its answer's body is of no use, and what to do.
@@ -72,8 +72,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::import::{ImportOptions, import_bytes};
-    use crate::redact::RedactionRules;
+    use crate::{ImportOptions, import_bytes};
+    use reenact_redact::RedactionRules;
 
     #[test]
     fn k_5_no_head_time_is_invented() {

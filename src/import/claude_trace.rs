@@ -5,9 +5,9 @@
 //! `response: null`: a request that never got an answer because the client went away.
 
 use super::collect::{FoundExchange, TapeCollector};
-use super::node::DataNode;
 use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, status, text};
 use reenact_engine::time::Micros;
+use reenact_files::recording::node::DataNode;
 use reenact_scenario::tape::ResponseEnd;
 use reenact_wire::date::rfc3339_epoch_us;
 
@@ -89,8 +89,8 @@ fn epoch(time: &DataNode) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::ImportOptions;
-    use crate::redact::RedactionRules;
+    use crate::ImportOptions;
+    use reenact_redact::RedactionRules;
 
     fn collector() -> TapeCollector {
         TapeCollector::new(&ImportOptions::with(&RedactionRules::with(&[]).unwrap()))

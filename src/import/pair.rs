@@ -5,11 +5,11 @@
 //! each form of a member is known here once, for all recorders.
 
 use super::collect::{FoundExchange, TapeCollector};
-use super::detect::RecordingFormat;
-use super::node::DataNode;
 use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, plain, status};
-use super::service::answer_shape;
 use reenact_engine::time::Micros;
+use reenact_files::recording::RecordingFormat;
+use reenact_files::recording::format::answer_shape;
+use reenact_files::recording::node::DataNode;
 use reenact_scenario::tape::ResponseEnd;
 
 /// Reads an exchange that a recorder of this format wrote.

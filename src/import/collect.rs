@@ -11,8 +11,8 @@ use super::packed_bytes::PackedBytes;
 use super::packing::PackedExchange;
 use super::service::{ExchangeService, service};
 use super::{ImportOptions, cloud, eventstream};
-use crate::redact::{self, AnswerRedactor, Redactor};
 use reenact_engine::time::Micros;
+use reenact_redact::{AnswerRedactor, HeldChunk, Redactor, ReplacedSecret};
 use reenact_scenario::conversation::{MAIN, ThreadAssignment};
 use reenact_scenario::tape::asks_for_message;
 use reenact_scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
@@ -78,7 +78,7 @@ pub(super) struct CollectionSummary {
     /// How often each rule replaced or left out something.
     pub(super) redacted: BTreeMap<String, u64>,
     /// The replaced secrets, with the reason.
-    pub(super) explained: BTreeMap<redact::ReplacedSecret, u64>,
+    pub(super) explained: BTreeMap<ReplacedSecret, u64>,
     /// The parts of the file that are not on the tape, a line each.
     pub(super) left_out: Vec<String>,
     /// The texts that were not searched for secrets, a sentence each.
@@ -322,9 +322,9 @@ impl TapeCollector {
     /// The pieces of an answer, their lengths kept.
     fn redacted_answer(&mut self, headers: &[HttpHeader], pieces: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let (mut answer, mut out) = (AnswerRedactor::from_headers(headers), Vec::with_capacity(pieces.len()));
-        let mut sink = |chunk: redact::HeldChunk| out.push(chunk.bytes);
+        let mut sink = |chunk: HeldChunk| out.push(chunk.bytes);
         for bytes in pieces {
-            answer.feed(&mut self.redactor, redact::HeldChunk { at: Micros::ZERO, bytes }, &mut sink);
+            answer.feed(&mut self.redactor, HeldChunk { at: Micros::ZERO, bytes }, &mut sink);
         }
         answer.finish(&mut self.redactor, &mut sink);
         out
@@ -363,12 +363,12 @@ fn split_url(url: &str) -> (Option<String>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::RedactionRules;
+    use reenact_redact::RedactionRules;
     use reenact_scenario::tape::Tape;
 
     impl CollectionSummary {
         /// As it will be written.
-        pub(in crate::import) fn tape(&self) -> Tape {
+        pub(crate) fn tape(&self) -> Tape {
             let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
             Tape { header: self.header.clone(), exchanges, ..Tape::default() }
         }

@@ -3,23 +3,24 @@
 //! The format is found from the content. Parts that a source does not hold are listed in the tape's header (`lost`) and never invented: an answer
 //! without recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it
 //! (`redactions`, K-2).
+//!
+//! `files` knows what a recording is and reads its values one by one ([`recording`](reenact_files::recording)). Here an exchange is made of each of them,
+//! and of the exchanges a tape with its scenarios. A scenario is run once before it is written.
+//!
+//! Its rules: `docs/rules/record.md` (K-4, K-5).
+
+extern crate alloc;
 
 mod answers;
-mod base64_text;
 mod claude_trace;
 mod cloud;
 mod coding;
 mod collect;
-mod detect;
 mod earlier_scenarios;
-mod entries;
 mod eventstream;
 mod folding;
-pub(super) mod format_probe;
 mod har;
 mod httprr;
-mod json;
-mod node;
 mod packed_bytes;
 mod packing;
 mod pair;
@@ -27,8 +28,6 @@ mod parts;
 mod recording_reader;
 mod rehearsal;
 mod service;
-mod source;
-mod yaml;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,16 +36,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::collect::CollectionSummary;
-pub use self::detect::RecordingFormat;
-pub use self::format_probe::format_name;
-use self::node::SyntaxError;
 pub use self::packing::PackedExchange;
 use self::recording_reader::{ReadOutcome, ReadStop, RecordingReader};
-use self::source::{ForeignFile, RecordingSource, SourceError};
-use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
-use super::file_set::{self, FileSetError};
-use super::redact::{RedactionRules, ReplacedSecret};
-use super::{open, tape};
+use reenact_files::atomic::{ExistingFile, FileAccess, UnnamedFile};
+use reenact_files::file_set::{self, FileSetError};
+use reenact_files::recording::RecordingFormat;
+use reenact_files::recording::node::SyntaxError;
+use reenact_files::recording::source::{ForeignFile, RecordingSource, SourceError};
+use reenact_files::{open, tape};
+use reenact_redact::{RedactionRules, ReplacedSecret};
 use reenact_scenario::conversation::OTHER;
 use reenact_scenario::derive;
 use reenact_scenario::language::scenario_text;

@@ -1,8 +1,8 @@
 //! Common parts of the readers of exchanges: methods, statuses, headers and bodies in the forms of the recorders.
 
-use super::base64_text::from_base64;
 use super::collect::TapeCollector;
-use super::node::DataNode;
+use reenact_files::recording::base64_text::from_base64;
+use reenact_files::recording::node::DataNode;
 
 /// The loss in a request body that the recorder parsed and wrote again.
 pub(super) const REQUEST_SPELLING: &str = "request JSON as it was spelt";
@@ -120,8 +120,8 @@ pub(super) fn plain(body: Option<&DataNode>, lost: &str, collector: &mut TapeCol
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::ImportOptions;
-    use crate::redact::RedactionRules;
+    use crate::ImportOptions;
+    use reenact_redact::RedactionRules;
 
     fn read(message: &str) -> Result<String, String> {
         let mut collector = TapeCollector::new(&ImportOptions::with(&RedactionRules::with(&[]).unwrap()));

@@ -8,32 +8,43 @@ use reenact_wire::raw_json;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum DataNode {
+pub enum DataNode {
+    /// JSON's `null`, and what YAML takes for it.
     Null,
+    /// A truth value.
     Bool(bool),
     /// A number as JSON writes it.
     Number(String),
+    /// Text without its quotes and escapes.
     Text(String),
     /// YAML's `!!binary`.
     Bytes(Vec<u8>),
+    /// A list.
     List(Vec<DataNode>),
+    /// A map, its members in their order; a name may come twice, and the last one counts.
     Map(Vec<(String, DataNode)>),
 }
 
 /// Where a file stops being YAML or JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SyntaxError {
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) problem: String,
+pub struct SyntaxError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// The problem, for people.
+    pub problem: String,
 }
 
 /// No recording is nested so deep; a hostile one would fill the stack.
-pub(super) const DEPTH_MAX: usize = 200;
+pub const DEPTH_MAX: usize = 200;
 
 impl DataNode {
     /// A JSON value.
-    pub(super) fn from_json(text: &str) -> Result<Self, SyntaxError> {
+    ///
+    /// # Errors
+    /// When it is not JSON, and when it is nested deeper than [`DEPTH_MAX`].
+    pub fn from_json(text: &str) -> Result<Self, SyntaxError> {
         let checked = serde_json::from_str::<&serde_json::value::RawValue>(text);
         let value = checked.map_err(|error| SyntaxError { line: error.line(), column: error.column(), problem: error.to_string() })?;
         let too_deep = || SyntaxError { line: 1, column: 1, problem: format!("it is nested deeper than {DEPTH_MAX}") };
@@ -41,7 +52,7 @@ impl DataNode {
     }
 
     /// A member of a map.
-    pub(super) fn get(&self, name: &str) -> Option<&DataNode> {
+    pub fn get(&self, name: &str) -> Option<&DataNode> {
         match self {
             Self::Map(members) => members.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value),
             _ => None,
@@ -49,11 +60,12 @@ impl DataNode {
     }
 
     /// A member of a map that is there and not null.
-    pub(super) fn present(&self, name: &str) -> Option<&DataNode> {
+    pub fn present(&self, name: &str) -> Option<&DataNode> {
         self.get(name).filter(|value| **value != Self::Null)
     }
 
-    pub(super) fn list(&self) -> Option<&[DataNode]> {
+    /// The items of a list.
+    pub fn list(&self) -> Option<&[DataNode]> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
@@ -61,7 +73,7 @@ impl DataNode {
     }
 
     /// Text, or a number or truth value as it was written. Recorders write text as bytes where their client gave them bytes.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match self {
             Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
             Self::Text(text) | Self::Number(text) => Some(text),
@@ -70,12 +82,13 @@ impl DataNode {
         }
     }
 
-    pub(super) fn number<T: std::str::FromStr>(&self) -> Option<T> {
+    /// A number, also one that was written as text.
+    pub fn number<T: std::str::FromStr>(&self) -> Option<T> {
         self.text().and_then(|text| text.parse().ok())
     }
 
     /// Appends the value as JSON; bytes as their base64.
-    pub(super) fn push_json(&self, out: &mut String) {
+    pub fn push_json(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),

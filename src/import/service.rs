@@ -1,6 +1,7 @@
 //! The owner of an exchange: the Messages API, at any service, or another API (K-5).
 
-use super::node::DataNode;
+use reenact_files::recording::format::answer_shape;
+use reenact_files::recording::node::DataNode;
 use reenact_scenario::tape::is_messages;
 use reenact_wire::raw_json::RawObject;
 
@@ -136,40 +137,6 @@ fn body_shape(body: &[u8]) -> Option<Option<&'static str>> {
         _ => text.lines().find_map(|line| line.strip_prefix("data:")).map(str::trim)?,
     };
     answer_shape(&DataNode::from_json(json).ok()?)
-}
-
-/// The same for a body that was read.
-pub(super) fn answer_shape(answer: &DataNode) -> Option<Option<&'static str>> {
-    let word = |name: &str| match answer.get(name) {
-        Some(DataNode::Text(text)) => text.as_str(),
-        _ => "",
-    };
-    let has = |name: &str| answer.get(name).is_some();
-    let (kind, object) = (word("type"), word("object"));
-    match () {
-        () if object.starts_with("chat.completion") => Some(Some("OpenAI Chat Completions")),
-        () if object == "response" || kind.starts_with("response.") => Some(Some("OpenAI Responses")),
-        () if object == "text_completion" => Some(Some("OpenAI Completions")),
-        () if has("candidates") => Some(Some("Gemini")),
-        () if has("stopReason") || (has("output") && has("usage")) => Some(Some("Bedrock Converse")),
-        () if kind == "completion" => Some(Some("Anthropic Text Completions")),
-        () if has("completion_message") || word("event_type").contains("stream") => Some(Some("Cohere")),
-        () if kind == "message" && has("role") && has("content") => Some(None),
-        () if [
-            "message_start",
-            "message_delta",
-            "message_stop",
-            "ping",
-            "content_block_start",
-            "content_block_delta",
-            "content_block_stop",
-        ]
-        .contains(&kind) =>
-        {
-            Some(None)
-        }
-        () => None,
-    }
 }
 
 /// Without the escapes of a path.

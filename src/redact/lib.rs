@@ -10,6 +10,10 @@
 //!
 //! Streamed text is held back until it is known whether it is a secret: a block of an answer to its end ([`AnswerRedactor`]), because its text and
 //! the input of its tool come in fragments that may cut a secret anywhere.
+//!
+//! It works on bytes that it is given: no file is opened here, and nothing is sent.
+//!
+//! Its rules: `docs/rules/record.md` (K-2).
 
 mod answer;
 mod assigned_value;

@@ -30,7 +30,10 @@ const SHOWN_KEY_BYTES: usize = 256;
 const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// Gives every exchange of the file to `sink`. The name of the syntax that is broken stands beside the error.
-pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), (&'static str, SyntaxError)> {
+///
+/// # Errors
+/// When it is not YAML or not UTF-8, with the place; when a text is larger than 64 MiB, or aliases repeat too much; and those of the reader.
+pub fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), (&'static str, SyntaxError)> {
     let (mut trouble, progress) = (None, ReadProgress::default());
     let chars = YamlChars { reader: source.reader, line: String::new(), at: 0, number: 0, trouble: &mut trouble, progress: &progress };
     let read = parse(chars, &progress, sink);

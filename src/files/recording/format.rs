@@ -1,7 +1,6 @@
 //! The format of a file, found from its content (K-5): names and endings of recordings follow no rule.
 
 use super::node::DataNode;
-use super::service::answer_shape;
 use super::source::ForeignFile;
 
 /// A format that can be imported.
@@ -59,7 +58,7 @@ impl RecordingFormat {
     }
 
     /// The format of a file whose list of this name has nothing in it.
-    pub(super) fn from_list(name: &str) -> Self {
+    pub fn from_list(name: &str) -> Self {
         match name {
             "interactions" => Self::Vcrpy,
             "http_interactions" => Self::RubyVcr,
@@ -71,7 +70,7 @@ impl RecordingFormat {
 
 /// The kind of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ValueKind {
+pub enum ValueKind {
     /// An exchange, or a part of one, that can be imported.
     Recording(RecordingFormat),
     /// The header line of a tape.
@@ -82,11 +81,12 @@ pub(super) enum ValueKind {
     NotYet(&'static str),
     /// An answer of another API.
     OtherApi(&'static str),
+    /// Nothing that is known.
     Unknown,
 }
 
 /// The kind of the value in the list of this name; the name is empty for a value that stands alone.
-pub(super) fn kind(list: &str, node: &DataNode) -> ValueKind {
+pub fn kind(list: &str, node: &DataNode) -> ValueKind {
     let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
     if node.get("reenact_tape").is_some() {
         return ValueKind::Tape;
@@ -114,6 +114,40 @@ pub(super) fn kind(list: &str, node: &DataNode) -> ValueKind {
         (Some(None), _) => ValueKind::Recording(RecordingFormat::Chunks),
         (Some(Some(other)), _) => ValueKind::OtherApi(other),
         (None, _) => ValueKind::Unknown,
+    }
+}
+
+/// The API that gave this answer: `Some(None)` for the Messages API, else the name of the API; `None` when it does not show.
+pub fn answer_shape(answer: &DataNode) -> Option<Option<&'static str>> {
+    let word = |name: &str| match answer.get(name) {
+        Some(DataNode::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    let has = |name: &str| answer.get(name).is_some();
+    let (kind, object) = (word("type"), word("object"));
+    match () {
+        () if object.starts_with("chat.completion") => Some(Some("OpenAI Chat Completions")),
+        () if object == "response" || kind.starts_with("response.") => Some(Some("OpenAI Responses")),
+        () if object == "text_completion" => Some(Some("OpenAI Completions")),
+        () if has("candidates") => Some(Some("Gemini")),
+        () if has("stopReason") || (has("output") && has("usage")) => Some(Some("Bedrock Converse")),
+        () if kind == "completion" => Some(Some("Anthropic Text Completions")),
+        () if has("completion_message") || word("event_type").contains("stream") => Some(Some("Cohere")),
+        () if kind == "message" && has("role") && has("content") => Some(None),
+        () if [
+            "message_start",
+            "message_delta",
+            "message_stop",
+            "ping",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+        ]
+        .contains(&kind) =>
+        {
+            Some(None)
+        }
+        () => None,
     }
 }
 

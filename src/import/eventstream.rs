@@ -7,7 +7,7 @@
 //! CRC of everything before it
 //! ```
 
-use super::base64_text::from_base64;
+use reenact_files::recording::base64_text::from_base64;
 use reenact_wire::json::Json;
 use reenact_wire::raw_json::RawObject;
 

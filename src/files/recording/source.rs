@@ -16,17 +16,18 @@ const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 const PACKED_MAX: usize = 3;
 
 /// A file that was opened.
-pub(super) struct RecordingSource<'a> {
-    pub(super) syntax: FileSyntax,
+pub struct RecordingSource<'a> {
+    /// How it is written, as its beginning shows.
+    pub syntax: FileSyntax,
     /// Its first bytes, without a byte order mark.
-    pub(super) head: Vec<u8>,
+    pub head: Vec<u8>,
     /// All of it, `head` included.
-    pub(super) reader: Box<dyn BufRead + 'a>,
+    pub reader: Box<dyn BufRead + 'a>,
 }
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileSyntax {
+pub enum FileSyntax {
     /// JSON: one value, or several in a row.
     Json,
     /// Any other text.
@@ -39,19 +40,22 @@ pub(super) enum FileSyntax {
 
 /// Why a file is not read any further.
 #[derive(Debug)]
-pub(super) enum SourceError {
+pub enum SourceError {
+    /// It cannot be read, or not be unpacked.
     Io(io::Error),
+    /// There is nothing in it but white space.
     Empty,
+    /// It is no recording.
     Foreign(ForeignFile),
 }
 
 /// Something that people have and that is no recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ForeignFile {
+pub struct ForeignFile {
     /// Its kind.
-    pub(super) what: &'static str,
+    pub what: &'static str,
     /// The next step for the user.
-    pub(super) next: &'static str,
+    pub next: &'static str,
 }
 
 const UTF_16: ForeignFile = ForeignFile {
@@ -67,7 +71,11 @@ const FLOWS: ForeignFile =
     ForeignFile { what: "a flow file of mitmproxy", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
 
 impl<'a> RecordingSource<'a> {
-    pub(super) fn open(reader: impl Read + 'a) -> Result<Self, SourceError> {
+    /// Unpacks a file, and looks at its beginning: 64 KiB.
+    ///
+    /// # Errors
+    /// When it cannot be read or unpacked, is empty, or is no recording.
+    pub fn open(reader: impl Read + 'a) -> Result<Self, SourceError> {
         let mut reader: Box<dyn Read + 'a> = Box::new(reader);
         for _ in 0..=PACKED_MAX {
             let mut head = Vec::new();
