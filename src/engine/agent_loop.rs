@@ -1,15 +1,16 @@
 //! The reference implementation of the contract: our own agent loop as one value.
 //!
-//! The root is a session; tools that agents carry out are carried out here (B-8): what the root wants of them is taken from its effects, as a
-//! driver would, and what they give goes back in as if a driver had brought it.
+//! The root is a session. Tools that agents carry out are carried out here (B-8): the sink says which effects concern the tree, and what the agents
+//! give goes back to the root as if a driver had brought it.
 
-use super::agent_effects::{AgentEffects, TreeLoad};
+use super::agent_effects::{AgentEffects, TreeEvent, TreeLoad};
 use super::agents::{Agents, ParentNotice, StopCause};
-use super::contract::{Agent, Effect, Effects, Emission, Engine, Input};
+use super::contract::{Agent, Effect, Effects, Engine, Input, ToolRun};
 use super::executor::GRACE_TIMER;
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
+use reenact_wire::block::ToolUse;
 use reenact_wire::prelude::*;
 
 /// A complete agent: session, query loop, streaming tool executor, and the agents that it makes.
@@ -21,15 +22,14 @@ pub struct AgentLoop {
 
 impl Engine for AgentLoop {
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
-        AgentEffects::with(effects, |effects| self.step_agent(env, now, input, effects));
+        let agent = effects.agent().clone();
+        AgentEffects::with(effects, |effects| self.step_agent(env, now, &agent, input, effects));
     }
 }
 
 impl AgentLoop {
     /// A step of the root or of one of its agents.
-    fn step_agent(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
-        let mut seen = effects.len();
-        let agent = effects.agent().clone();
+    fn step_agent(&mut self, env: &Environment, now: Time, agent: &Agent, input: &Input, effects: &mut AgentEffects) {
         if agent.is_root() {
             // The grace of a tool and that of the agents who carry it out end at the same instant: theirs first, for it waits for them.
             if *input == Input::Timer(GRACE_TIMER) && self.agents.is_any_grace_over(now) {
@@ -38,10 +38,10 @@ impl AgentLoop {
             }
             self.step_root(env, now, input, effects);
         } else {
-            self.step_child(env, now, &agent, input, effects);
+            self.step_child(env, now, agent, input, effects);
         }
         let cause = if agent.is_root() { StopCause::from_input(input) } else { StopCause::Unneeded };
-        self.settle(env, now, (&mut seen, cause), effects);
+        self.settle(env, now, cause, effects);
     }
 
     fn step_root(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) {
@@ -58,12 +58,11 @@ impl AgentLoop {
         }
     }
 
-    /// Carries out what concerns agents, until nothing more follows from it. `seen` is how many effects were looked at, `cause` why tools are told
-    /// to stop in this step, if any are.
-    fn settle(&mut self, env: &Environment, now: Time, (seen, mut cause): (&mut usize, StopCause), effects: &mut AgentEffects) {
+    /// Carries out what concerns agents, until nothing more follows from it. `cause` is why tools are told to stop in this step, if any are.
+    fn settle(&mut self, env: &Environment, now: Time, mut cause: StopCause, effects: &mut AgentEffects) {
         loop {
-            while let Some(told) = self.carry_out_next(env, now, (seen, cause), effects) {
-                for ParentNotice(input) in told {
+            while let Some(event) = effects.next_tree_event() {
+                for ParentNotice(input) in self.on_tree_event(env, now, (event, cause), effects) {
                     if StopCause::from_input(&input) == StopCause::Cancelled {
                         cause = StopCause::Cancelled;
                     }
@@ -76,57 +75,49 @@ impl AgentLoop {
         }
     }
 
-    /// Looks at the next effect; `None` at the end.
-    fn carry_out_next(
+    /// Carries out one of them; the inputs that follow from it for the root.
+    fn on_tree_event(
         &mut self,
         env: &Environment,
         now: Time,
-        (seen, cause): (&mut usize, StopCause),
-        effects: &mut AgentEffects,
-    ) -> Option<Vec<ParentNotice>> {
-        let (agent, effect) = effects.get(*seen)?;
-        *seen += 1;
-        let (is_root, is_message) = (agent.is_root(), is_message(effect));
-        let concerns_agents = !is_root || matches!(effect, Effect::StartAgent { .. } | Effect::StopTool { .. });
-        let concerning = concerns_agents.then(|| (agent.clone(), effect.clone()));
-        if is_message {
-            self.check_budget(env, now, effects);
-        }
-        let Some((agent, effect)) = concerning else { return Some(Vec::new()) };
-        if is_root {
-            return Some(self.carry_out_for_root(env, now, (&effect, cause), effects));
-        }
-        let everywhere = self.everywhere(env);
-        let told = effects.beside(everywhere, |effects| self.agents.on_effect(now, &agent, &effect, effects));
-        if let Effect::Emit(Emission::Result(result)) = &effect {
-            self.session.charge(result);
-        }
-        Some(told)
-    }
-
-    /// Starts and stops the agents that carry out a tool use of the root.
-    fn carry_out_for_root(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        (effect, cause): (&Effect, StopCause),
+        (event, cause): (TreeEvent, StopCause),
         effects: &mut AgentEffects,
     ) -> Vec<ParentNotice> {
-        match effect {
-            Effect::StartAgent { run, tool_use } => {
-                let Some(tool) = env.agent_tool(&tool_use.name) else { return Vec::new() };
-                let tool = (tool, self.session.permissions());
-                let everywhere = self.everywhere(env);
-                let told = effects.beside(everywhere, |effects| self.agents.start(env, now, (*run, tool_use), tool, effects));
-                told.into_iter().collect()
-            }
-            Effect::StopTool { run } => {
-                self.check_budget(env, now, effects); // a tool that is stopped because the money is spent gets a result for that
-                self.agents.stop(now, (*run, cause), effects);
+        match event {
+            TreeEvent::Message => {
+                self.check_budget(env, now, effects);
                 Vec::new()
             }
-            _ => Vec::new(),
+            TreeEvent::AgentStart { run, tool_use } => self.start_agents(env, now, (run, &tool_use), effects).into_iter().collect(),
+            TreeEvent::ToolStop { run } => {
+                self.check_budget(env, now, effects); // a tool that is stopped because the money is spent gets a result for that
+                self.agents.stop(now, (run, cause), effects);
+                Vec::new()
+            }
+            TreeEvent::ChildToolUse { agent, tool } => self.agents.on_tool_use(&agent, &tool).into_iter().collect(),
+            TreeEvent::ChildResult { agent, result } => {
+                self.agents.on_result(&agent, &result);
+                self.session.charge(&result);
+                Vec::new()
+            }
+            TreeEvent::ChildFinish { agent, terminal } => {
+                let everywhere = self.everywhere(env);
+                effects.beside(everywhere, |effects| self.agents.on_finish(now, (&agent, &terminal), effects))
+            }
         }
+    }
+
+    /// Starts the agents that carry out a tool use of the root.
+    fn start_agents(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (run, tool_use): (ToolRun, &ToolUse),
+        effects: &mut AgentEffects,
+    ) -> Option<ParentNotice> {
+        let tool = (env.agent_tool(&tool_use.name)?, self.session.permissions());
+        let everywhere = self.everywhere(env);
+        effects.beside(everywhere, |effects| self.agents.start(env, now, (run, tool_use), tool, effects))
     }
 
     /// Lets the root's session act, beside the running tools of its agents.
@@ -166,9 +157,4 @@ impl AgentLoop {
         }
         effects.len() > count
     }
-}
-
-/// Whether an agent has something to say. What an answer cost is looked at when it is over, and not before its last event.
-fn is_message(effect: &Effect) -> bool {
-    matches!(effect, Effect::Emit(emission) if !matches!(emission, Emission::StreamEvent { .. } | Emission::Answered { .. }))
 }

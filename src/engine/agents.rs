@@ -22,7 +22,8 @@ pub use task::problems as input_problems;
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::budget::NanoUsd;
 use super::call::thinking_below;
-use super::contract::{Agent, Effect, Emission, Input, Terminal, ToolOutcome, ToolRun};
+use super::contract::{Agent, Input, Terminal, ToolOutcome, ToolRun};
+use super::emission::ResultMessage;
 use super::permission::PermissionAnswer;
 use super::permission::context::PermissionContext;
 use super::random::Seed;
@@ -164,26 +165,38 @@ impl Agents {
         }
     }
 
-    /// Takes note of what an agent wants or says.
-    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut AgentEffects) -> Vec<ParentNotice> {
-        let is_of = |group: &AgentGroup| group.children.iter().any(|child| child.agent == *agent);
-        let Some(at) = self.groups.iter().position(is_of) else { return Vec::new() };
-        let Some(child) = self.groups[at].children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
-        match effect {
-            Effect::Emit(Emission::Assistant(message)) => {
-                let Some(tool_use) = message.block.as_tool_use() else { return Vec::new() };
-                child.tool_uses += 1;
-                self.groups[at].progress(agent, &tool_use.name).into_iter().collect()
-            }
-            Effect::Emit(Emission::Result(result)) => {
-                let text = if result.is_error { result.errors.join("; ").into() } else { result.text.clone() };
-                let tokens = result.usage.all_tokens();
-                child.said = Some(AgentResult { text, is_error: result.is_error, tool_uses: child.tool_uses, tokens });
-                Vec::new()
-            }
-            Effect::Finished { terminal, .. } => self.on_finished(now, at, (agent, terminal), effects),
-            _ => Vec::new(),
+    /// The model of an agent asks for a tool.
+    pub(crate) fn on_tool_use(&mut self, agent: &Agent, tool: &str) -> Option<ParentNotice> {
+        let group = self.group_mut(agent)?;
+        group.child_mut(agent)?.tool_uses += 1;
+        group.progress(agent, tool)
+    }
+
+    /// An agent has its result.
+    pub(crate) fn on_result(&mut self, agent: &Agent, result: &ResultMessage) {
+        let Some(child) = self.children_mut().find(|child| child.agent == *agent) else { return };
+        let text = if result.is_error { result.errors.join("; ").into() } else { result.text.clone() };
+        let tokens = result.usage.all_tokens();
+        child.said = Some(AgentResult { text, is_error: result.is_error, tool_uses: child.tool_uses, tokens });
+    }
+
+    /// An agent's prompt is over; its parent hears of it, and of the result if it was the last.
+    pub(crate) fn on_finish(&mut self, now: Time, (agent, terminal): (&Agent, &Terminal), effects: &mut AgentEffects) -> Vec<ParentNotice> {
+        let Some(group) = self.group_mut(agent) else { return Vec::new() };
+        let Some(mut told) = group.on_finish(now, (agent, terminal), effects) else { return Vec::new() };
+        if !group.children.iter().all(|child| child.is_over) {
+            return told;
         }
+        if let Some(outcome) = group.outcome() {
+            told.push(ended(group.run, &outcome));
+            let run = group.run;
+            self.groups.retain(|group| group.run != run);
+            return told;
+        }
+        group.synthesise(now, effects);
+        let so_far = group.results.as_deref().map(result::counts).unwrap_or_default();
+        told.extend(group.progress_notice(&format!("synthesis: begins, {so_far} so far")));
+        told
     }
 
     /// The money is spent (S-10): all agents stop, and there is no synthesis.
@@ -239,38 +252,30 @@ impl Agents {
         self.groups.iter_mut().flat_map(|group| &mut group.children)
     }
 
-    fn on_finished(
-        &mut self,
-        now: Time,
-        at: usize,
-        (agent, terminal): (&Agent, &Terminal),
-        effects: &mut AgentEffects,
-    ) -> Vec<ParentNotice> {
-        let group = &mut self.groups[at];
-        let Some(child) = group.children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
-        child.is_over = true;
-        let done = format!("done, {}", result::counts(&[child.result()]));
-        let mut told: Vec<ParentNotice> = group.progress(agent, &done).into_iter().collect();
-        // Nobody told the agent to stop, so the abort came from within, and it concerns the whole tree (T-14, O-11).
-        if group.stop.is_none() && matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
-            group.stop(now, StopCause::AgentAborted, effects);
-        }
-        if !group.children.iter().all(|child| child.is_over) {
-            return told;
-        }
-        if let Some(outcome) = group.outcome() {
-            let group = self.groups.remove(at);
-            told.push(ended(group.run, &outcome));
-            return told;
-        }
-        group.synthesise(now, effects);
-        let so_far = group.results.as_deref().map(result::counts).unwrap_or_default();
-        told.extend(group.progress_notice(&format!("synthesis: begins, {so_far} so far")));
-        told
+    /// The agents of the tool use that this agent works for.
+    fn group_mut(&mut self, agent: &Agent) -> Option<&mut AgentGroup> {
+        self.groups.iter_mut().find(|group| group.children.iter().any(|child| child.agent == *agent))
     }
 }
 
 impl AgentGroup {
+    fn child_mut(&mut self, agent: &Agent) -> Option<&mut ChildAgent> {
+        self.children.iter_mut().find(|child| child.agent == *agent)
+    }
+
+    /// One of the agents is over.
+    fn on_finish(&mut self, now: Time, (agent, terminal): (&Agent, &Terminal), effects: &mut AgentEffects) -> Option<Vec<ParentNotice>> {
+        let child = self.child_mut(agent)?;
+        child.is_over = true;
+        let done = format!("done, {}", result::counts(&[child.result()]));
+        let told = self.progress(agent, &done).into_iter().collect();
+        // Nobody told the agent to stop, so the abort came from within, and it concerns the whole tree (T-14, O-11).
+        if self.stop.is_none() && matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
+            self.stop(now, StopCause::AgentAborted, effects);
+        }
+        Some(told)
+    }
+
     /// Tells all agents to stop that have not ended.
     fn stop(&mut self, now: Time, cause: StopCause, effects: &mut AgentEffects) {
         self.stop = Some(cause);
@@ -288,6 +293,7 @@ impl AgentGroup {
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
         match self.stop {
+            // The parent has stopped this tool use, so its own text of the abort is the result, and this text shows nowhere.
             Some(StopCause::Cancelled | StopCause::Unneeded) => return Some(ToolOutcome::error("stopped")),
             Some(StopCause::AgentAborted) => {
                 let abort = Some(texts.template(TextName::AgentAborted).into());

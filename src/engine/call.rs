@@ -24,13 +24,15 @@ mod watchdog;
 mod tests;
 
 use answer::{as_sent, category, defect, message, messages};
+use diagram::CallCause;
 pub(crate) use diagram::DIAGRAM;
 use failure::{broken, cut_short};
 use shape::RequestShape;
 pub(crate) use shape::{FastModeState, thinking_below, without_thinking_budget};
 use watchdog::Watchdog;
 
-use super::contract::{AnswerEnd, Effect, Effects, Input, RequestId, TimerId};
+use super::agent_effects::AgentEffects;
+use super::contract::{AnswerEnd, Effect, Input, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission};
 use super::retry::broken_stream::{StreamBreak, StreamProgress};
 use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
@@ -177,7 +179,7 @@ impl ApiCall {
         (id, urgency): (RequestId, CallUrgency),
         request: Request,
         standing: CallStanding,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> Self {
         let mut call = Self {
             id,
@@ -200,13 +202,13 @@ impl ApiCall {
         if env.settings.retry.fast_mode {
             call.ask_for_speed(now, effects);
         }
-        DIAGRAM.pass("", "asked", call.state.name());
+        DIAGRAM.pass(None, CallCause::Start, call.state.phase());
         call
     }
 
     /// The next state, and what brings it about.
-    fn to(&mut self, cause: &'static str, state: CallState) {
-        DIAGRAM.pass(self.state.name(), cause, state.name());
+    fn to(&mut self, cause: CallCause, state: CallState) {
+        DIAGRAM.pass(Some(self.state.phase()), cause, state.phase());
         self.state = state;
     }
 
@@ -216,12 +218,12 @@ impl ApiCall {
     }
 
     /// Makes the attempt that is due.
-    pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let CallState::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
         self.id = id;
         self.started = now;
         self.first_byte = None;
-        self.to("made", CallState::AwaitingHead);
+        self.to(CallCause::Request, CallState::AwaitingHead);
         effects.push(Effect::Request { id, request: self.request.clone() });
         match self.request.stream {
             true => self.watch_for_head(env, now, effects),
@@ -270,7 +272,7 @@ impl ApiCall {
     }
 
     /// Goes on after the owner has forgotten what an abandoned attempt brought.
-    pub(crate) fn go_on(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(crate) fn go_on(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         if let CallState::Abandoned(failure, decision) = &self.state {
             let (failure, decision) = (failure.clone(), decision.clone());
             self.carry_out(env, now, failure, decision, effects);
@@ -278,7 +280,7 @@ impl ApiCall {
     }
 
     /// Takes what concerns the call. An attempt that was given up may still speak: that is dropped.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> CallVerdict {
         match input {
             Input::Head { id, status, headers } if self.id == *id => self.on_head(env, now, *status, headers, effects),
             Input::Body { id, body } if self.id == *id => self.on_body(body),
@@ -292,14 +294,14 @@ impl ApiCall {
     }
 
     /// Takes the head of the answer: from here on it is a stream or a body.
-    fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut Effects) {
+    fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut AgentEffects) {
         if self.state == CallState::AwaitingHead {
             self.first_byte = Some(now);
             if self.request.stream {
                 self.disarm(effects);
                 self.watch_for_silence(env, now, effects); // the body of an error may fall silent, too
             }
-            self.to("head", CallState::AwaitingBody { status, headers: headers.clone(), body: "".into() });
+            self.to(CallCause::Head, CallState::AwaitingBody { status, headers: headers.clone(), body: "".into() });
         }
     }
 
@@ -316,11 +318,11 @@ impl ApiCall {
     }
 
     /// Takes one event of the stream.
-    fn on_event(&mut self, env: &Environment, now: Time, event: &StreamEvent, effects: &mut Effects) -> CallVerdict {
+    fn on_event(&mut self, env: &Environment, now: Time, event: &StreamEvent, effects: &mut AgentEffects) -> CallVerdict {
         if let CallState::AwaitingBody { status: 200, .. } = self.state {
             let assembler = Box::new(Assembler::with_policy(env.settings.stream_order));
             let progress = StreamProgress::default();
-            self.to("first event", CallState::Streaming { assembler, seen_event: false, handed_up: false, progress });
+            self.to(CallCause::FirstEvent, CallState::Streaming { assembler, seen_event: false, handed_up: false, progress });
         }
         let CallState::Streaming { assembler, seen_event, handed_up, progress } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
@@ -379,7 +381,7 @@ impl ApiCall {
     }
 
     /// Takes the end of the answer.
-    fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> CallVerdict {
+    fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut AgentEffects) -> CallVerdict {
         let failure = match (&self.state, how) {
             // The attempt failed before its answer ended.
             (CallState::Due(_) | CallState::Ended | CallState::Waiting { .. } | CallState::Refreshing(_) | CallState::Abandoned(..), _) => {
@@ -400,13 +402,13 @@ impl ApiCall {
                 return self.on_whole_answer(env, now, &body, effects);
             }
             (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::from_answer(*status, headers, body),
-            (_, how) => cut_short(how),
+            (CallState::AwaitingHead | CallState::AwaitingBody { .. } | CallState::Streaming { .. }, how) => cut_short(how),
         };
         self.fail(env, now, failure, effects)
     }
 
     /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
-    fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> CallVerdict {
+    fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut AgentEffects) -> CallVerdict {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
@@ -433,7 +435,7 @@ impl ApiCall {
     }
 
     /// Credentials were renewed, or are not to be had.
-    fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> CallVerdict {
+    fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut AgentEffects) -> CallVerdict {
         let CallState::Refreshing(failure) = &self.state else { return CallVerdict::Pending };
         let failure = failure.clone();
         if !ok {
@@ -455,12 +457,16 @@ impl ApiCall {
     }
 
     /// Ends an attempt or a wait at once.
-    pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
-        let is_open = matches!(self.state, CallState::AwaitingHead | CallState::Streaming { .. } | CallState::AwaitingBody { .. });
-        if let CallState::Waiting { .. } = self.state {
-            effects.push(Effect::CancelTimer { timer: self.retry_timer() });
-        }
-        self.to("abort", CallState::Ended);
+    pub(crate) fn abort(&mut self, now: Time, effects: &mut AgentEffects) {
+        let is_open = match self.state {
+            CallState::AwaitingHead | CallState::Streaming { .. } | CallState::AwaitingBody { .. } => true,
+            CallState::Waiting { .. } => {
+                effects.push(Effect::CancelTimer { timer: self.retry_timer() });
+                false
+            }
+            CallState::Due(_) | CallState::Refreshing(_) | CallState::Abandoned(..) | CallState::Ended => false,
+        };
+        self.to(CallCause::Abort, CallState::Ended);
         self.disarm(effects);
         if is_open {
             self.report(now, "aborted", effects);

@@ -37,7 +37,8 @@ pub(crate) use machine::{Compaction, CompactionVerdict};
 pub(crate) use outcome::{CompactionUsage, FailedCompaction, SuccessfulCompaction, SummaryRefusal};
 pub(crate) use reactive::{TokenExcess, excess};
 
-use super::contract::{Effect, Effects};
+use super::agent_effects::AgentEffects;
+use super::contract::Effect;
 use super::conversation::Conversation;
 use super::emission::{CompactTrigger, Emission};
 use super::settings::Environment;
@@ -111,13 +112,13 @@ impl CompactionTracking {
 }
 
 /// The API has counted the context of an answer. Where compaction is off, a context that passes the window is noted (C-4).
-pub(crate) fn on_count(env: &Environment, model: &str, usage: &Usage, tracking: &mut CompactionTracking, effects: &mut Effects) {
+pub(crate) fn on_count(env: &Environment, model: &str, usage: &Usage, tracking: &mut CompactionTracking, effects: &mut AgentEffects) {
     cascade::tell_excess(env, model, || usage.context_tokens().unwrap_or(0), tracking, effects);
 }
 
 /// The API answered: the cleared tokens that it reports are emitted (C-2). `cleared` is
 /// [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
-pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut Effects) {
+pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut AgentEffects) {
     let (Some(tokens), Some(edit)) = (cleared, conversation.edit_mut()) else { return };
     if let Some((tool_use_ids, tokens_freed)) = Arc::make_mut(edit).on_applied(tokens) {
         effects.push(Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, tokens_freed }));

@@ -105,26 +105,16 @@ impl Effects {
 
     /// Runs `body` with effects going out under another agent's address: how a parent steps its child.
     pub fn for_agent<R>(&mut self, agent: Agent, body: impl FnOnce(&mut Self) -> R) -> R {
-        let parent = self.readdress(agent);
+        let parent = core::mem::replace(&mut self.agent, agent);
         let result = body(self);
-        self.readdress(parent);
+        self.agent = parent;
         result
-    }
-
-    /// Lets effects go out under another agent's address from here on; the address before.
-    pub(crate) fn readdress(&mut self, agent: Agent) -> Agent {
-        core::mem::replace(&mut self.agent, agent)
     }
 
     /// Makes the sink ready for the next step, keeping its memory.
     pub fn reset(&mut self, agent: Agent) {
         self.agent = agent;
         self.items.clear();
-    }
-
-    /// An effect by its place.
-    pub(crate) fn get(&self, place: usize) -> Option<&(Agent, Effect)> {
-        self.items.get(place)
     }
 
     /// How many effects there are.

@@ -49,6 +49,8 @@ pub(crate) struct Conversation {
     hidden: Vec<Arc<str>>,
     /// The results that the API should clear (C-2, cached).
     edit: Option<Arc<CacheEdit>>,
+    /// The tool uses whose results hold a message of the user.
+    with_messages: Vec<Arc<str>>,
     /// Whether the user had all forgotten (S-3).
     is_cleared: bool,
 }
@@ -159,6 +161,16 @@ impl Conversation {
             self.push(ConversationItem::user(name, kind, content));
             self.put_before_unanswered();
         }
+    }
+
+    /// The result of this tool use holds a message of the user.
+    pub(crate) fn note_message_in_result(&mut self, tool_use_id: Arc<str>) {
+        self.with_messages.push(tool_use_id);
+    }
+
+    /// Whether the user's words stand in the result of a tool use: they are in no other place, and nobody can read them again.
+    pub(crate) fn is_message_in_result(&self, tool_use_id: &Arc<str>) -> bool {
+        self.with_messages.contains(tool_use_id)
     }
 
     /// Adds what the engine says in the user's name.

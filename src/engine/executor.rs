@@ -26,7 +26,7 @@ mod tree;
 
 use abort::AbortScopes;
 use admission::ConcurrencyClass;
-use entry::{EntryState, ToolEntry};
+use entry::{EntryState, ToolCause, ToolEntry};
 use input::InputAuthor;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
@@ -336,7 +336,7 @@ impl Executor {
             return self.finish(scope, position, PipelineEnd { outcome: Arc::new(answer), denial: None });
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
-        entry.to("admitted", EntryState::Executing(Box::new(pipeline)));
+        entry.to(ToolCause::Admission, EntryState::Executing(Box::new(pipeline)));
         entry.note_call(scope.now);
         match verdict {
             PipelineVerdict::Running => None,

@@ -6,7 +6,7 @@
 //! ```text
 //!   agent_loop > agents > session > query > call, executor          machines, nested; effects go down, verdicts come up
 //!                                         └ pipeline: what one tool use goes through
-//!   after_answer, class, admission, ordering, retry, decide (permissions), result (sizes)   policies, pure functions beside them
+//!   answer_decision, class, admission, ordering, retry, decide (permissions), result (sizes)   policies, pure functions beside them
 //! ```
 //!
 //! Which state of a machine follows which is a table beside it, drawn in ARCHITECTURE.md.

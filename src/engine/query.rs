@@ -137,7 +137,7 @@ impl QueryState {
     fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
         match core::mem::replace(self, Self::Finished) {
             Self::Calling { call, turn } => (call, turn),
-            other => unreachable!("a call is over in the state {}", other.name()),
+            other => unreachable!("a call is over in the state {:?}", other.phase()),
         }
     }
 
@@ -145,7 +145,7 @@ impl QueryState {
     fn take_compaction(&mut self) -> AfterCompaction {
         match core::mem::replace(self, Self::Finished) {
             Self::Compacting { then, .. } => then,
-            other => unreachable!("a compaction is over in the state {}", other.name()),
+            other => unreachable!("a compaction is over in the state {:?}", other.phase()),
         }
     }
 
@@ -153,7 +153,7 @@ impl QueryState {
     fn take_stop_hooks(&mut self) -> RequestId {
         match core::mem::replace(self, Self::Finished) {
             Self::StopHooks { answered, .. } => answered,
-            other => unreachable!("stop hooks have answered in the state {}", other.name()),
+            other => unreachable!("stop hooks have answered in the state {:?}", other.phase()),
         }
     }
 }

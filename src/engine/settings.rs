@@ -19,7 +19,7 @@ pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort
 pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode, TooLargeRequestPolicy};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
-pub use retry::{BrokenStreamPolicy, CloudProvider, OverloadPolicy, RetrySettings, UnauthorizedPolicy};
+pub use retry::{BrokenStreamPolicy, CloudProvider, OverloadPolicy, RetryPolicySource, RetrySettings, UnauthorizedPolicy};
 pub use safety::ToolSafety;
 use table::settings;
 

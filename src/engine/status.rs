@@ -7,7 +7,8 @@
 //! A status holds until the next one. Attempts at the same request and the tools of its answer are no status of their own: consumers see both
 //! in other messages.
 
-use super::contract::{Effect, Effects};
+use super::agent_effects::AgentEffects;
+use super::contract::Effect;
 use super::emission::Emission;
 use super::settings::Environment;
 
@@ -19,7 +20,7 @@ pub(crate) const COMPACTING: &str = "compacting";
 pub(crate) const IDLE: &str = "idle";
 
 /// Emits it, if the settings ask for it.
-pub(crate) fn report(env: &Environment, status: &str, effects: &mut Effects) {
+pub(crate) fn report(env: &Environment, status: &str, effects: &mut AgentEffects) {
     if env.settings.session.status_reports {
         effects.push(Effect::Emit(Emission::Status { status: status.into() }));
     }

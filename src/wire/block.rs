@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     json::{Json, push_string},
-    raw_json::RawObject,
+    raw_json::{self, RawObject},
 };
 use crate::prelude::*;
 
@@ -166,12 +166,30 @@ impl Block {
         matches!(self.kind, BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
     }
 
+    /// The text of a tool result, a line for each part; `None` for any other block.
+    pub fn result_text(&self) -> Option<String> {
+        let BlockKind::ToolResult { .. } = self.kind else { return None };
+        let result = RawObject::parse(self.json.as_str()).ok();
+        Some(result.and_then(|result| result.get("content").map(joined_text)).unwrap_or_default())
+    }
+
     /// The tool use, if it is one.
     pub fn as_tool_use(&self) -> Option<&ToolUse> {
         match &self.kind {
             BlockKind::ToolUse(tool_use) => Some(tool_use),
             _ => None,
         }
+    }
+}
+
+/// The text of content: a JSON string, or an array of strings and of objects with a `text`, a line each. Anything else has none.
+pub fn joined_text(content: &str) -> String {
+    let of_part = |part: &str| {
+        raw_json::string(part).map(Cow::into_owned).or_else(|| RawObject::parse(part).ok()?.string("text").map(Cow::into_owned))
+    };
+    match raw_json::string(content) {
+        Some(text) => text.into_owned(),
+        None => raw_json::elements(content).unwrap_or_default().into_iter().filter_map(of_part).collect::<Vec<_>>().join("\n"),
     }
 }
 

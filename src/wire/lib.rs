@@ -19,6 +19,8 @@ pub mod compare;
 pub mod container;
 #[doc(hidden)]
 pub mod date;
+#[doc(hidden)]
+pub mod denied_start;
 pub mod error;
 pub mod event;
 pub mod http;

@@ -11,11 +11,11 @@ mod side;
 use alloc::collections::BTreeSet;
 
 use super::WorldNote;
+use super::answer_queue::AnswerOwner;
 use super::choices::ChoiceMaker;
 use super::model::{ModelResponse, ModelServer};
 use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::{ResponseHead, ResponsePlan};
-use super::server::AnswerOwner;
 use super::setup::RunSetup;
 use attribution::RequestAttribution;
 use reenact_engine::contract::{Agent, AnswerEnd, RequestId};

@@ -12,6 +12,7 @@ extern crate alloc;
 extern crate std;
 
 #[doc(hidden)]
+pub mod answer_queue;
 pub mod choices;
 mod cuts;
 mod default_answer;
@@ -34,7 +35,6 @@ mod refusal;
 mod reissue;
 mod relocation;
 #[doc(hidden)]
-pub mod server;
 pub mod setup;
 mod signatures;
 mod timers;
@@ -379,7 +379,7 @@ impl World {
 
     /// The names of the unused answers (M-3).
     pub fn unused_answers(&self, setup: &RunSetup) -> Vec<Arc<str>> {
-        self.model.unused(setup, server::AnswerOwner::Own)
+        self.model.unused(setup, answer_queue::AnswerOwner::Own)
     }
 
     /// The statements of the scenario that came to pass (F-10).

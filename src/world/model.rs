@@ -6,6 +6,7 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
+use super::answer_queue::{AnswerOwner, AnswerQueue, QueuedAnswer};
 use super::choices::ChoiceMaker;
 use super::faults;
 use super::model_request::{AnswerTerms, ModelRequest};
@@ -13,7 +14,6 @@ use super::plan::ResponsePlan;
 use super::refusal;
 use super::reissue;
 use super::relocation;
-use super::server::{AnswerOwner, AnswerQueue, QueuedAnswer};
 use super::setup::{PreparedAnswer, RunSetup};
 use super::signatures::GivenThinking;
 use super::{RefusedRequest, WorldNote};

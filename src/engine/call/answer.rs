@@ -1,7 +1,8 @@
 //! The results of a call: blocks with their names, and the answer with all that is known of it.
 
-use super::{ApiCall, CallState, CallVerdict, CompletedAnswer};
-use crate::contract::{Effects, RequestId};
+use super::{ApiCall, CallCause, CallState, CallVerdict, CompletedAnswer};
+use crate::agent_effects::AgentEffects;
+use crate::contract::RequestId;
 use crate::emission::{AssistantMessage, Note};
 use crate::retry::AttemptFailure;
 use crate::retry::broken_stream::{StreamBreak, StreamProgress};
@@ -15,7 +16,7 @@ use reenact_wire::whole_message::whole_message;
 
 impl ApiCall {
     /// an answer that comes whole gives the same blocks as a streamed one.
-    pub(super) fn on_whole_answer(&mut self, env: &Environment, now: Time, body: &str, effects: &mut Effects) -> CallVerdict {
+    pub(super) fn on_whole_answer(&mut self, env: &Environment, now: Time, body: &str, effects: &mut AgentEffects) -> CallVerdict {
         if body.trim().is_empty() {
             let failure = AttemptFailure::new("empty_answer", "the answer has status 200 and no content");
             return self.fail(env, now, failure.broken_by(StreamBreak::Empty), effects);
@@ -37,9 +38,9 @@ impl ApiCall {
         now: Time,
         blocks: Vec<Arc<AssistantMessage>>,
         stop_reason: Option<Arc<str>>,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> CallVerdict {
-        self.to("answer complete", CallState::Ended);
+        self.to(CallCause::WholeAnswer, CallState::Ended);
         self.history.overloads = 0;
         self.disarm(effects);
         self.report(now, "ok", effects);

@@ -1,7 +1,8 @@
 //! The steps after a failed attempt: the policy's decision is carried out, or returned to the owner.
 
-use super::{ApiCall, CallState, CallVerdict, CompletedAnswer, LostAttempt, shape};
-use crate::contract::{Effect, Effects, RequestId};
+use super::{ApiCall, CallCause, CallState, CallVerdict, CompletedAnswer, LostAttempt, shape};
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, RequestId};
 use crate::emission::{AttemptReport, Emission, Note};
 use crate::retry::broken_stream::StreamProgress;
 use crate::retry::{self, AttemptFailure, CallKind, FailedAttempt, RetryDecision, overload};
@@ -11,7 +12,7 @@ use reenact_wire::prelude::*;
 
 impl ApiCall {
     /// An attempt failed: it is repeated if the policy says so; if something of it was handed up, the owner first forgets that.
-    pub(super) fn fail(&mut self, env: &Environment, now: Time, mut failure: AttemptFailure, effects: &mut Effects) -> CallVerdict {
+    pub(super) fn fail(&mut self, env: &Environment, now: Time, mut failure: AttemptFailure, effects: &mut AgentEffects) -> CallVerdict {
         self.disarm(effects);
         self.report(now, &failure.summary(), effects);
         let was_answered = !matches!(self.state, CallState::AwaitingHead);
@@ -41,7 +42,7 @@ impl ApiCall {
             RetryDecision::Fallback => self.fall_back(env, now, failure),
             RetryDecision::KeepPart => self.keep_part(now),
             decision if handed_up => {
-                self.to("failed after blocks", CallState::Abandoned(failure, decision));
+                self.to(CallCause::LateFailure, CallState::Abandoned(failure, decision));
                 CallVerdict::Abandoned(self.lose())
             }
             decision => {
@@ -64,7 +65,7 @@ impl ApiCall {
         now: Time,
         failure: AttemptFailure,
         decision: RetryDecision,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) {
         match decision {
             RetryDecision::After { delay, new_client, counted } => {
@@ -80,7 +81,7 @@ impl ApiCall {
             RetryDecision::RefreshAuth { forced, provider } => {
                 self.history.forced_refresh |= forced;
                 self.client += 1;
-                self.to("credentials wanted", CallState::Refreshing(failure));
+                self.to(CallCause::CredentialRefresh, CallState::Refreshing(failure));
                 let provider = provider.map(|provider| provider.as_str().into());
                 effects.push(Effect::RefreshAuth { id: self.id, forced, provider });
             }
@@ -121,12 +122,12 @@ impl ApiCall {
     fn keep_part(&mut self, now: Time) -> CallVerdict {
         let CallState::Streaming { assembler, .. } = &self.state else { unreachable!("a part of an answer comes by a stream") };
         let stop_reason = assembler.stop_reason().cloned();
-        self.to("part kept", CallState::Ended);
+        self.to(CallCause::KeptPart, CallState::Ended);
         CallVerdict::Ended(CompletedAnswer { is_part: true, ..self.completed(now, Vec::new(), stop_reason) })
     }
 
     /// The next attempt, at once unless the server asked to wait: only a switch of speed is no reason to.
-    pub(super) fn attempt_at_once(&mut self, env: &Environment, now: Time, failure: &AttemptFailure, effects: &mut Effects) {
+    pub(super) fn attempt_at_once(&mut self, env: &Environment, now: Time, failure: &AttemptFailure, effects: &mut AgentEffects) {
         match failure.retry_after {
             Some(delay) => {
                 self.history.retries += 1;
@@ -160,7 +161,7 @@ impl ApiCall {
     }
 
     /// the notice comes before the wait.
-    fn wait(&mut self, env: &Environment, now: Time, delay: Micros, failure: &AttemptFailure, of: u32, effects: &mut Effects) {
+    fn wait(&mut self, env: &Environment, now: Time, delay: Micros, failure: &AttemptFailure, of: u32, effects: &mut AgentEffects) {
         effects.push(Effect::Emit(Emission::ApiRetry {
             id: self.id,
             retry: self.history.retries + self.history.polls.made,
@@ -174,16 +175,16 @@ impl ApiCall {
     }
 
     /// Waits until `until`, or as long as one may be silent.
-    fn wait_on(&mut self, env: &Environment, now: Time, since: Time, until: Time, effects: &mut Effects) {
+    fn wait_on(&mut self, env: &Environment, now: Time, since: Time, until: Time, effects: &mut AgentEffects) {
         let retry = &env.settings.retry;
         let is_cut = retry.unattended && retry.heartbeat > Micros::ZERO;
         let rings = if is_cut { until.min(now + retry.heartbeat) } else { until };
-        self.to("retry later", CallState::Waiting { since, until, rings });
+        self.to(CallCause::Wait, CallState::Waiting { since, until, rings });
         effects.push(Effect::SetTimer { timer: self.retry_timer(), at: rings });
     }
 
     /// The timer of a wait rings. A driver may let one ring that was cancelled: it must not cut a later wait short.
-    pub(super) fn on_wait_over(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(super) fn on_wait_over(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         match self.state {
             CallState::Waiting { until, .. } if until <= now => self.attempt(),
             CallState::Waiting { since, until, rings } if rings <= now => {
@@ -198,12 +199,12 @@ impl ApiCall {
     /// The next attempt at the same request is due.
     pub(super) fn attempt(&mut self) {
         let next = RequestId { attempt: self.id.attempt + 1, ..self.id };
-        self.to("next attempt", CallState::Due(next));
+        self.to(CallCause::NextAttempt, CallState::Due(next));
     }
 
     /// names the last error, the attempts made and the time they took. The next call counts from zero.
     pub(super) fn give_up(&mut self, now: Time, failure: AttemptFailure, reason: Option<&str>) -> CallVerdict {
-        self.to("given up", CallState::Ended);
+        self.to(CallCause::GiveUp, CallState::Ended);
         self.history.overloads = 0;
         let attempts = self.id.attempt + 1 - self.first_attempt;
         if attempts == 1 && reason.is_none() {
@@ -219,7 +220,7 @@ impl ApiCall {
     fn fall_back(&mut self, env: &Environment, now: Time, failure: AttemptFailure) -> CallVerdict {
         match &env.settings.session.fallback_model {
             Some(to) => {
-                self.to("fallback", CallState::Ended);
+                self.to(CallCause::Fallback, CallState::Ended);
                 self.history.overloads = 0;
                 CallVerdict::Fallback { to: to.clone(), failure }
             }
@@ -228,7 +229,7 @@ impl ApiCall {
     }
 
     /// every attempt is an item of the transcript.
-    pub(super) fn report(&self, now: Time, outcome: &str, effects: &mut Effects) {
+    pub(super) fn report(&self, now: Time, outcome: &str, effects: &mut AgentEffects) {
         effects.push(Effect::Note(Note::Attempt(Box::new(AttemptReport {
             id: self.id,
             model: self.request.model.clone(),

@@ -2,57 +2,94 @@
 
 use super::CallState;
 use crate::diagram::Diagram;
+use CallCause::*;
+use CallPhase::*;
+
+/// The states without their data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CallPhase {
+    Due,
+    AwaitingHead,
+    AwaitingBody,
+    Streaming,
+    Waiting,
+    Refreshing,
+    Abandoned,
+    Ended,
+}
+
+/// The causes of a change of state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CallCause {
+    Start,
+    /// An attempt is made.
+    Request,
+    Head,
+    FirstEvent,
+    WholeAnswer,
+    /// An answer that broke off counts as far as it came.
+    KeptPart,
+    /// An answer failed of which blocks were handed on.
+    LateFailure,
+    CredentialRefresh,
+    Wait,
+    NextAttempt,
+    Fallback,
+    /// No attempt is left.
+    GiveUp,
+    Abort,
+}
 
 /// How one answer is come by, with all attempts at it.
-pub(crate) const DIAGRAM: Diagram = Diagram {
+pub(crate) const DIAGRAM: Diagram<CallPhase, CallCause> = Diagram {
     machine: "call",
     edges: &[
-        ("", "asked", "Due"),
-        ("Abandoned", "next attempt", "Due"),
-        ("Abandoned", "retry later", "Waiting"),
-        ("AwaitingBody", "abort", "Ended"),
-        ("AwaitingBody", "answer complete", "Ended"),
-        ("AwaitingBody", "credentials wanted", "Refreshing"),
-        ("AwaitingBody", "fallback", "Ended"),
-        ("AwaitingBody", "first event", "Streaming"),
-        ("AwaitingBody", "given up", "Ended"),
-        ("AwaitingBody", "next attempt", "Due"),
-        ("AwaitingBody", "retry later", "Waiting"),
-        ("AwaitingHead", "abort", "Ended"),
-        ("AwaitingHead", "given up", "Ended"),
-        ("AwaitingHead", "head", "AwaitingBody"),
-        ("AwaitingHead", "retry later", "Waiting"),
-        ("Due", "abort", "Ended"),
-        ("Due", "made", "AwaitingHead"),
-        ("Refreshing", "abort", "Ended"),
-        ("Refreshing", "given up", "Ended"),
-        ("Refreshing", "next attempt", "Due"),
-        ("Refreshing", "retry later", "Waiting"),
-        ("Streaming", "abort", "Ended"),
-        ("Streaming", "answer complete", "Ended"),
-        ("Streaming", "failed after blocks", "Abandoned"),
-        ("Streaming", "fallback", "Ended"),
-        ("Streaming", "given up", "Ended"),
-        ("Streaming", "next attempt", "Due"),
-        ("Streaming", "part kept", "Ended"),
-        ("Streaming", "retry later", "Waiting"),
-        ("Waiting", "abort", "Ended"),
-        ("Waiting", "next attempt", "Due"),
-        ("Waiting", "retry later", "Waiting"),
+        (None, Start, Due),
+        (Some(Abandoned), NextAttempt, Due),
+        (Some(Abandoned), Wait, Waiting),
+        (Some(AwaitingBody), Abort, Ended),
+        (Some(AwaitingBody), WholeAnswer, Ended),
+        (Some(AwaitingBody), CredentialRefresh, Refreshing),
+        (Some(AwaitingBody), Fallback, Ended),
+        (Some(AwaitingBody), FirstEvent, Streaming),
+        (Some(AwaitingBody), GiveUp, Ended),
+        (Some(AwaitingBody), NextAttempt, Due),
+        (Some(AwaitingBody), Wait, Waiting),
+        (Some(AwaitingHead), Abort, Ended),
+        (Some(AwaitingHead), GiveUp, Ended),
+        (Some(AwaitingHead), Head, AwaitingBody),
+        (Some(AwaitingHead), Wait, Waiting),
+        (Some(Due), Abort, Ended),
+        (Some(Due), Request, AwaitingHead),
+        (Some(Refreshing), Abort, Ended),
+        (Some(Refreshing), GiveUp, Ended),
+        (Some(Refreshing), NextAttempt, Due),
+        (Some(Refreshing), Wait, Waiting),
+        (Some(Streaming), Abort, Ended),
+        (Some(Streaming), WholeAnswer, Ended),
+        (Some(Streaming), LateFailure, Abandoned),
+        (Some(Streaming), Fallback, Ended),
+        (Some(Streaming), GiveUp, Ended),
+        (Some(Streaming), NextAttempt, Due),
+        (Some(Streaming), KeptPart, Ended),
+        (Some(Streaming), Wait, Waiting),
+        (Some(Waiting), Abort, Ended),
+        (Some(Waiting), NextAttempt, Due),
+        (Some(Waiting), Wait, Waiting),
     ],
 };
 
 impl CallState {
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn phase(&self) -> CallPhase {
         match self {
-            Self::Due(_) => "Due",
-            Self::AwaitingHead => "AwaitingHead",
-            Self::Streaming { .. } => "Streaming",
-            Self::AwaitingBody { .. } => "AwaitingBody",
-            Self::Waiting { .. } => "Waiting",
-            Self::Refreshing(_) => "Refreshing",
-            Self::Abandoned(..) => "Abandoned",
-            Self::Ended => "Ended",
+            Self::Due(_) => Due,
+            Self::AwaitingHead => AwaitingHead,
+            Self::Streaming { .. } => Streaming,
+            Self::AwaitingBody { .. } => AwaitingBody,
+            Self::Waiting { .. } => Waiting,
+            Self::Refreshing(_) => Refreshing,
+            Self::Abandoned(..) => Abandoned,
+            Self::Ended => Ended,
         }
     }
 }

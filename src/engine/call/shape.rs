@@ -2,7 +2,8 @@
 //! the call alone.
 
 use super::ApiCall;
-use crate::contract::{Effect, Effects};
+use crate::agent_effects::AgentEffects;
+use crate::contract::Effect;
 use crate::emission::Emission;
 use crate::settings::ThinkingSetting;
 use crate::time::{Micros, Time};
@@ -74,7 +75,7 @@ pub(crate) fn without_thinking_budget(mut request: Request) -> Request {
 
 impl ApiCall {
     /// the request is fast unless the speed was switched and has not come back.
-    pub(super) fn ask_for_speed(&mut self, now: Time, effects: &mut Effects) {
+    pub(super) fn ask_for_speed(&mut self, now: Time, effects: &mut AgentEffects) {
         match self.standing.speed {
             FastModeState::Fast => (),
             FastModeState::CoolingUntil(until) if until <= now => {
@@ -94,7 +95,7 @@ impl ApiCall {
     }
 
     /// standard speed for a time, or for good.
-    pub(super) fn switch_to_standard(&mut self, now: Time, cooldown: Option<Micros>, reason: &str, effects: &mut Effects) {
+    pub(super) fn switch_to_standard(&mut self, now: Time, cooldown: Option<Micros>, reason: &str, effects: &mut AgentEffects) {
         let until = cooldown.map(|cooldown| now + cooldown);
         self.standing.speed = until.map_or(FastModeState::Off, FastModeState::CoolingUntil);
         if let Some(extra) = self.shape.standard.take() {

@@ -11,7 +11,7 @@ struct CallHarness {
     env: Environment,
     call: ApiCall,
     now: Time,
-    effects: Effects,
+    effects: AgentEffects,
 }
 
 fn settings(retry: RetrySettings) -> Environment {
@@ -35,7 +35,7 @@ impl CallHarness {
     }
 
     fn open_with(env: Environment, request: Request, id: RequestId, standing: CallStanding) -> Self {
-        let mut effects = Effects::default();
+        let mut effects = AgentEffects::default();
         let call = ApiCall::open(&env, Time::ZERO, (id, CallUrgency::for_loop(&env.settings)), request, standing, &mut effects);
         let mut driven = Self { env, call, now: Time::ZERO, effects };
         driven.make();
@@ -308,7 +308,7 @@ fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refu
     let until = Time::ZERO + Micros::from_secs(30 * 60);
     assert_eq!(standing.speed, FastModeState::CoolingUntil(until));
     let asks_fast = |now, standing: &CallStanding| {
-        let mut effects = Effects::default();
+        let mut effects = AgentEffects::default();
         let call = ApiCall::open(&env, now, (RequestId::first(2), CallUrgency::Foreground), ask("m"), standing.clone(), &mut effects);
         let said = effects.iter().any(|(_, effect)| matches!(effect, Effect::Emit(Emission::Speed { fast: true, .. })));
         assert_eq!(said, call.shape.is_fast(), "a change of speed is said");
@@ -323,7 +323,7 @@ fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refu
 fn r_3_each_call_has_an_urgency_of_its_own() {
     let failed = |urgency| {
         let env = settings(RetrySettings::default());
-        let mut effects = Effects::default();
+        let mut effects = AgentEffects::default();
         let call = ApiCall::open(&env, Time::ZERO, (RequestId::first(1), urgency), ask("m"), CallStanding::default(), &mut effects);
         let mut driven = CallHarness { env, call, now: Time::ZERO, effects };
         driven.make();

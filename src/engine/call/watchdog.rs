@@ -4,7 +4,8 @@
 //! limit and sets the timer again. So a stream of a thousand events costs no more than a short one.
 
 use super::ApiCall;
-use crate::contract::{Effect, Effects, TimerId};
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, TimerId};
 use crate::retry::AttemptFailure;
 use crate::retry::broken_stream::StreamBreak;
 use crate::settings::Environment;
@@ -107,25 +108,25 @@ fn half(limit: Micros) -> Micros {
 
 impl ApiCall {
     /// A request for a stream was made.
-    pub(super) fn watch_for_head(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(super) fn watch_for_head(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let limit = env.settings.retry.head_timeout;
         self.arm(now, WatchedSpan::Head, limit, half(limit), effects);
     }
 
     /// A stream has begun.
-    pub(super) fn watch_for_silence(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(super) fn watch_for_silence(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let limit = env.settings.retry.stream_idle;
         self.arm(now, WatchedSpan::Stream, limit, half(limit), effects);
     }
 
     /// A request without streaming was made.
-    pub(super) fn watch_for_lateness(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(super) fn watch_for_lateness(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let limit = env.settings.retry.nonstreaming_timeout;
         self.arm(now, WatchedSpan::WholeAnswer, limit, limit, effects);
     }
 
     /// Sets the first timer. A limit of zero means: no watchdog.
-    fn arm(&mut self, now: Time, over: WatchedSpan, limit: Micros, first: Micros, effects: &mut Effects) {
+    fn arm(&mut self, now: Time, over: WatchedSpan, limit: Micros, first: Micros, effects: &mut AgentEffects) {
         if limit == Micros::ZERO {
             return;
         }
@@ -136,7 +137,7 @@ impl ApiCall {
     }
 
     /// The answer is over, and its timer is taken back.
-    pub(super) fn disarm(&mut self, effects: &mut Effects) {
+    pub(super) fn disarm(&mut self, effects: &mut AgentEffects) {
         if let Some(watchdog) = self.watchdog.take() {
             effects.push(Effect::CancelTimer { timer: watchdog.timer });
         }

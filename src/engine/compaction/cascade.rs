@@ -8,7 +8,8 @@ use super::cache_edit::{self, CacheEdit};
 use super::estimate::{ContextThresholds, context_tokens, window};
 use super::summary::ConversationParts;
 use super::{CascadeDecision, CompactionTracking, collapse, microcompact, snip};
-use crate::contract::{Effect, Effects};
+use crate::agent_effects::AgentEffects;
+use crate::contract::Effect;
 use crate::conversation::Conversation;
 use crate::emission::{CompactionLevel, Emission, Note};
 use crate::session::prompt::RequestFrame;
@@ -21,7 +22,7 @@ pub(crate) fn cascade(
     frame: &RequestFrame,
     conversation: &mut Conversation,
     tracking: &mut CompactionTracking,
-    effects: &mut Effects,
+    effects: &mut AgentEffects,
 ) -> CascadeDecision {
     if let Some(last) = &mut tracking.last {
         last.turns += 1;
@@ -67,7 +68,12 @@ pub(crate) fn after_failure(
 }
 
 /// Commits all staged collapses, under any estimate; `false` when nothing could be committed.
-pub(crate) fn drain_collapses(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
+pub(crate) fn drain_collapses(
+    env: &Environment,
+    frame: &RequestFrame,
+    conversation: &mut Conversation,
+    effects: &mut AgentEffects,
+) -> bool {
     commit_staged(env, frame, conversation, 0, "the prompt is too long", effects)
 }
 
@@ -82,7 +88,7 @@ fn snip_dead(
     frame: &RequestFrame,
     conversation: &mut Conversation,
     tracking: &mut CompactionTracking,
-    effects: &mut Effects,
+    effects: &mut AgentEffects,
 ) {
     let (before, hidden) = match conversation.count_hidden() {
         0 if tracking.dead.is_empty() => return,
@@ -119,7 +125,7 @@ fn snip_dead(
 }
 
 /// C-2.
-fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) {
+fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut AgentEffects) {
     let settings = &env.settings.compaction;
     if settings.microcompact == MicrocompactMode::Off {
         return;
@@ -157,7 +163,7 @@ fn commit_staged(
     conversation: &mut Conversation,
     from: u64,
     why: &str,
-    effects: &mut Effects,
+    effects: &mut AgentEffects,
 ) -> bool {
     let mut has_committed = false;
     while let Some(index) = collapse::oldest(conversation) {
@@ -226,7 +232,7 @@ fn others(env: &Environment, conversation: &Conversation, tracking: &CompactionT
 }
 
 /// C-4: the user is warned once each time the context comes so far.
-fn warn(env: &Environment, tokens: u64, figures: ContextThresholds, tracking: &mut CompactionTracking, effects: &mut Effects) {
+fn warn(env: &Environment, tokens: u64, figures: ContextThresholds, tracking: &mut CompactionTracking, effects: &mut AgentEffects) {
     let is_due = tokens >= figures.warning && !tracking.has_warned;
     tracking.has_warned = tokens >= figures.warning;
     if is_due {
@@ -247,7 +253,7 @@ pub(super) fn tell_excess(
     model: &str,
     tokens: impl FnOnce() -> u64,
     tracking: &mut CompactionTracking,
-    effects: &mut Effects,
+    effects: &mut AgentEffects,
 ) {
     let compaction = &env.settings.compaction;
     let is_off = !compaction.auto || compaction.context_window == ContextWindow::None;
@@ -264,7 +270,14 @@ pub(super) fn tell_excess(
 }
 
 /// Notes that a level ran, or why it did nothing. Consumers are told where the session is verbose (S-11).
-pub(super) fn note(env: &Environment, level: CompactionLevel, ran: bool, why: &str, (before, after): (u64, u64), effects: &mut Effects) {
+pub(super) fn note(
+    env: &Environment,
+    level: CompactionLevel,
+    ran: bool,
+    why: &str,
+    (before, after): (u64, u64),
+    effects: &mut AgentEffects,
+) {
     let why: Arc<str> = why.into();
     effects.push(Effect::Note(Note::Compaction { level, ran, why: why.clone(), before, after }));
     if env.settings.session.verbose {

@@ -15,8 +15,9 @@ use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens}
 use super::outcome::{CompactionUsage, FailedCompaction, SuccessfulCompaction, SummaryRefusal};
 use super::summary::{self, ConversationParts, SummaryItems};
 use super::{CompactionCause, reactive};
+use crate::agent_effects::AgentEffects;
 use crate::call::{ApiCall, CallStanding, CallVerdict, CompletedAnswer, without_thinking_budget};
-use crate::contract::{Effect, Effects, Input, RequestId};
+use crate::contract::{Effect, Input, RequestId};
 use crate::conversation::host::place_of_the_users;
 use crate::conversation::{Conversation, ConversationItem, ItemKind, answer_name, lacks_thinking};
 use crate::emission::{AssistantMessage, CompactTrigger, Emission};
@@ -110,7 +111,7 @@ impl Compaction {
         frame: &RequestFrame,
         conversation: &Conversation,
         (standing, refusals): (CallStanding, Vec<SummaryRefusal>),
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> Result<Self, Box<FailedCompaction>> {
         let settings = &env.settings.compaction;
         let mut sizes = CompactionSizes { context: context_tokens(env, frame, conversation), replaced: 0 };
@@ -174,7 +175,7 @@ impl Compaction {
     }
 
     /// Takes all inputs while it is under way.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CompactionVerdict {
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> CompactionVerdict {
         let before = self.before();
         let verdict = match &mut self.state {
             CompactionState::PreHooks { hooks, id } => {
@@ -205,7 +206,7 @@ impl Compaction {
     }
 
     /// Makes it (S-10).
-    pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+    pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         if let CompactionState::Asking { call, .. } = &mut self.state {
             call.make(env, now, effects);
         }
@@ -234,7 +235,7 @@ impl Compaction {
     }
 
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
-    pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> CompactionUsage {
+    pub(crate) fn abort(&mut self, now: Time, effects: &mut AgentEffects) -> CompactionUsage {
         self.aborted();
         match core::mem::replace(&mut self.state, CompactionState::Finished) {
             CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.abort(effects),
@@ -248,7 +249,14 @@ impl Compaction {
     }
 
     /// A hook may add to what the summary is to mind, or say that there should be none.
-    fn on_pre_hooks(&mut self, env: &Environment, now: Time, id: RequestId, said: HookVerdict, effects: &mut Effects) -> CompactionVerdict {
+    fn on_pre_hooks(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        said: HookVerdict,
+        effects: &mut AgentEffects,
+    ) -> CompactionVerdict {
         let denied = (said.decision == Some(PermissionWord::Deny)).then(|| said.reasons.first().cloned().unwrap_or_default());
         if let Some(reason) = said.stop.or(denied) {
             let reason = if reason.is_empty() { String::from("a hook prevented it") } else { format!("a hook prevented it: {reason}") };
@@ -260,7 +268,7 @@ impl Compaction {
 
     /// Makes the summarising call. A request that was too long in this prompt is not repeated: it is shortened as if the API had refused it once
     /// more.
-    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> CompactionVerdict {
+    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut AgentEffects) -> CompactionVerdict {
         let mut request = self.request(&env.settings.texts);
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
@@ -287,7 +295,7 @@ impl Compaction {
         request
     }
 
-    fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> CompactionVerdict {
+    fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut AgentEffects) -> CompactionVerdict {
         let CompactionState::Asking { call, blocks } = &mut self.state else { return CompactionVerdict::Running };
         match verdict {
             CallVerdict::Pending | CallVerdict::StopReason(..) => CompactionVerdict::Running,
@@ -329,7 +337,7 @@ impl Compaction {
     }
 
     /// The model answered: a summary, or not.
-    fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut Effects) -> CompactionVerdict {
+    fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut AgentEffects) -> CompactionVerdict {
         let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
@@ -368,7 +376,7 @@ impl Compaction {
         now: Time,
         id: RequestId,
         failure: AttemptFailure,
-        effects: &mut Effects,
+        effects: &mut AgentEffects,
     ) -> CompactionVerdict {
         self.state = CompactionState::Finished;
         if !reactive::is_too_long(&failure) {
@@ -380,7 +388,7 @@ impl Compaction {
         if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(env, failure, effects) }
     }
 
-    fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
+    fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut AgentEffects) -> CompactionVerdict {
         let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
@@ -397,7 +405,7 @@ impl Compaction {
     }
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.
-    fn finish(&mut self, env: &Environment, added: &SummaryItems, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
+    fn finish(&mut self, env: &Environment, added: &SummaryItems, said: &HookVerdict, effects: &mut AgentEffects) -> CompactionVerdict {
         self.state = CompactionState::Finished;
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
         let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
@@ -428,7 +436,7 @@ impl Compaction {
         CompactionVerdict::Done(Box::new(SuccessfulCompaction { id, conversation, tokens, spent: core::mem::take(&mut self.spent) }))
     }
 
-    fn fail(&mut self, env: &Environment, failure: AttemptFailure, effects: &mut Effects) -> CompactionVerdict {
+    fn fail(&mut self, env: &Environment, failure: AttemptFailure, effects: &mut AgentEffects) -> CompactionVerdict {
         self.state = CompactionState::Finished;
         let spent = core::mem::take(&mut self.spent);
         CompactionVerdict::Failed(Box::new(failed(env, &self.cause, self.sizes, spent, failure, effects)))
@@ -450,7 +458,7 @@ struct CompactionBriefing<'a> {
     summary: Option<&'a str>,
 }
 
-fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut Effects) -> Option<HookVerdict> {
+fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut AgentEffects) -> Option<HookVerdict> {
     match input {
         Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome, effects),
         Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
@@ -459,7 +467,7 @@ fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mu
 }
 
 /// C-5: what stands in the conversation now is emitted, too.
-fn emit_item(item: &ConversationItem, why: &str, effects: &mut Effects) {
+fn emit_item(item: &ConversationItem, why: &str, effects: &mut AgentEffects) {
     let texts = item.message.content.iter().filter_map(|block| match block.kind() {
         BlockKind::Text(text) => Some(&**text),
         _ => None,
@@ -474,7 +482,7 @@ fn failed(
     sizes: CompactionSizes,
     spent: CompactionUsage,
     failure: AttemptFailure,
-    effects: &mut Effects,
+    effects: &mut AgentEffects,
 ) -> FailedCompaction {
     note(env, cause.level(), false, &failure.summary(), (sizes.context, sizes.context), effects);
     if cause.trigger != CompactTrigger::Manual {

@@ -25,7 +25,8 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32, texts: &ModelT
                 BlockKind::ToolUse(tool_use) => drop(tools.insert(&tool_use.id, &tool_use.name)),
                 BlockKind::ToolResult { tool_use_id, .. } => {
                     let is_clearable = tools.get(&**tool_use_id).is_some_and(|name| CLEARABLE.contains(name));
-                    if is_clearable && !conversation.is_collapsed(index) && !conversation.is_hidden(index) {
+                    let is_seen = !conversation.is_collapsed(index) && !conversation.is_hidden(index);
+                    if is_clearable && is_seen && !conversation.is_message_in_result(tool_use_id) {
                         results.push((index, place, tool_use_id, block));
                     }
                 }
@@ -113,6 +114,13 @@ mod tests {
         message.content[2] = Block::from(Json::trusted(other));
         conversation.replace_message(1, message);
         assert_eq!(old_results(&conversation, 1, &ModelTexts::default()), [], "the only result of a tool that reads is the newest");
+        assert_eq!(ids(&old_results(&conversation, 0, &ModelTexts::default())), ["toolu_1_0"]);
+    }
+
+    #[test]
+    fn c_2_a_result_that_holds_a_message_of_the_user_is_not_cleared() {
+        let mut conversation = long(items("p a+2 r"));
+        conversation.note_message_in_result("toolu_1_1".into());
         assert_eq!(ids(&old_results(&conversation, 0, &ModelTexts::default())), ["toolu_1_0"]);
     }
 

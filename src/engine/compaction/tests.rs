@@ -16,7 +16,7 @@ use reenact_wire::tokens;
 struct CompactionHarness {
     env: Environment,
     conversation: Conversation,
-    effects: Effects,
+    effects: AgentEffects,
 }
 
 const FIRST: RequestId = RequestId { prompt: 3, turn: 5, attempt: 1 };
@@ -32,7 +32,7 @@ impl CompactionHarness {
         conversation.push_user("p1", ItemKind::Prompt, vec![Block::text(&"x".repeat(characters))]);
         conversation.push_answer(RequestId::first(1), vec![Block::text("yes")], None);
         conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("and now?")]);
-        Self { env: Environment::default(), conversation, effects: Effects::default() }
+        Self { env: Environment::default(), conversation, effects: AgentEffects::default() }
     }
 
     fn start(&mut self, cause: CompactionCause) -> Result<Compaction, Box<FailedCompaction>> {

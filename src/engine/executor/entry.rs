@@ -1,13 +1,18 @@
 //! One tool use inside the executor (T-1).
 
+pub(crate) mod diagram;
+
+pub(super) use diagram::ToolCause;
+use diagram::{DIAGRAM, ToolPhase};
+
 use super::abort::{self, AbortReason, AbortScopes};
 use super::admission::ConcurrencyClass;
 use super::class::class_of;
 use super::input::InputProblem;
 use super::pipeline::{Pipeline, TurnHookOutcome};
 use super::stage::ToolStage;
-use crate::contract::{Effect, Effects, ProgressKind, ToolOutcome, ToolRun};
-use crate::diagram::Diagram;
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
 use crate::permission::PermissionAnswer;
 use crate::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
@@ -83,37 +88,9 @@ pub(super) enum EntryState {
     },
 }
 
-impl EntryState {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Queued { .. } => "Queued",
-            Self::Executing(_) => "Executing",
-            Self::Stopping { .. } => "Stopping",
-            Self::Completed(_) => "Completed",
-            Self::Yielded { .. } => "Yielded",
-        }
-    }
-}
-
-/// How a tool use comes by its result.
-pub(crate) const DIAGRAM: Diagram = Diagram {
-    machine: "tool use",
-    edges: &[
-        ("", "asked for", "Queued"),
-        ("Completed", "emitted", "Yielded"),
-        ("Executing", "abort", "Completed"),
-        ("Executing", "abort", "Stopping"),
-        ("Executing", "outcome", "Completed"),
-        ("Queued", "abort", "Completed"),
-        ("Queued", "admitted", "Executing"),
-        ("Queued", "outcome", "Completed"),
-        ("Stopping", "abort", "Completed"),
-    ],
-};
-
 impl ToolEntry {
     pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, env: &Environment) -> Self {
-        DIAGRAM.pass("", "asked for", "Queued");
+        DIAGRAM.pass(None, ToolCause::Request, ToolPhase::Queued);
         let definition = env.tool(&tool_use.name);
         let problem = InputProblem::find(env, &tool_use.name, &tool_use.input);
         Self {
@@ -179,12 +156,12 @@ impl ToolEntry {
         }
     }
 
-    pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut Effects) {
-        self.complete_by("outcome", outcome, effects);
+    pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut AgentEffects) {
+        self.complete_by(ToolCause::Outcome, outcome, effects);
     }
 
     /// T-2: the answer to a use of a tool that there is not; nothing where there is one.
-    pub(super) fn complete_unknown(&mut self, env: &Environment, effects: &mut Effects) {
+    pub(super) fn complete_unknown(&mut self, env: &Environment, effects: &mut AgentEffects) {
         let name = &self.tool_use.name;
         if env.tool(name).is_some() {
             return;
@@ -196,11 +173,11 @@ impl ToolEntry {
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
-    pub(super) fn complete_aborted(&mut self, env: &Environment, reason: &AbortReason, effects: &mut Effects) {
-        self.complete_by("abort", &ToolOutcome::error(&reason.text(&env.settings.texts)), effects);
+    pub(super) fn complete_aborted(&mut self, env: &Environment, reason: &AbortReason, effects: &mut AgentEffects) {
+        self.complete_by(ToolCause::Abort, &ToolOutcome::error(&reason.text(&env.settings.texts)), effects);
     }
 
-    fn complete_by(&mut self, by: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+    fn complete_by(&mut self, by: ToolCause, outcome: &ToolOutcome, effects: &mut AgentEffects) {
         if let Some(cause) = outcome.cause {
             effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
         }
@@ -211,12 +188,12 @@ impl ToolEntry {
     }
 
     /// The next state, and what brings it about.
-    pub(super) fn to(&mut self, cause: &'static str, state: EntryState) {
-        DIAGRAM.pass(self.state.name(), cause, state.name());
+    pub(super) fn to(&mut self, cause: ToolCause, state: EntryState) {
+        DIAGRAM.pass(Some(self.state.phase()), cause, state.phase());
         self.state = state;
     }
 
-    pub(super) fn emit_progress(&mut self, effects: &mut Effects) {
+    pub(super) fn emit_progress(&mut self, effects: &mut AgentEffects) {
         for ReportedProgress { text, kind, details } in core::mem::take(&mut self.progress) {
             let (run, tool_use_id) = (self.run, self.tool_use.id.clone());
             effects.push(Effect::Emit(Emission::Progress { run, tool_use_id, text, kind, details }));
@@ -245,11 +222,11 @@ impl ToolEntry {
         self.details.took = self.called.filter(|_| env.settings.session.tool_details).map(|called| now.since(called));
     }
 
-    pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
+    pub(super) fn yield_result(&mut self, nth: u32, effects: &mut AgentEffects) {
         let EntryState::Completed(result) = &self.state else { return };
         let message = result_message(self, result.clone());
         let result = result.clone();
-        self.to("emitted", EntryState::Yielded { result, nth });
+        self.to(ToolCause::Emission, EntryState::Yielded { result, nth });
         effects.push(Effect::Emit(Emission::User(Arc::new(message))));
         self.note(ToolState::Yielded, effects);
     }
@@ -260,7 +237,7 @@ impl ToolEntry {
     }
 
     /// O-17: says so when it is about to do again what was done for an answer that does not count any more.
-    pub(super) fn note_repeated(&self, finished_before: &[(ToolRun, Arc<ToolUse>)], effects: &mut Effects) {
+    pub(super) fn note_repeated(&self, finished_before: &[(ToolRun, Arc<ToolUse>)], effects: &mut AgentEffects) {
         let same = |tool_use: &ToolUse| tool_use.name == self.tool_use.name && tool_use.input == self.tool_use.input;
         if let Some((earlier, _)) = finished_before.iter().rev().find(|(_, tool_use)| same(tool_use))
             && self.class == ConcurrencyClass::Exclusive
@@ -269,7 +246,7 @@ impl ToolEntry {
         }
     }
 
-    pub(super) fn note(&self, state: ToolState, effects: &mut Effects) {
+    pub(super) fn note(&self, state: ToolState, effects: &mut AgentEffects) {
         effects.push(Effect::Note(Note::Tool { run: self.run, state }));
     }
 }

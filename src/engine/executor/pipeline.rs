@@ -16,7 +16,7 @@ mod words;
 use super::input::{InputAuthor, InputProblem};
 use super::result;
 use crate::agent_effects::AgentEffects;
-use crate::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
+use crate::contract::{Effect, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, PermissionDenial, PipelineStep};
 use crate::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
 use crate::permission::PermissionWord;
@@ -135,7 +135,7 @@ impl Pipeline {
 
     /// Takes an input that is about this run, or a timer. What no step waits for is late, and counts for nothing.
     pub(super) fn step(&mut self, scope: &mut PipelineScope<'_>, input: &Input, heard: &mut TurnHookOutcome) -> PipelineVerdict {
-        let before = self.state();
+        let before = self.phase();
         let verdict = self.hear_of(scope, input, heard);
         self.passed(before, input, &verdict);
         verdict
@@ -392,10 +392,9 @@ impl Pipeline {
             return None;
         }
         let input = HookInput { event, tool: Some(self.tool_use.name.clone()), data: data(self), stop_hook_active: false };
-        let mut started = Effects::from_agent(scope.effects.agent().clone());
-        let hooks = RunningHooks::start(scope.env, scope.now, HookSubject::Tool(self.run), input, &mut started)?;
+        let hooks = RunningHooks::choose(scope.env, scope.now, HookSubject::Tool(self.run), &input)?;
         self.note(scope, step);
-        started.drain().for_each(|(_, effect)| scope.effects.push(effect));
+        hooks.run(input, scope.effects);
         Some(hooks)
     }
 

@@ -7,7 +7,7 @@
 
 use super::Executor;
 use super::abort::AbortKind;
-use super::entry::{EntryState, ToolEntry};
+use super::entry::{EntryState, ToolCause, ToolEntry};
 use super::pipeline::{PipelineHalt, PipelineScope};
 use super::stage::ToolStage;
 use crate::emission::ToolState;
@@ -82,7 +82,7 @@ impl Executor {
                 EntryState::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
                     PipelineHalt::AtOnce => entry.complete_aborted(scope.env, &reason, scope.effects),
                     PipelineHalt::Stopping => {
-                        entry.to("abort", EntryState::Stopping { reason, until });
+                        entry.to(ToolCause::Abort, EntryState::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);
                     }
                     // The scope is aborted already, so nothing more follows from how it ended.

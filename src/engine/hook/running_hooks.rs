@@ -6,7 +6,8 @@
 //! ```
 
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
-use crate::contract::{Effect, Effects, Emission, TimerId};
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, Emission, TimerId};
 use crate::permission::PermissionWord;
 use crate::settings::Environment;
 use crate::time::{Micros, Time};
@@ -52,26 +53,37 @@ pub(crate) struct HookVerdict {
 }
 
 impl RunningHooks {
-    /// Starts the hooks of `event`; `None` without hooks. Each of them gets `input`.
-    pub(crate) fn start(env: &Environment, now: Time, subject: HookSubject, input: HookInput, effects: &mut Effects) -> Option<Self> {
-        let input = Arc::new(input);
+    /// Starts the hooks that are for this input; `None` without hooks. Each of them gets it.
+    pub(crate) fn start(env: &Environment, now: Time, subject: HookSubject, input: HookInput, effects: &mut AgentEffects) -> Option<Self> {
+        let hooks = Self::choose(env, now, subject, &input)?;
+        hooks.run(input, effects);
+        Some(hooks)
+    }
+
+    /// The hooks that are for this input, before they run; `None` without hooks.
+    pub(crate) fn choose(env: &Environment, now: Time, subject: HookSubject, input: &HookInput) -> Option<Self> {
         let matches = |matcher: &Option<Arc<str>>| matcher.as_ref().is_none_or(|matcher| is_for(matcher, input.tool.as_deref()));
         let of_event = (0..).zip(&env.hooks).filter(|(_, hook)| hook.event == input.event && matches(&hook.matcher));
         let is_verbose = env.settings.session.verbose;
-        let started = of_event.map(|(number, hook)| RunningHook {
+        let chosen = of_event.map(|(number, hook)| RunningHook {
             run: HookRun { hook: number, subject },
             until: now + hook.timeout,
             outcome: None,
             told_name: is_verbose.then(|| hook.name.clone()),
         });
-        let hooks: Vec<RunningHook> = started.collect();
-        for hook in &hooks {
+        let hooks: Vec<RunningHook> = chosen.collect();
+        (!hooks.is_empty()).then_some(Self { since: now, hooks })
+    }
+
+    /// Runs all of them with this input.
+    pub(crate) fn run(&self, input: HookInput, effects: &mut AgentEffects) {
+        let input = Arc::new(input);
+        for hook in &self.hooks {
             effects.push(Effect::RunHook { hook: hook.run, input: input.clone() });
             if let Some(name) = hook.told_name.clone() {
                 effects.push(Effect::Emit(Emission::HookStarted { hook: hook.run, name }));
             }
         }
-        (!hooks.is_empty()).then_some(Self { since: now, hooks })
     }
 
     /// When the time of one that has not answered is up next.
@@ -80,7 +92,13 @@ impl RunningHooks {
     }
 
     /// Takes what a hook said; the verdict when it was the last. What is said late or by another hook counts for nothing.
-    pub(crate) fn on_ended(&mut self, now: Time, run: HookRun, outcome: &Arc<HookOutcome>, effects: &mut Effects) -> Option<HookVerdict> {
+    pub(crate) fn on_ended(
+        &mut self,
+        now: Time,
+        run: HookRun,
+        outcome: &Arc<HookOutcome>,
+        effects: &mut AgentEffects,
+    ) -> Option<HookVerdict> {
         let hook = self.hooks.iter_mut().find(|hook| hook.run == run && hook.outcome.is_none())?;
         hook.tell_end(true, effects);
         hook.outcome = Some(outcome.clone());
@@ -88,7 +106,7 @@ impl RunningHooks {
     }
 
     /// Gives up on hooks whose time is up; the verdict when none is left.
-    pub(crate) fn on_timer(&mut self, now: Time, effects: &mut Effects) -> Option<HookVerdict> {
+    pub(crate) fn on_timer(&mut self, now: Time, effects: &mut AgentEffects) -> Option<HookVerdict> {
         let since = self.since;
         for hook in self.hooks.iter_mut().filter(|hook| hook.outcome.is_none() && hook.until <= now) {
             hook.stop(effects);
@@ -99,7 +117,7 @@ impl RunningHooks {
     }
 
     /// Stops those that still run: nothing comes of any of them.
-    pub(crate) fn abort(&self, effects: &mut Effects) {
+    pub(crate) fn abort(&self, effects: &mut AgentEffects) {
         for hook in self.hooks.iter().filter(|hook| hook.outcome.is_none()) {
             hook.stop(effects);
         }
@@ -125,13 +143,13 @@ impl RunningHooks {
 }
 
 impl RunningHook {
-    fn stop(&self, effects: &mut Effects) {
+    fn stop(&self, effects: &mut AgentEffects) {
         effects.push(Effect::StopHook { hook: self.run });
         self.tell_end(false, effects);
     }
 
     /// Tells consumers that it runs no more; whether it has answered.
-    fn tell_end(&self, answered: bool, effects: &mut Effects) {
+    fn tell_end(&self, answered: bool, effects: &mut AgentEffects) {
         if let Some(name) = self.told_name.clone() {
             effects.push(Effect::Emit(Emission::HookEnded { hook: self.run, name, answered }));
         }
@@ -167,8 +185,8 @@ mod tests {
         Environment { hooks, ..Environment::default() }
     }
 
-    fn started() -> (RunningHooks, Effects) {
-        let mut effects = Effects::default();
+    fn started() -> (RunningHooks, AgentEffects) {
+        let mut effects = AgentEffects::default();
         let input = without_tool(HookEvent::Stop, Json::default());
         (RunningHooks::start(&env(), Time::ZERO, STOP, input, &mut effects).unwrap(), effects)
     }
@@ -178,7 +196,7 @@ mod tests {
     }
 
     fn says(hooks: &mut RunningHooks, hook: u32, outcome: HookOutcome) -> Option<HookVerdict> {
-        hooks.on_ended(Time(500), run(hook), &Arc::new(outcome), &mut Effects::default())
+        hooks.on_ended(Time(500), run(hook), &Arc::new(outcome), &mut AgentEffects::default())
     }
 
     fn decides(decision: PermissionWord, reason: &str) -> HookOutcome {
@@ -191,7 +209,7 @@ mod tests {
         let hooks = hooks.map(|(event, matcher)| definition(event, matcher, 1)).to_vec();
         let env = Environment { hooks, ..Environment::default() };
         let started = |event, tool: Option<&str>| -> Vec<u32> {
-            let mut effects = Effects::default();
+            let mut effects = AgentEffects::default();
             let input = HookInput { event, tool: tool.map(Into::into), data: Json::default(), stop_hook_active: false };
             let _ = RunningHooks::start(&env, Time::ZERO, STOP, input, &mut effects);
             let hook = |(_, effect)| if let Effect::RunHook { hook, .. } = effect { Some(hook.hook) } else { None };
@@ -211,7 +229,11 @@ mod tests {
         assert_eq!(says(&mut hooks, 2, HookOutcome::default()), None, "twice counts once");
         assert_eq!(says(&mut hooks, 0, HookOutcome::default()), None);
         let other = HookRun { subject: HookSubject::Stop(RequestId::first(2)), hook: 1 };
-        assert_eq!(hooks.on_ended(Time(1), other, &Arc::default(), &mut Effects::default()), None, "the same hook, run for something else");
+        assert_eq!(
+            hooks.on_ended(Time(1), other, &Arc::default(), &mut AgentEffects::default()),
+            None,
+            "the same hook, run for something else"
+        );
         let verdict = says(&mut hooks, 1, HookOutcome::default()).unwrap();
         assert_eq!(verdict, HookVerdict { took: Micros(500), ..HookVerdict::default() });
     }
@@ -239,10 +261,10 @@ mod tests {
     #[test]
     fn t_23_who_does_not_answer_in_time_has_failed_which_stops_nothing() {
         let (mut hooks, mut effects) = started();
-        effects.reset(crate::contract::Agent::ROOT);
+        effects.drain().for_each(drop);
         let at = |ms| Time::ZERO + Micros::from_millis(ms);
         assert_eq!(hooks.on_timer(at(0), &mut effects), None);
-        assert!(effects.is_empty());
+        assert_eq!(effects.len(), 0);
         assert_eq!(hooks.on_timer(at(1), &mut effects), None);
         assert_eq!(says(&mut hooks, 0, decides(PermissionWord::Deny, "late")), None);
         assert_eq!(says(&mut hooks, 1, HookOutcome::default()), None);
@@ -258,7 +280,7 @@ mod tests {
     fn t_30_an_abort_stops_those_that_still_run() {
         let (mut hooks, mut effects) = started();
         let _ = says(&mut hooks, 1, HookOutcome::default());
-        effects.reset(crate::contract::Agent::ROOT);
+        effects.drain().for_each(drop);
         hooks.abort(&mut effects);
         let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();
         assert_eq!(stopped, [Effect::StopHook { hook: run(0) }, Effect::StopHook { hook: run(2) }]);

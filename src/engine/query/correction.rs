@@ -85,27 +85,28 @@ impl Query {
     }
 }
 
-/// the text of a message goes into the last result of a tool, and what is no text behind the results.
-pub(super) fn put_into_last_result(content: &mut Vec<Block>, message: &[Block], texts: &ModelTexts) {
+/// the text of a message goes into the last result of a tool, and what is no text behind the results. Returns the tool use of that result.
+pub(super) fn put_into_last_result(content: &mut Vec<Block>, message: &[Block], texts: &ModelTexts) -> Option<Arc<str>> {
     let said = |block: &Block| match block.kind() {
         BlockKind::Text(text) => Some(text.clone()),
         _ => None,
     };
     let note = texts.say(TextName::QueuedMessage, &[("message", &message.iter().filter_map(said).collect::<Vec<_>>().join("\n"))]);
     let last = content.iter_mut().rev().find_map(|block| with_note(block, &note).map(|noted| (block, noted)));
-    match last {
-        Some((block, noted)) => {
-            *block = noted;
-            content.extend(message.iter().filter(|block| said(block).is_none()).cloned());
-        }
-        None => content.extend(message.iter().cloned()),
-    }
+    let Some((block, (tool_use_id, noted))) = last else {
+        content.extend(message.iter().cloned());
+        return None;
+    };
+    *block = noted;
+    content.extend(message.iter().filter(|block| said(block).is_none()).cloned());
+    Some(tool_use_id)
 }
 
-/// The result of a tool with a note at its end; `None` for another block.
-fn with_note(block: &Block, note: &str) -> Option<Block> {
-    let BlockKind::ToolResult { .. } = block.kind() else { return None };
+/// The result of a tool with a note at its end, and the tool use; `None` for another block.
+fn with_note(block: &Block, note: &str) -> Option<(Arc<str>, Block)> {
+    let BlockKind::ToolResult { tool_use_id, .. } = block.kind() else { return None };
     let members = RawObject::parse(block.json().as_str()).ok()?;
     let noted = result::with_note(&Json::trusted(members.get("content").unwrap_or("\"\"")), note);
-    Some(Block::assembled(block.kind().clone(), Json::trusted(members.with(&[("content", noted.as_str().into())]))))
+    let noted = Block::assembled(block.kind().clone(), Json::trusted(members.with(&[("content", noted.as_str().into())])));
+    Some((tool_use_id.clone(), noted))
 }

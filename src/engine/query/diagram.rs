@@ -4,156 +4,193 @@
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
 use super::{Query, QueryState, QueryVerdict};
+use crate::contract::Terminal;
 use crate::diagram::Diagram;
 use crate::emission::Transition;
+use QueryCause::*;
+use QueryPhase::*;
+
+/// The states without their data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum QueryPhase {
+    Settling,
+    Calling,
+    Compacting,
+    AwaitingTools,
+    StopHooks,
+    /// Waits for tools that are stopping. With such a tool every way to a terminal leads through it.
+    Ending,
+    Finished,
+}
+
+/// The causes of a change of state.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum QueryCause {
+    /// The way to the next turn.
+    By(Transition),
+    /// The end.
+    To(Terminal),
+    /// The model is asked.
+    Request,
+    Compaction,
+    /// Open tool uses of an earlier session are settled.
+    Settlement,
+    ToolUses,
+    StopHookRun,
+    End,
+    /// The last tool that was stopping has ended.
+    ToolStop,
+    Fallback,
+    /// The blocks of an attempt are taken back.
+    Retraction,
+}
 
 /// A prompt's way to its terminal.
-pub(crate) const DIAGRAM: Diagram = Diagram {
+pub(crate) const DIAGRAM: Diagram<QueryPhase, QueryCause> = Diagram {
     machine: "query",
     edges: &[
-        ("", "aborted_tools", "Finished"),
-        ("", "asks", "Calling"),
-        ("", "blocking_limit", "Finished"),
-        ("", "compacts", "Compacting"),
-        ("", "max_budget", "Finished"),
-        ("", "model_error", "Finished"),
-        ("", "settles", "Settling"),
-        ("AwaitingTools", "aborted_tools", "Finished"),
-        ("AwaitingTools", "blocking_limit", "Finished"),
-        ("AwaitingTools", "completed", "Finished"),
-        ("AwaitingTools", "ends", "Ending"),
-        ("AwaitingTools", "hook_stopped", "Finished"),
-        ("AwaitingTools", "max_budget", "Finished"),
-        ("AwaitingTools", "max_turns", "Finished"),
-        ("AwaitingTools", "next_turn", "Calling"),
-        ("AwaitingTools", "next_turn", "Compacting"),
-        ("Calling", "aborted_streaming", "Finished"),
-        ("Calling", "answer_nudge", "Calling"),
-        ("Calling", "attempt taken back", "Calling"),
-        ("Calling", "blocking_limit", "Finished"),
-        ("Calling", "collapse_drain_retry", "Calling"),
-        ("Calling", "compacts", "Compacting"),
-        ("Calling", "completed", "Finished"),
-        ("Calling", "cut_off_recovery", "Calling"),
-        ("Calling", "ends", "Ending"),
-        ("Calling", "fallback", "Calling"),
-        ("Calling", "hook_stopped", "Finished"),
-        ("Calling", "image_error", "Finished"),
-        ("Calling", "max_budget", "Finished"),
-        ("Calling", "max_output_tokens_escalate", "Calling"),
-        ("Calling", "max_output_tokens_escalate", "Compacting"),
-        ("Calling", "max_output_tokens_recovery", "Calling"),
-        ("Calling", "max_output_tokens_recovery", "Compacting"),
-        ("Calling", "max_turns", "Finished"),
-        ("Calling", "model_error", "Finished"),
-        ("Calling", "next_turn", "Calling"),
-        ("Calling", "next_turn", "Compacting"),
-        ("Calling", "pause_turn_resume", "Calling"),
-        ("Calling", "pause_turn_resume", "Compacting"),
-        ("Calling", "prompt_too_long", "Finished"),
-        ("Calling", "refusal_retry", "Calling"),
-        ("Calling", "stop hooks", "StopHooks"),
-        ("Calling", "stop_hook_blocking", "Calling"),
-        ("Calling", "stop_hook_blocking", "Compacting"),
-        ("Calling", "structured_output_retries", "Finished"),
-        ("Calling", "token_budget_continuation", "Calling"),
-        ("Calling", "token_budget_continuation", "Compacting"),
-        ("Calling", "tool uses", "AwaitingTools"),
-        ("Compacting", "aborted_streaming", "Finished"),
-        ("Compacting", "asks", "Calling"),
-        ("Compacting", "blocking_limit", "Finished"),
-        ("Compacting", "completed", "Finished"),
-        ("Compacting", "ends", "Ending"),
-        ("Compacting", "image_error", "Finished"),
-        ("Compacting", "max_budget", "Finished"),
-        ("Compacting", "model_error", "Finished"),
-        ("Compacting", "prompt_too_long", "Finished"),
-        ("Compacting", "reactive_compact_retry", "Calling"),
-        ("Compacting", "reactive_compact_retry", "Compacting"),
-        ("Ending", "tools stopped", "Finished"),
-        ("Settling", "aborted_tools", "Finished"),
-        ("Settling", "asks", "Calling"),
-        ("Settling", "blocking_limit", "Finished"),
-        ("Settling", "compacts", "Compacting"),
-        ("Settling", "ends", "Ending"),
-        ("Settling", "hook_stopped", "Finished"),
-        ("Settling", "model_error", "Finished"),
-        ("StopHooks", "aborted_streaming", "Finished"),
-        ("StopHooks", "blocking_limit", "Finished"),
-        ("StopHooks", "completed", "Finished"),
-        ("StopHooks", "ends", "Ending"),
-        ("StopHooks", "max_budget", "Finished"),
-        ("StopHooks", "stop_hook_blocking", "Calling"),
-        ("StopHooks", "stop_hook_blocking", "Compacting"),
-        ("StopHooks", "stop_hook_prevented", "Finished"),
-        ("StopHooks", "token_budget_continuation", "Calling"),
-        ("StopHooks", "token_budget_continuation", "Compacting"),
+        (None, To(Terminal::AbortedTools), Finished),
+        (None, Request, Calling),
+        (None, To(Terminal::BlockingLimit), Finished),
+        (None, Compaction, Compacting),
+        (None, To(Terminal::MaxBudget), Finished),
+        (None, To(Terminal::ModelError), Finished),
+        (None, Settlement, Settling),
+        (Some(AwaitingTools), To(Terminal::AbortedTools), Finished),
+        (Some(AwaitingTools), To(Terminal::BlockingLimit), Finished),
+        (Some(AwaitingTools), To(Terminal::Completed), Finished),
+        (Some(AwaitingTools), End, Ending),
+        (Some(AwaitingTools), To(Terminal::HookStopped), Finished),
+        (Some(AwaitingTools), To(Terminal::MaxBudget), Finished),
+        (Some(AwaitingTools), To(Terminal::MaxTurns), Finished),
+        (Some(AwaitingTools), By(Transition::NextTurn), Calling),
+        (Some(AwaitingTools), By(Transition::NextTurn), Compacting),
+        (Some(Calling), To(Terminal::AbortedStreaming), Finished),
+        (Some(Calling), By(Transition::AnswerNudge), Calling),
+        (Some(Calling), Retraction, Calling),
+        (Some(Calling), To(Terminal::BlockingLimit), Finished),
+        (Some(Calling), By(Transition::CollapseDrainRetry), Calling),
+        (Some(Calling), Compaction, Compacting),
+        (Some(Calling), To(Terminal::Completed), Finished),
+        (Some(Calling), By(Transition::CutOffRecovery), Calling),
+        (Some(Calling), End, Ending),
+        (Some(Calling), Fallback, Calling),
+        (Some(Calling), To(Terminal::HookStopped), Finished),
+        (Some(Calling), To(Terminal::ImageError), Finished),
+        (Some(Calling), To(Terminal::MaxBudget), Finished),
+        (Some(Calling), By(Transition::MaxOutputTokensEscalate), Calling),
+        (Some(Calling), By(Transition::MaxOutputTokensEscalate), Compacting),
+        (Some(Calling), By(Transition::MaxOutputTokensRecovery), Calling),
+        (Some(Calling), By(Transition::MaxOutputTokensRecovery), Compacting),
+        (Some(Calling), To(Terminal::MaxTurns), Finished),
+        (Some(Calling), To(Terminal::ModelError), Finished),
+        (Some(Calling), By(Transition::NextTurn), Calling),
+        (Some(Calling), By(Transition::NextTurn), Compacting),
+        (Some(Calling), By(Transition::PauseTurnResume), Calling),
+        (Some(Calling), By(Transition::PauseTurnResume), Compacting),
+        (Some(Calling), To(Terminal::PromptTooLong), Finished),
+        (Some(Calling), By(Transition::RefusalRetry), Calling),
+        (Some(Calling), StopHookRun, StopHooks),
+        (Some(Calling), By(Transition::StopHookBlocking), Calling),
+        (Some(Calling), By(Transition::StopHookBlocking), Compacting),
+        (Some(Calling), To(Terminal::StructuredOutputRetries), Finished),
+        (Some(Calling), By(Transition::TokenBudgetContinuation), Calling),
+        (Some(Calling), By(Transition::TokenBudgetContinuation), Compacting),
+        (Some(Calling), ToolUses, AwaitingTools),
+        (Some(Compacting), To(Terminal::AbortedStreaming), Finished),
+        (Some(Compacting), Request, Calling),
+        (Some(Compacting), To(Terminal::BlockingLimit), Finished),
+        (Some(Compacting), To(Terminal::Completed), Finished),
+        (Some(Compacting), End, Ending),
+        (Some(Compacting), To(Terminal::ImageError), Finished),
+        (Some(Compacting), To(Terminal::MaxBudget), Finished),
+        (Some(Compacting), To(Terminal::ModelError), Finished),
+        (Some(Compacting), To(Terminal::PromptTooLong), Finished),
+        (Some(Compacting), By(Transition::ReactiveCompactRetry), Calling),
+        (Some(Compacting), By(Transition::ReactiveCompactRetry), Compacting),
+        (Some(Ending), ToolStop, Finished),
+        (Some(Settling), To(Terminal::AbortedTools), Finished),
+        (Some(Settling), Request, Calling),
+        (Some(Settling), To(Terminal::BlockingLimit), Finished),
+        (Some(Settling), Compaction, Compacting),
+        (Some(Settling), End, Ending),
+        (Some(Settling), To(Terminal::HookStopped), Finished),
+        (Some(Settling), To(Terminal::ModelError), Finished),
+        (Some(StopHooks), To(Terminal::AbortedStreaming), Finished),
+        (Some(StopHooks), To(Terminal::BlockingLimit), Finished),
+        (Some(StopHooks), To(Terminal::Completed), Finished),
+        (Some(StopHooks), End, Ending),
+        (Some(StopHooks), To(Terminal::MaxBudget), Finished),
+        (Some(StopHooks), By(Transition::StopHookBlocking), Calling),
+        (Some(StopHooks), By(Transition::StopHookBlocking), Compacting),
+        (Some(StopHooks), To(Terminal::StopHookPrevented), Finished),
+        (Some(StopHooks), By(Transition::TokenBudgetContinuation), Calling),
+        (Some(StopHooks), By(Transition::TokenBudgetContinuation), Compacting),
     ],
 };
 
-/// Waits for tools that are stopping. With such a tool every way to a terminal leads through it.
-const ENDING: &str = "Ending";
-
 impl QueryState {
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn phase(&self) -> QueryPhase {
         match self {
-            Self::Settling { .. } => "Settling",
-            Self::Calling { .. } => "Calling",
-            Self::Compacting { .. } => "Compacting",
-            Self::AwaitingTools { .. } => "AwaitingTools",
-            Self::StopHooks { .. } => "StopHooks",
-            Self::Ending { .. } => ENDING,
-            Self::Finished => "Finished",
+            Self::Settling { .. } => Settling,
+            Self::Calling { .. } => Calling,
+            Self::Compacting { .. } => Compacting,
+            Self::AwaitingTools { .. } => AwaitingTools,
+            Self::StopHooks { .. } => StopHooks,
+            Self::Ending { .. } => Ending,
+            Self::Finished => Finished,
         }
     }
+}
 
+impl QueryPhase {
     /// The work of a query that went into this state without a transition or a terminal.
-    fn purpose(&self) -> &'static str {
+    fn purpose(self) -> QueryCause {
         match self {
-            Self::Settling { .. } => "settles",
-            Self::Calling { .. } => "asks",
-            Self::Compacting { .. } => "compacts",
-            Self::AwaitingTools { .. } => "tool uses",
-            Self::StopHooks { .. } => "stop hooks",
-            Self::Ending { .. } => "ends",
-            Self::Finished => "ends",
+            Settling => Settlement,
+            Calling => Request,
+            Compacting => Compaction,
+            AwaitingTools => ToolUses,
+            StopHooks => StopHookRun,
+            Ending | Finished => End,
         }
     }
 }
 
 /// Where a step began.
 pub(super) struct QueryOrigin {
-    state: &'static str,
+    phase: Option<QueryPhase>,
 }
 
 impl QueryOrigin {
     /// A query that was not there before.
     pub(super) fn at_the_start() -> Self {
-        Self { state: "" }
+        Self { phase: None }
     }
 
     /// Whether the query had ended before.
     pub(super) fn is_over(&self) -> bool {
-        self.state == QueryState::Finished.name()
+        self.phase == Some(Finished)
     }
 }
 
 impl Query {
     pub(super) fn before(&self) -> QueryOrigin {
-        QueryOrigin { state: self.state.name() }
+        QueryOrigin { phase: Some(self.state.phase()) }
     }
 
     /// A step is over: what it did is an edge of the diagram, unless it did nothing that shows.
     pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, transition: Option<Transition>) {
-        let cause = match (transition, verdict) {
-            _ if before.state == ENDING && self.state == QueryState::Finished => "tools stopped",
-            (_, QueryVerdict::Finished(outcome)) => outcome.terminal.as_str(),
-            _ if matches!(self.state, QueryState::Ending { .. }) => self.state.purpose(),
-            (Some(transition), QueryVerdict::Running) => transition.as_str(),
-            (None, QueryVerdict::Running) => self.state.purpose(),
-        };
-        if transition.is_some() || before.state != self.state.name() {
-            DIAGRAM.pass(before.state, cause, self.state.name());
+        let phase = self.state.phase();
+        if transition.is_none() && before.phase == Some(phase) {
+            return;
         }
+        let cause = match (transition, verdict) {
+            _ if before.phase == Some(Ending) && phase == Finished => ToolStop,
+            (_, QueryVerdict::Finished(outcome)) => To(outcome.terminal.clone()),
+            (Some(transition), QueryVerdict::Running) if phase != Ending => By(transition),
+            (_, QueryVerdict::Running) => phase.purpose(),
+        };
+        DIAGRAM.pass(before.phase, cause, phase);
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
+use super::diagram::{QueryCause, QueryPhase};
 use super::{DIAGRAM, Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
 use crate::call::LostAttempt;
 use crate::contract::{Effect, RequestId};
@@ -39,7 +40,7 @@ impl Query {
         self.frame = Arc::new(self.frame.with_model(to));
         scope.memory.turn_to(to);
         scope.effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
-        DIAGRAM.pass("Calling", "fallback", "Calling");
+        DIAGRAM.pass(Some(QueryPhase::Calling), QueryCause::Fallback, QueryPhase::Calling);
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let again = self.open_call(scope, next);
         if let QueryState::Calling { call, .. } = &mut self.state {
@@ -58,7 +59,7 @@ impl Query {
         }
         turn.forget();
         discard(&mut self.executor, scope, call.id());
-        DIAGRAM.pass("Calling", "attempt taken back", "Calling");
+        DIAGRAM.pass(Some(QueryPhase::Calling), QueryCause::Retraction, QueryPhase::Calling);
         call.go_on(scope.env, scope.now, scope.effects);
         QueryVerdict::Running
     }

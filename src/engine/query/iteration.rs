@@ -94,7 +94,10 @@ impl Query {
         for (prompt, message) in taken_in {
             match scope.env.settings.queued_messages {
                 QueuedMessagePlace::Beside => content.extend(message.iter().cloned()),
-                QueuedMessagePlace::InResult => correction::put_into_last_result(&mut content, &message, &scope.env.settings.texts),
+                QueuedMessagePlace::InResult => {
+                    let holder = correction::put_into_last_result(&mut content, &message, &scope.env.settings.texts);
+                    holder.into_iter().for_each(|tool_use_id| scope.memory.conversation.note_message_in_result(tool_use_id));
+                }
             }
             scope.effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }

@@ -10,6 +10,7 @@ mod start;
 mod stops;
 mod turns;
 
+use super::diagram::QueryPhase;
 use super::*;
 use crate::agent_effects::AgentEffects;
 use crate::contract::{AnswerEnd, Terminal, ToolOutcome, ToolRun};
@@ -211,7 +212,7 @@ impl QueryHarness {
     }
 
     fn outcome(&self) -> &QueryOutcome {
-        self.outcome.as_ref().unwrap_or_else(|| panic!("the prompt goes on in {}", self.query.state.name()))
+        self.outcome.as_ref().unwrap_or_else(|| panic!("the prompt goes on in {:?}", self.query.state.phase()))
     }
 
     fn terminal(&self) -> &Terminal {

@@ -11,6 +11,10 @@ settings! {
     /// Retries: their number and delays, and the next steps when waiting does not help.
     #[derive(Eq)]
     pub struct RetrySettings, keys retry_keys {
+        /// The policy that the engine follows: that of these settings, or one of its own. O-31 judges the first alone. The reference engine has no
+        /// other.
+        #[serde(skip_serializing_if = "RetryPolicySource::is_settings")]
+        policy: RetryPolicySource = RetryPolicySource::Settings;
         /// How many attempts may follow the first one.
         max_retries: u32 = 10, unit("attempts");
         /// The first delay. Each further delay is twice as long.
@@ -77,6 +81,25 @@ settings! {
         stream_idle: Micros = Micros::from_secs(90);
         /// The cloud provider of the credentials.
         cloud: Option<CloudProvider> as WordOrNone<CloudProvider> = None;
+    }
+}
+
+words! {
+    /// Where the decisions about retries come from (O-31).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RetryPolicySource default Settings {
+        /// The settings of `[engine.retry]`.
+        Settings = "settings",
+        /// The engine itself: it does what these settings do not say.
+        Engine = "engine",
+    }
+}
+
+impl RetryPolicySource {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+    fn is_settings(&self) -> bool {
+        *self == Self::Settings
     }
 }
 

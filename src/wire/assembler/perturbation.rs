@@ -180,7 +180,7 @@ fn noise() -> impl Strategy<Value = StreamPiece> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn n_4_what_both_sdks_pass_over_changes_no_answer(

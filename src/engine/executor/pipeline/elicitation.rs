@@ -6,7 +6,8 @@
 use alloc::collections::VecDeque;
 
 use super::PipelineScope;
-use crate::contract::{Effect, Effects, Input, ToolRun};
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, Input, ToolRun};
 use reenact_wire::prelude::*;
 
 /// The questions of one run that are not answered; the first one is put to the user.
@@ -26,7 +27,7 @@ impl ElicitationQueue {
     }
 
     /// Passes an answer on, and puts the next question. An answer without an open question is late.
-    pub(super) fn answer(&mut self, run: ToolRun, answer: &Option<Arc<str>>, effects: &mut Effects) {
+    pub(super) fn answer(&mut self, run: ToolRun, answer: &Option<Arc<str>>, effects: &mut AgentEffects) {
         if self.0.pop_front().is_some() {
             effects.push(Effect::AnswerElicitation { run, answer: answer.clone() });
             self.put(run, effects);
@@ -34,19 +35,19 @@ impl ElicitationQueue {
     }
 
     /// No answer is expected any more.
-    pub(super) fn withdraw(&self, run: ToolRun, effects: &mut Effects) {
+    pub(super) fn withdraw(&self, run: ToolRun, effects: &mut AgentEffects) {
         if !self.0.is_empty() {
             effects.push(Effect::WithdrawElicitation { run });
         }
     }
 
     /// Declines what was asked, and takes the question back from the user.
-    pub(super) fn decline(&self, run: ToolRun, effects: &mut Effects) {
+    pub(super) fn decline(&self, run: ToolRun, effects: &mut AgentEffects) {
         self.withdraw(run, effects);
         self.0.iter().for_each(|_| decline(run, effects));
     }
 
-    fn put(&self, run: ToolRun, effects: &mut Effects) {
+    fn put(&self, run: ToolRun, effects: &mut AgentEffects) {
         if let Some(message) = self.0.front() {
             effects.push(Effect::Elicit { run, message: message.clone() });
         }
@@ -54,12 +55,12 @@ impl ElicitationQueue {
 }
 
 /// Declines the question of a stopping tool.
-pub(in crate::executor) fn decline_late(input: &Input, effects: &mut Effects) {
+pub(in crate::executor) fn decline_late(input: &Input, effects: &mut AgentEffects) {
     if let Input::ElicitationAsked { run, .. } = input {
         decline(*run, effects);
     }
 }
 
-fn decline(run: ToolRun, effects: &mut Effects) {
+fn decline(run: ToolRun, effects: &mut AgentEffects) {
     effects.push(Effect::AnswerElicitation { run, answer: None });
 }

@@ -85,7 +85,7 @@ fn q_22_a_cancel_during_a_compaction_keeps_what_was_said() {
     memory.conversation.push_answer(RequestId::first(0), vec![Block::text("yes")], None);
     let mut bench =
         QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), memory, QueryBeginning::Compacting(None));
-    assert_eq!(bench.query.state.name(), "Compacting");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Compacting);
     let id = bench.asked();
     bench.input(&Input::Cancel);
     assert!(bench.seen().contains(&format!("close {id}")));

@@ -26,7 +26,7 @@ fn s_10_a_budget_that_is_used_up_to_the_last_bit_ends_the_prompt_and_keeps_the_a
 fn s_10_the_answer_that_crosses_it_is_closed_with_results() {
     let mut bench = QueryHarness::new(budget(ANSWER));
     bench.answers("use=A@Write", "tool_use");
-    assert_eq!(bench.query.state.name(), "Ending", "a tool that blocks has its grace");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Ending, "a tool that blocks has its grace");
     bench.ends("A!");
     assert_eq!((bench.terminal(), &*bench.kept()), (&Terminal::MaxBudget, "user(hi) assistant(use=A) user(result=A!)"));
     assert_eq!(bench.requests.len(), 1, "nothing more is asked");

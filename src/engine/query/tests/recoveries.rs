@@ -80,7 +80,7 @@ fn q_13_staged_collapses_come_first_then_a_summary_then_the_error() {
     assert_eq!(bench.seen(), ["-> collapse_drain_retry", "request 4 8000"]);
     assert!(bench.conversation().contains("It was read."), "{}", bench.conversation());
     bench.fails(400, TOO_LONG);
-    assert_eq!(bench.query.state.name(), "Compacting");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Compacting);
     let _ = bench.seen();
     bench.answers("<summary>Short.</summary>", "end_turn");
     let seen = bench.seen();
@@ -126,7 +126,7 @@ fn q_13_the_model_summarises_once_in_a_chain_and_again_after_a_turn() {
     again.reads("C");
     again.reads("D");
     again.fails(400, TOO_LONG);
-    assert_eq!(again.query.state.name(), "Compacting", "a turn begins another chain");
+    assert_eq!(again.query.state.phase(), QueryPhase::Compacting, "a turn begins another chain");
     let mut once = summarised();
     once.answers(&"long-".repeat(100), "pause_turn");
     once.fails(400, TOO_LONG);
@@ -138,7 +138,7 @@ fn q_14_media_are_summarised_away_and_never_collapsed() {
     let mut bench = second_turn(|settings| settings.compaction.collapse_percent = 99);
     bench.input(&staged(1));
     bench.fails(400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5429176 bytes > 5242880 bytes");
-    assert_eq!(bench.query.state.name(), "Compacting");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Compacting);
     let mut off = second_turn(|settings| settings.compaction.reactive = false);
     off.fails(400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5429176 bytes > 5242880 bytes");
     assert_eq!(*off.terminal(), Terminal::ImageError);

@@ -101,9 +101,9 @@ fn c_4_a_summary_that_is_due_comes_before_the_request_and_names_follow_it() {
         settings.session.task_budget = Some(10_000);
     };
     let mut bench = QueryHarness::begin(environment(change), earlier(), QueryBeginning::Asking);
-    assert_eq!(bench.query.state.name(), "Compacting");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Compacting);
     bench.answers("<summary>Short.</summary>", "end_turn");
-    assert_eq!(bench.query.state.name(), "Calling");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Calling);
     assert_eq!(bench.asked(), RequestId { prompt: 1, turn: 2, attempt: 1 }, "behind the one that summarised");
     assert!(!bench.requests[1].1.extra.as_str().contains(r#""remaining":10000"#), "a compaction uses up the task's tokens (C-6)");
     bench.answers("done", "end_turn");
@@ -162,14 +162,14 @@ fn q_13_a_prompt_begins_a_chain_of_its_own() {
     memory.tracking.reactively_compacted = true;
     let mut bench = QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), memory, QueryBeginning::Asking);
     bench.fails(400, "prompt is too long: 200251 tokens > 200000 maximum");
-    assert_eq!(bench.query.state.name(), "Compacting");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Compacting);
 }
 
 #[test]
 fn c_4_the_request_behind_a_summary_that_failed_has_a_number_of_its_own() {
     let mut bench = QueryHarness::begin(environment(nearly_full), earlier(), QueryBeginning::Asking);
     bench.fails(400, "no");
-    assert_eq!((bench.query.state.name(), bench.asked()), ("Calling", RequestId { prompt: 1, turn: 2, attempt: 1 }));
+    assert_eq!((bench.query.state.phase(), bench.asked()), (QueryPhase::Calling, RequestId { prompt: 1, turn: 2, attempt: 1 }));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn r_9_what_a_summary_learns_of_the_speed_holds_for_the_request_behind_it() {
     bench.fails(429, "slow down");
     assert!(!is_fast(&bench), "at standard speed, at once");
     bench.answers("<summary>Short.</summary>", "end_turn");
-    assert_eq!(bench.query.state.name(), "Calling");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Calling);
     assert!(!is_fast(&bench), "the cooldown is not over");
 }
 

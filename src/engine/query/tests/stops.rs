@@ -78,7 +78,7 @@ fn q_16_each_answer_has_hooks_of_its_own_and_a_late_word_is_not_heard() {
     assert_eq!(bench.hooks.len(), 2);
     let stop = HookOutcome { stop: Some("late".into()), ..HookOutcome::default() };
     bench.input(&Input::HookEnded { hook: first, outcome: Arc::new(stop) });
-    assert_eq!(bench.query.state.name(), "StopHooks", "it is about another answer");
+    assert_eq!(bench.query.state.phase(), QueryPhase::StopHooks, "it is about another answer");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn t_14_a_tool_that_aborts_itself_ends_the_prompt_as_a_cancel_does() {
     let _ = bench.seen();
     let run = bench.runs[0].1;
     bench.input(&Input::ToolEnded { run, outcome: Arc::new(ToolOutcome { abort: Some("no".into()), ..ToolOutcome::error("no") }) });
-    assert_eq!(bench.query.state.name(), "Ending", "the other tool has its grace");
+    assert_eq!(bench.query.state.phase(), QueryPhase::Ending, "the other tool has its grace");
     bench.ends("B!");
     assert_eq!(*bench.terminal(), Terminal::AbortedTools);
     assert!(bench.seen().contains(&String::from("[The user interrupted while tools ran.]")));
@@ -159,5 +159,5 @@ fn s_7_a_line_that_is_late_is_dropped_with_its_request() {
     let _ = aborted.streams("use=B");
     aborted.input(&Input::Cancel);
     assert!(aborted.seen().contains(&format!("close {line}")), "at once, though the tool has its grace");
-    assert_eq!(aborted.query.state.name(), "Ending");
+    assert_eq!(aborted.query.state.phase(), QueryPhase::Ending);
 }

@@ -1,4 +1,4 @@
-//! The model server: which answer a request gets (M-3), and where it differs from the recorded request.
+//! The answers of a thread in order: which one a request gets (M-3), and where it differs from the recorded request.
 //!
 //! Answers are given in the order recorded. A request that differs still gets the next one, and the transcript says where it
 //! differs; `strict` makes that a failure of the run. An answer that a fault changed is not used up: the next attempt gets it again.
