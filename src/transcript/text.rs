@@ -18,7 +18,7 @@ use line::{LineClock, TextLine};
 
 use super::event::{Event, EventKind, RunEnd, Transcript};
 use reenact_engine::contract::{Agent, ByAgent, Effect, RequestId, ToolRun};
-use reenact_engine::emission::Emission;
+use reenact_engine::emission::{Emission, Note};
 use reenact_engine::time::Time;
 use reenact_wire::prelude::*;
 
@@ -63,7 +63,7 @@ fn with_times(transcript: &Transcript, detail: DetailLevel, times: TimeDisplay) 
     let title = transcript.header.title.as_deref().unwrap_or("(untitled)");
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}\nseed {}\n", one_line(title), transcript.header.seed.0);
-    let mut view = LineContext::default();
+    let mut view = LineContext { detail, notes_tools: transcript.events.iter().any(is_tool_note), ..LineContext::default() };
     for event in transcript.events.iter() {
         view.note(event);
         if let Some(line) = line::from_event(event, &view).filter(|line| line.detail <= detail) {
@@ -79,6 +79,14 @@ pub(super) struct LineContext {
     agents: ByAgent<AgentNames>,
     /// The agent of the event.
     agent: Agent,
+    /// The level of the text.
+    detail: DetailLevel,
+    /// Whether the engine notes the states of its tools. Of another engine the driver knows the starts, stops and ends.
+    notes_tools: bool,
+}
+
+fn is_tool_note(event: &Event) -> bool {
+    matches!(event.what, EventKind::Effect(Effect::Note(Note::Tool { .. })))
 }
 
 /// The meaning of one agent's names.
@@ -101,6 +109,16 @@ impl LineContext {
 
     fn names(&self) -> Option<&AgentNames> {
         self.agents.get(&self.agent)
+    }
+
+    /// Whether the driver's knowledge of tools stands in for the engine's notes.
+    pub(super) fn shows_driven_tools(&self) -> bool {
+        !self.notes_tools
+    }
+
+    /// Whether everything is shown.
+    pub(super) fn is_debug(&self) -> bool {
+        self.detail == DetailLevel::Debug
     }
 
     /// When a tool run began.

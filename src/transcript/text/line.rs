@@ -46,7 +46,7 @@ fn line(detail: DetailLevel, clock: LineClock, actor: &str, what: &str, text: St
 pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> {
     use DetailLevel::{Debug, Normal};
     Some(match &event.what {
-        EventKind::Input(input) => input_line(event, input)?,
+        EventKind::Input(input) => input_line(event, input, view)?,
         EventKind::Request { id, request } => line(Normal, LineClock::Run, "engine", &format!("request {id}"), request_text(request, view)),
         EventKind::Effect(effect) => effect_line(event, effect, view)?,
         EventKind::Served { id, answer, provenance } => {
@@ -67,7 +67,7 @@ pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> 
     })
 }
 
-fn input_line(_event: &Event, input: &Input) -> Option<TextLine> {
+fn input_line(event: &Event, input: &Input, view: &LineContext) -> Option<TextLine> {
     use DetailLevel::{Brief, Debug};
     Some(match input {
         Input::Prompt { prompt, content } => line(Brief, LineClock::Run, "user", &format!("prompt {prompt}"), content_text(content)),
@@ -83,6 +83,7 @@ fn input_line(_event: &Event, input: &Input) -> Option<TextLine> {
         Input::ToolProgress { run, text, kind } => {
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "reports", progress_text(*kind, text))
         }
+        Input::ToolEnded { run, .. } if view.shows_driven_tools() && !view.is_debug() => effects::tool_end_line(event, *run, view),
         Input::ToolEnded { run, outcome } => {
             let text = format!("{}{}", if outcome.is_error { "error " } else { "" }, short(outcome.content.as_str()));
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "returns", text)
@@ -138,6 +139,7 @@ fn effect_line(event: &Event, effect: &Effect, view: &LineContext) -> Option<Tex
         Effect::Emit(emission) => emission_line(emission, view),
         Effect::Note(note) => note_line(event, note, view),
         Effect::CloseRequest { id } => line(Debug, LineClock::Request(*id), "engine", "closes", format!("request {id}")),
+        Effect::StopTool { run } if view.shows_driven_tools() => effects::tool_line(*run, "is stopping", String::new()),
         Effect::StopTool { run } => line(Debug, LineClock::Request(run.request), "engine", "stops", format!("tool {run}")),
         Effect::RefreshAuth { id, forced, provider } => {
             let provider = provider.as_ref().map(|provider| format!("for {provider}")).unwrap_or_default();
@@ -180,6 +182,9 @@ fn effect_line(event: &Event, effect: &Effect, view: &LineContext) -> Option<Tex
         }
         Effect::WithdrawElicitation { run } => {
             line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("the question of tool {run}"))
+        }
+        Effect::StartTool { run, .. } | Effect::StartAgent { run, .. } if view.shows_driven_tools() => {
+            effects::tool_line(*run, "starts", String::new())
         }
         // The request has its own event; the start of a tool is shown by its state.
         Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::event::TranscriptHeader;
-use reenact_engine::contract::{Agent, Input};
+use reenact_engine::contract::{Agent, Input, Json, ToolInput, ToolOutcome, ToolUse};
+use reenact_engine::emission::ToolState;
 use reenact_wire::block::Block;
 
 fn rendered(title: &str, said: &str) -> String {
@@ -63,4 +64,25 @@ fn m_11_a_part_of_a_line_reads_as_the_line_does_without_times() {
     for (part, read) in parts {
         assert_eq!(untimed(part), read);
     }
+}
+
+#[test]
+fn x_3_of_an_engine_without_notes_the_driver_tells_when_tools_start_stop_and_end() {
+    let run = ToolRun { request: RequestId::first(1), index: 0 };
+    let tool_use = ToolUse { id: "t".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
+    let ended = Input::ToolEnded { run, outcome: ToolOutcome::text("x").into() };
+    let note = Effect::Note(Note::Tool { run, state: ToolState::Executing });
+    let what = |is_noted: bool| {
+        let start = EventKind::Effect(Effect::StartTool { run, tool_use: tool_use.clone().into() });
+        let driven = [start, EventKind::Effect(Effect::StopTool { run }), EventKind::Input(ended.clone())];
+        driven.into_iter().chain(is_noted.then(|| EventKind::Effect(note.clone())))
+    };
+    let text = |is_noted: bool| {
+        let events: Vec<Event> =
+            (1..).zip(what(is_noted)).map(|(at, what)| Event { at: Time(at * 1_000), agent: Agent::ROOT, what }).collect();
+        let transcript = Transcript { header: TranscriptHeader::default(), events: events.into() };
+        render_untimed(&transcript, DetailLevel::Normal).lines().skip(3).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(text(false), ["tool 1A   starts", "tool 1A   is stopping", "tool 1A   ends           after …s"]);
+    assert_eq!(text(true), ["tool 1A   starts"], "the engine's own note");
 }

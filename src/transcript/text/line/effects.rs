@@ -6,7 +6,7 @@ use super::{
 };
 use crate::event::Event;
 use crate::text::{DetailLevel, LineContext};
-use reenact_engine::contract::{Micros, RequestId};
+use reenact_engine::contract::{Micros, RequestId, ToolRun};
 use reenact_engine::emission::{Emission, Note, SessionSurroundings, ToolState};
 use reenact_engine::permission::PermissionMode;
 use reenact_wire::prelude::*;
@@ -134,6 +134,17 @@ fn retry_line(id: RequestId, (retry, of): (u32, u32), delay: Micros, status: Opt
     line(DetailLevel::Normal, LineClock::Request(id), "engine", &format!("retry {retry}"), text)
 }
 
+/// A line about a tool use.
+pub(super) fn tool_line(run: ToolRun, what: &str, text: String) -> TextLine {
+    line(DetailLevel::Normal, LineClock::Request(run.request), &format!("tool {run}"), what, text)
+}
+
+/// The end of a tool use, and how long it took.
+pub(super) fn tool_end_line(event: &Event, run: ToolRun, view: &LineContext) -> TextLine {
+    let took = view.tool_started(run).map(|from| format!("after {}", event.at.since(from)));
+    tool_line(run, "ends", took.unwrap_or_else(|| String::from("without having run")))
+}
+
 pub(super) fn note_line(event: &Event, note: &Note, view: &LineContext) -> TextLine {
     use DetailLevel::{Brief, Debug, Normal};
     match note {
@@ -145,10 +156,7 @@ pub(super) fn note_line(event: &Event, note: &Note, view: &LineContext) -> TextL
                 ToolState::QueuedSafe => (Debug, "queued", String::from("safe")),
                 ToolState::QueuedExclusive => (Debug, "queued", String::from("exclusive")),
                 ToolState::Executing => (Normal, "starts", String::new()),
-                ToolState::Completed => {
-                    let took = view.tool_started(*run).map(|from| format!("after {}", event.at.since(from)));
-                    (Normal, "ends", took.unwrap_or_else(|| String::from("without having run")))
-                }
+                ToolState::Completed => return tool_end_line(event, *run, view),
                 ToolState::Yielded => (Debug, "yielded", String::new()),
                 ToolState::Stopping => (Normal, "is stopping", String::new()),
             };
