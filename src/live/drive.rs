@@ -10,7 +10,7 @@
 mod action;
 mod call_result;
 mod environment;
-mod judge;
+mod history_judge;
 mod marker;
 mod member_path;
 pub mod moment;
@@ -48,8 +48,8 @@ use super::serve::{ServeOptions, ServedScenario};
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 pub use call_result::CallResult;
 use environment::RunFolders;
-use judge::UserTexts;
-pub use judge::{RunJudgement, RunQuestion};
+use history_judge::UserTexts;
+pub use history_judge::{RunJudgement, RunQuestion};
 use marker::MarkerPlaces;
 use moment_watch::{MomentWatch, WatchedMoments};
 pub use output::{ClientExit, ClientLeaving, ClientOutput};
@@ -294,7 +294,7 @@ fn judged(
     run.failures.extend(verdict::problems(drive, &setup.scenario, &run, &exchanges, (act, abort)));
     let (first, second) = (prompts(setup, drive), prompt(setup, 1).unwrap_or_else(|| NEXT_PROMPT.into()));
     let texts = UserTexts { first: &first, second: &second };
-    run.judgement = judge::judge(setup, &run, &exchanges, drive.profile.as_deref(), texts, (act, abort));
+    run.judgement = history_judge::judge(setup, &run, &exchanges, drive.profile.as_deref(), texts, (act, abort));
     run.failures.extend(run.judgement.problems.iter().cloned());
     if act.is_none() {
         run.failures.extend(profile_places::problems(drive, &run, &exchanges));

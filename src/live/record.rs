@@ -44,7 +44,7 @@ use crate::access::{AccessRules, RefusedRequests};
 use crate::base_url::BaseUrl;
 use reenact_children::{ChildExit, ChildSession, ChildStartError, WatcherProgram};
 use reenact_files::atomic::ExistingFile;
-use reenact_files::redact::{RedactionRules, Redactor};
+use reenact_redact::{RedactionRules, Redactor};
 
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);

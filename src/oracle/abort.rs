@@ -1,11 +1,11 @@
 //! O-11: after an abort the prompt ends within the grace of its tools; it sends no new request and starts no new tool.
 //!
-//! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes. Where the
+//! A cancel always aborts, and so do a tool's own abort and a refusal that ends all. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes. Where the
 //! settings let queued *block* tools run after a message, those may start, and the prompt may take as long as they do (T-15a).
 
 use super::running_tools::{RunningTools, asked_about, asked_tool};
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Effect, Emission, Input, RequestId, ToolRun};
+use reenact_engine::contract::{Agent, Effect, Emission, Input, PermissionAnswer, RequestId, ToolRun};
 use reenact_engine::settings::{InterruptBehaviour, QueuedBlockPolicy};
 use reenact_engine::time::{Micros, Time};
 use reenact_wire::prelude::*;
@@ -22,6 +22,18 @@ pub(super) enum AbortOracle {
     Working { prompt: u32 },
     /// It was aborted and must end by this time, or when the last of the tools has its result that were let run since; `None` if no tool may start.
     Aborted { prompt: u32, by: Time, let_run: Option<Vec<ToolRun>> },
+}
+
+/// Whether this ends the whole tree of agents without the user's cancel: a tool that runs aborts itself, or a person refuses what is asked and ends all (T-14).
+pub(super) fn is_from_within(rules: &OracleRules, running: &RunningTools, agent: &Agent, input: &Input) -> bool {
+    match input {
+        // The hooks behind a tool come first.
+        Input::ToolEnded { run, outcome } => outcome.abort.is_some() && !rules.has_hooks && running.runs(agent, *run),
+        Input::PermissionAnswered { run, answer } => {
+            matches!(**answer, PermissionAnswer::RefuseAndAbort { .. }) && running.is_asked_about(agent, *run)
+        }
+        _ => false,
+    }
 }
 
 impl AbortOracle {
@@ -44,8 +56,9 @@ impl AbortOracle {
             (Self::Aborted { prompt, let_run: Some(_), .. }, Input::Cancel) => *prompt,
             _ => return,
         };
-        let grace = if running.tools().is_empty() { Micros::ZERO } else { rules.tool_grace + rules.lateness };
-        let lets_run = matches!(input, Input::Interrupt { .. }) && rules.queued_block == QueuedBlockPolicy::Run;
+        found.ask(ORACLE);
+        let grace = if running.tools().is_empty() { Micros::ZERO } else { rules.settings.tool_grace + rules.lateness };
+        let lets_run = matches!(input, Input::Interrupt { .. }) && rules.settings.queued_block == QueuedBlockPolicy::Run;
         *self = Self::Aborted { prompt, by: at + grace, let_run: lets_run.then(Vec::new) };
     }
 

@@ -1,7 +1,8 @@
 //! O-23: an abort ends what it was pressed in, and nothing that began later. A prompt that ends as aborted was aborted since it began.
 
+use super::interruption::is_cancel;
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Effect, Emission, Input, PermissionAnswer, RequestId, Terminal};
+use reenact_engine::contract::{Effect, Emission, Input, RequestId, Terminal};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-23";
@@ -23,12 +24,7 @@ impl AbortScope {
         {
             return self.begin(rules, *prompt);
         }
-        self.is_aborted |= match input {
-            Input::Cancel | Input::Interrupt { .. } => true,
-            Input::ToolEnded { outcome, .. } => outcome.abort.is_some(),
-            Input::PermissionAnswered { answer, .. } => matches!(**answer, PermissionAnswer::RefuseAndAbort { .. }),
-            _ => false,
-        };
+        self.is_aborted |= is_cancel(input) || matches!(input, Input::Interrupt { .. });
     }
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId) {
@@ -41,8 +37,11 @@ impl AbortScope {
         match effect {
             Effect::Emit(Emission::Init { prompt, .. }) => self.begin(rules, *prompt),
             Effect::Finished { prompt, terminal } if self.begun == Some(*prompt) => {
-                if matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) && !self.is_aborted {
-                    found.add(ORACLE, format!("prompt {prompt} ended as aborted, and nothing aborted it since it began"));
+                if matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
+                    found.ask(ORACLE);
+                    if !self.is_aborted {
+                        found.add(ORACLE, format!("prompt {prompt} ended as aborted, and nothing aborted it since it began"));
+                    }
                 }
                 self.begun = None;
             }
@@ -54,7 +53,7 @@ impl AbortScope {
         if self.begun != Some(prompt) {
             self.begun = Some(prompt);
             // A person may have refused for good what an earlier session asked.
-            self.is_aborted = !self.has_asked && rules.session.orphaned_permission.is_some();
+            self.is_aborted = !self.has_asked && rules.settings.session.orphaned_permission.is_some();
         }
     }
 }

@@ -3,15 +3,20 @@
 //! The size of a context is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
 //! of, and the content since), and as C-4 counts (the API's count with that answer, and the content since). The requests after a
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
-//! parts a tool use from its result is O-1's: a request shows it.
+//! parts a tool use from its result is O-1's: a request shows it. That none keeps half an answer is in `whole_answers`.
 //!
 //! A request for the next summary is not judged: only its outcome shows what it is.
 //!
 //! All content that may have joined the conversation counts: too much makes the oracle lenient, too little would blame an engine for what it
 //! was told.
 
+mod whole_answers;
+
+use whole_answers::WholeAnswerOracle;
+
+use super::request_kind::SentRequest;
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Request, RequestId, Terminal};
+use reenact_engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Terminal};
 use reenact_engine::emission::CompactionLevel;
 use reenact_engine::settings::{CompactionSettings, HostMessage, RequestPlace};
 use reenact_wire::prelude::*;
@@ -29,9 +34,16 @@ pub(super) fn silent_max(settings: &CompactionSettings) -> u32 {
     settings.summary_drops.saturating_add(1).saturating_mul(4).saturating_add(3)
 }
 
+/// How many compactions may follow each other before anything comes of a request: one before what was asked, one before the same with spans
+/// collapsed, the reactive one, and one before what is asked after it.
+const COMPACTIONS_MAX: u32 = 4;
+
 /// The context as far as an observer can see it, in tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CompactionOracle {
+    whole_answers: WholeAnswerOracle,
+    /// The messages that markers have named (C-1).
+    marked: Vec<Arc<str>>,
     /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
     answered: Option<u64>,
     /// The most that the API counted since the last compaction: an answer that is not kept leaves the count of one before it.
@@ -57,6 +69,8 @@ pub(super) struct CompactionOracle {
     reached: RequestPlace,
     /// How many different requests in a row nothing came of.
     silent: u32,
+    /// How many compactions followed each other, and nothing came of a request between them.
+    in_a_row: u32,
 }
 
 /// A context before a compaction, counted both ways, in tokens.
@@ -71,6 +85,7 @@ struct ContextBefore {
 impl CompactionOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         match input {
+            Input::MarkedDead { names } => self.marked.extend(names.iter().cloned()),
             Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
                 self.waiting.push((*prompt, rules.tokenizer.blocks(content)));
             }
@@ -83,14 +98,9 @@ impl CompactionOracle {
     }
 
     /// `history` is what an earlier session left to this agent.
-    pub(super) fn on_request(
-        &mut self,
-        rules: &OracleRules,
-        id: RequestId,
-        request: &Request,
-        history: u64,
-        found: &mut OracleFindings<'_>,
-    ) {
+    pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, history: u64, found: &mut OracleFindings<'_>) {
+        self.whole_answers.on_request(rules, sent, found);
+        let SentRequest { id, request, .. } = sent;
         if self.last.is_none() {
             self.said += history;
         }
@@ -102,6 +112,9 @@ impl CompactionOracle {
         let tokens = frame + messages;
         self.frame = self.frame.max(frame);
         let before = self.before.map(|before| before.counted.max(self.frame + before.messages));
+        if before.is_some() {
+            found.ask(ORACLE);
+        }
         if let Some(before) = before.filter(|before| tokens >= *before) {
             self.before = None;
             self.suspect = Some(format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
@@ -109,13 +122,14 @@ impl CompactionOracle {
         if self.last != Some((id.prompt, id.turn)) {
             self.last = Some((id.prompt, id.turn));
             self.silent += 1;
-            if self.silent == rules.silent_requests_max + 1 {
+            if self.silent == silent_max(&rules.settings.compaction) + 1 {
                 found.add(ORACLE, format!("request {id} is number {} in a row, and the requests before it had no effect", self.silent));
             }
         }
     }
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+        self.whole_answers.on_effect(effect);
         let emission = match effect {
             Effect::Finished { prompt, terminal } => {
                 // What was broken off may have asked for a summary.
@@ -134,6 +148,8 @@ impl CompactionOracle {
         };
         match emission {
             Emission::CompactBoundary { tokens_before, tokens_after, .. } => {
+                found.ask(ORACLE);
+                self.check_boundary(*tokens_before, *tokens_after, found);
                 let before = self.context_before(*tokens_before);
                 self.suspect = None;
                 self.before = Some(before);
@@ -142,7 +158,7 @@ impl CompactionOracle {
                 (self.answered, self.counted, self.asked, self.answers, self.said) = (None, 0, 0, 0, kept);
             }
             Emission::Assistant(message) => {
-                self.silent = 0;
+                (self.silent, self.in_a_row) = (0, 0);
                 self.was_ordinary(found);
                 if message.error.is_none() {
                     self.on_answered(None);
@@ -150,7 +166,7 @@ impl CompactionOracle {
                 }
             }
             Emission::Answered { usage, .. } => {
-                self.silent = 0;
+                (self.silent, self.in_a_row) = (0, 0);
                 self.was_ordinary(found);
                 self.on_answered(Some(usage));
             }
@@ -158,8 +174,26 @@ impl CompactionOracle {
             Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::tokens_of_text(text),
             Emission::QueuedCommand { prompt, .. } => self.take_in(*prompt),
             Emission::Interrupted { text, .. } => self.people_say(tokens::tokens_of_text(text)),
-            Emission::Result(_) => self.silent = 0,
+            Emission::SnipBoundary { names, .. } => {
+                found.ask(ORACLE);
+                if let Some(name) = names.iter().find(|name| !self.marked.contains(name)) {
+                    found.add(ORACLE, format!("{name} is taken out of the conversation, and no marker has named it"));
+                }
+            }
+            Emission::Result(_) => (self.silent, self.in_a_row) = (0, 0),
             _ => (),
+        }
+    }
+
+    /// Holds a compaction against the engine's own word, and counts those in a row.
+    fn check_boundary(&mut self, before: u64, after: u64, found: &mut OracleFindings<'_>) {
+        // An engine that does not count says 0.
+        if before > 0 && after >= before {
+            found.add(ORACLE, format!("a compaction of {before} tokens leaves {after}"));
+        }
+        self.in_a_row += 1;
+        if self.in_a_row == COMPACTIONS_MAX + 1 {
+            found.add(ORACLE, format!("compaction number {} in a row, and nothing came of a request between them", self.in_a_row));
         }
     }
 
@@ -194,7 +228,7 @@ impl CompactionOracle {
     /// So is what the host puts in before a request.
     fn take_in_host(&mut self, rules: &OracleRules, at: RequestPlace) {
         let is_due = |message: &&HostMessage| self.reached < message.at && message.at <= at;
-        let due = rules.session.host_messages.iter().filter(is_due);
+        let due = rules.settings.session.host_messages.iter().filter(is_due);
         let tokens = due.map(|message| rules.tokenizer.blocks(&message.message.content)).sum();
         self.reached = self.reached.max(at);
         self.people_say(tokens);

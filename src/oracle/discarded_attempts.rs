@@ -13,7 +13,7 @@ pub(super) const ORACLE: &str = "O-5";
 /// The emissions of the prompts that are not over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiscardOracle {
-    /// Assistant messages that were not taken back.
+    /// Assistant messages, and results, that were not taken back.
     standing: Vec<(RequestId, Arc<str>)>,
     /// Attempts that were discarded.
     discarded: Vec<RequestId>,
@@ -30,6 +30,7 @@ impl DiscardOracle {
         }
         match effect {
             Effect::Emit(Emission::Assistant(message)) if message.error.is_none() => self.standing.push((message.id, message.uuid.clone())),
+            Effect::Emit(Emission::User(message)) => self.standing.push((message.run.request, message.uuid.clone())),
             Effect::Emit(Emission::Answered { id, .. }) => self.answered = Some(*id),
             Effect::Emit(Emission::Tombstone { uuid }) => self.standing.retain(|(_, standing)| standing != uuid),
             Effect::Emit(Emission::ModelFallback { id, .. }) if self.undecided == Some(*id) => self.undecided = None,
@@ -60,6 +61,7 @@ impl DiscardOracle {
     }
 
     fn check_taken_back(&self, id: RequestId, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         for (_, uuid) in self.standing.iter().filter(|(of, _)| *of == id) {
             found.add(ORACLE, format!("attempt {id} does not count, and {uuid} of it was not taken back"));
         }

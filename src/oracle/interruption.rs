@@ -42,8 +42,9 @@ impl Interruption {
         match effect {
             Effect::Emit(Emission::Init { .. }) => *self = Self::default(),
             Effect::Emit(Emission::Interrupted { prompt, .. }) => {
+                found.ask(ORACLE);
                 // What a person has answered in an earlier session may end all, too.
-                if !self.is_cancelled && rules.session.orphaned_permission.is_none() {
+                if !self.is_cancelled && rules.settings.session.orphaned_permission.is_none() {
                     found.add(ORACLE, format!("prompt {prompt} has an interruption message, and it was not cancelled"));
                 }
                 self.is_said = true;
@@ -58,8 +59,11 @@ impl Interruption {
         if let Effect::Finished { prompt, terminal: Terminal::AbortedStreaming | Terminal::AbortedTools } = effect
             && self.is_cancelled
             && !self.is_interrupted
-            && !self.is_said
         {
+            found.ask(ORACLE);
+            if self.is_said {
+                return;
+            }
             found.add(ORACLE, format!("prompt {prompt} was cancelled, and it has no interruption message"));
         }
     }

@@ -84,6 +84,7 @@ impl LeftoverOracle {
     }
 
     fn on_terminal(&mut self, prompt: u32, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         for left in self.open.extract_if(.., |begun| begun.prompt() == prompt) {
             let what = match left {
                 UnfinishedWork::Request(id) => format!("request {id} is neither ended nor closed"),

@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-30).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-35).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -19,92 +19,90 @@ extern crate std;
 
 mod abort;
 mod abort_scope;
+mod accounts;
+
 mod budgets;
 mod compaction;
 mod discarded_attempts;
 mod interruption;
 mod leftovers;
 mod nothing_lost;
+mod oracle_rules;
 mod order;
 mod overlap;
-mod oversize;
 mod pairs;
 mod progress_set;
+mod question_counts;
+mod recoveries;
+mod refused_requests;
 mod repeated_effects;
+mod request_kind;
 mod results;
 mod retry;
+mod retry_decisions;
 mod running_tools;
 mod said_blocks;
 mod signatures;
 mod speech;
 mod stable_prefix;
+mod summaries;
 mod terminal;
 mod tool_starts;
 mod truthful_results;
+mod unrun_tools;
 mod validity;
+mod violation;
 mod withheld_errors;
 
 pub mod repeated_requests;
 
-use core::fmt;
+pub use violation::Violation;
 
 use abort::AbortOracle;
 use abort_scope::AbortScope;
+use accounts::AccountOracle;
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
 use interruption::Interruption;
 use leftovers::LeftoverOracle;
 use nothing_lost::LossOracle;
+use oracle_rules::OracleRules;
 use order::OrderOracle;
-use oversize::OversizeOracle;
 use pairs::PairOracle;
 use progress_set::ProgressSetOracle;
+pub use question_counts::QuestionCounts;
+use recoveries::RecoveryOracle;
+use refused_requests::RefusedRequestOracle;
 use repeated_effects::RepeatedEffectOracle;
+use request_kind::{RequestKind, SentRequest};
 use results::ResultOracle;
 use retry::RetryOracle;
-use running_tools::{RunningTools, ToolFacts};
+use retry_decisions::RetryDecisionOracle;
+use running_tools::RunningTools;
 use said_blocks::SaidBlockOracle;
 use signatures::SignatureOracle;
 use speech::ModelSpeech;
 use stable_prefix::PrefixOracle;
+use summaries::SummaryOracle;
 use terminal::TerminalOracle;
 use tool_starts::ToolStartOracle;
 use truthful_results::TruthOracle;
+use unrun_tools::UnrunToolOracle;
 use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
-use reenact_engine::budget::{NanoUsd, PriceTable};
-use reenact_engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
-use reenact_engine::settings::{EmissionOrder, QueuedBlockPolicy, ResultOrder, SessionSettings};
+use reenact_engine::budget::NanoUsd;
+use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId};
 use reenact_engine::time::{Micros, Time};
-use reenact_engine::tokenizer::Tokenizer;
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
-use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::block::{Block, Message};
 use reenact_wire::prelude::*;
 use reenact_wire::validate::is_defect;
 
 /// The oracle of an engine's orders that its driver cannot carry out.
 const CONTRACT: &str = "contract";
-
-/// A rule that did not hold.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Violation {
-    /// When it was seen.
-    pub at: Time,
-    /// Which: `O-2`.
-    pub oracle: &'static str,
-    /// The observation, in a sentence.
-    pub text: String,
-}
-
-/// `O-2 at 2.514s: …`.
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}: {}", self.oracle, self.at, self.text)
-    }
-}
 
 /// The oracles that there are, each with what it holds.
 pub const ORACLES: &[(&str, &str)] = &[
@@ -138,6 +136,14 @@ pub const ORACLES: &[(&str, &str)] = &[
     (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
     (progress_set::ORACLE, "the set of tool uses in progress is true at each change"),
     (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
+    (
+        retry_decisions::ORACLE,
+        "repetitions, their waits, and hand-overs are those of the stated settings; a prompt begins with its own model",
+    ),
+    (accounts::ORACLE, "usage and cost of a result are what its answers told, and nothing begins when the money is spent"),
+    (unrun_tools::ORACLE, "a tool use that was answered without having run has a reason, and a stopped tool's words are not its result"),
+    (recoveries::ORACLE, "a recovery that is on is tried, as often as its rule says and no more often"),
+    (summaries::ORACLE, "a request for a summary has no tools, its tries have their bound, and the newest results are not cleared"),
 ];
 
 /// All oracles over one run.
@@ -147,7 +153,10 @@ pub struct Oracles {
     running: RunningTools,
     /// The memory of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
+    /// The words of the model to each agent.
+    speech: Arc<ByAgent<ModelSpeech>>,
     violations: Vec<Violation>,
+    questions: QuestionCounts,
 }
 
 /// The oracles of one agent.
@@ -158,9 +167,10 @@ struct AgentOracles {
     results: ResultOracle,
     terminals: TerminalOracle,
     retry: RetryOracle,
+    decisions: RetryDecisionOracle,
     abort: AbortOracle,
     compaction: CompactionOracle,
-    oversize: OversizeOracle,
+    refused: RefusedRequestOracle,
     order: OrderOracle,
     discarded: DiscardOracle,
     signatures: SignatureOracle,
@@ -169,7 +179,6 @@ struct AgentOracles {
     repeated: RepeatedEffectOracle,
     leftovers: LeftoverOracle,
     interruption: Interruption,
-    speech: ModelSpeech,
     said_blocks: SaidBlockOracle,
     starts: ToolStartOracle,
     truth: TruthOracle,
@@ -177,54 +186,32 @@ struct AgentOracles {
     prefix: PrefixOracle,
     losses: LossOracle,
     progress_set: ProgressSetOracle,
+    unrun: UnrunToolOracle,
+    accounts: AccountOracle,
+    recoveries: RecoveryOracle,
+    summaries: SummaryOracle,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
 }
 
-/// The settings of an environment that the oracles need.
-#[derive(Debug)]
-struct OracleRules {
-    tools: ToolFacts,
-    result_order: ResultOrder,
-    emission_order: EmissionOrder,
-    /// How many tools may run at once.
-    at_once_max: Option<u32>,
-    tool_grace: Micros,
-    queued_block: QueuedBlockPolicy,
-    /// Whether some waits have no notice.
-    waits_silently: bool,
-    /// How much later than asked for a timer may go off.
-    lateness: Micros,
-    /// Whether a tool may start with an input that is no JSON.
-    runs_unread_input: bool,
-    /// How many different requests may follow each other before anything comes out.
-    silent_requests_max: u32,
-    tokenizer: Tokenizer,
-    /// The tokens that an earlier session left to the root.
-    history_tokens: u64,
-    /// The messages of an earlier session, and those of the host in the model's place.
-    given_messages: Vec<Arc<Message>>,
-    session: SessionSettings,
-    prices: Arc<PriceTable>,
-    /// Whether the scenario is about requests that the API does not take.
-    expects_refusals: bool,
-}
-
-impl OracleRules {
-    /// Whether a block of the model in a request was given to the engine, and said by no model in this run.
-    fn is_given(&self, block: &Block) -> bool {
-        let is_reply = matches!((block.kind(), &self.session.orphan_reply), (BlockKind::Text(text), Some(reply)) if text == reply);
-        is_reply || self.given_messages.iter().any(|message| message.content.contains(block))
-    }
+/// How many messages both conversations begin with, as far as they share them.
+fn same_messages(before: &[Arc<Message>], after: &[Arc<Message>]) -> usize {
+    before.iter().zip(after).take_while(|(before, after)| Arc::ptr_eq(before, after)).count()
 }
 
 /// Where an oracle puts what it finds.
 struct OracleFindings<'a> {
     at: Time,
     violations: &'a mut Vec<Violation>,
+    questions: &'a mut QuestionCounts,
 }
 
 impl OracleFindings<'_> {
+    /// The situation of a rule has come to pass, and the rule is asked.
+    fn ask(&mut self, oracle: &'static str) {
+        self.questions.add(oracle);
+    }
+
     fn add(&mut self, oracle: &'static str, text: String) {
         self.violations.push(Violation { at: self.at, oracle, text });
     }
@@ -233,32 +220,14 @@ impl OracleFindings<'_> {
 impl Oracles {
     /// Oracles of a run that has not begun.
     pub fn new(environment: &Environment) -> Self {
-        let settings = &environment.settings;
-        let batch = (!settings.streaming_execution).then_some(settings.max_batch_tools);
-        let rules = OracleRules {
-            tools: ToolFacts::from_environment(environment),
-            result_order: settings.result_order,
-            emission_order: settings.emission_order,
-            at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
-            tool_grace: settings.tool_grace,
-            queued_block: settings.queued_block,
-            waits_silently: settings.retry.silent_retries > 0,
-            lateness: Micros::ZERO,
-            runs_unread_input: !settings.pipeline.check_inputs,
-            silent_requests_max: compaction::silent_max(&settings.compaction),
-            tokenizer: environment.tokenizer.clone(),
-            history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
-            given_messages: environment
-                .history
-                .iter()
-                .chain(settings.session.host_messages.iter().map(|host| &host.message))
-                .cloned()
-                .collect(),
-            session: settings.session.clone(),
-            prices: environment.prices.clone(),
-            expects_refusals: false,
-        };
-        Self { rules: Arc::new(rules), running: RunningTools::default(), agents: Arc::default(), violations: Vec::new() }
+        Self {
+            rules: Arc::new(OracleRules::from_environment(environment)),
+            running: RunningTools::default(),
+            agents: Arc::default(),
+            speech: Arc::default(),
+            violations: Vec::new(),
+            questions: QuestionCounts::default(),
+        }
     }
 
     /// The same for a run that is about requests which the API does not take: they are what is looked for.
@@ -284,7 +253,22 @@ impl Oracles {
         &self.violations
     }
 
-    /// The same, taking it.
+    /// How often each oracle was asked in this run, in the order of [`ORACLES`]. O-16 is asked of two runs, and never here.
+    pub fn asked(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.questions.by_oracle()
+    }
+
+    /// The counts as they are now.
+    pub fn question_counts(&self) -> QuestionCounts {
+        self.questions.clone()
+    }
+
+    /// How often each oracle was asked since then; without counts since the run began.
+    pub fn asked_since<'a>(&'a self, before: Option<&'a QuestionCounts>) -> impl Iterator<Item = (&'static str, u64)> + 'a {
+        self.asked().map(move |(oracle, count)| (oracle, count - before.map_or(0, |before| before.count(oracle))))
+    }
+
+    /// The violations, taking them.
     pub fn into_violations(self) -> Vec<Violation> {
         self.violations
     }
@@ -292,7 +276,7 @@ impl Oracles {
     /// The run is over and owes nothing: each prompt must have its terminal, each tool use its result. Not for a run that was stopped
     /// from outside, or that is meant to get stuck: it had no chance.
     pub fn expect_nothing_open(&mut self, at: Time) {
-        let found = &mut OracleFindings { at, violations: &mut self.violations };
+        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         for watched in Arc::make_mut(&mut self.agents).all_mut() {
             watched.results.on_end(found);
             watched.terminals.on_end(found);
@@ -301,14 +285,14 @@ impl Oracles {
 
     /// Watches a run again that is over, from its transcript.
     pub fn watch(&mut self, transcript: &Transcript) {
-        let mut sent: ByAgent<Option<Request>> = ByAgent::default();
+        let mut sent: ByAgent<Option<Arc<Request>>> = ByAgent::default();
         for event in transcript.events.iter() {
             match &event.what {
                 EventKind::Input(input) => self.input(event.at, &event.agent, input),
                 EventKind::Effect(effect) => self.effect(event.at, &event.agent, effect),
                 EventKind::Request { id, request } => {
                     let last = sent.entry(&event.agent);
-                    let request = last.insert(request.after(last.as_ref()));
+                    let request = last.insert(Arc::new(request.after(last.as_deref())));
                     self.on_request(event.at, &event.agent, *id, request);
                 }
                 note => self.note(event.at, &event.agent, note),
@@ -316,9 +300,10 @@ impl Oracles {
         }
     }
 
-    fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Request) {
-        let found = &mut OracleFindings { at, violations: &mut self.violations };
-        let spent = self.agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.budgets.spent());
+    fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Arc<Request>) {
+        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        let sent = SentRequest { id, request, kind: RequestKind::read(request, &self.rules.settings.texts) };
+        let spent = spent(&self.agents);
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         if !self.rules.expects_refusals {
             let known = found.violations.len();
@@ -328,35 +313,50 @@ impl Oracles {
         }
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
+        watched.decisions.on_request(&self.rules, (agent, id), request, found);
         watched.abort.on_request(id, found);
         let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
-        watched.compaction.on_request(&self.rules, id, request, history, found);
-        watched.oversize.on_request(id, request, found);
+        watched.compaction.on_request(&self.rules, sent, history, found);
+        watched.refused.on_request(&self.rules, id, request, found);
+        watched.recoveries.on_request(&self.rules, sent, found);
+        watched.summaries.on_request(&self.rules, sent, found);
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
+        watched.accounts.on_request(id, request);
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
-        watched.repeated.on_request(id);
+        watched.repeated.on_request(id, request);
         watched.leftovers.on_request(id);
-        watched.prefix.on_request(&self.rules, id, request, found);
-        watched.losses.on_request(&request.messages);
+        watched.prefix.on_request(&self.rules, sent, found);
+        watched.losses.on_request(&request.messages, found);
         if agent.is_root() {
             watched.abort_scope.on_request(&self.rules, id);
+            watched.unrun.on_request(sent);
         }
-        let mut said_blocks = core::mem::take(&mut watched.said_blocks);
-        let is_known = |block: &Block| self.agents.all().any(|watched| watched.speech.has(block)) || self.rules.is_given(block);
-        said_blocks.on_request(id, &request.messages, is_known, found);
-        Arc::make_mut(&mut self.agents).entry(agent).said_blocks = said_blocks;
+        let is_known = |block: &Block| self.speech.all().any(|speech| speech.has(block)) || self.rules.is_given(block);
+        watched.said_blocks.on_request(id, request, is_known, found);
     }
+}
+
+/// The spending of the whole tree, where it is limited.
+fn spent(agents: &ByAgent<AgentOracles>) -> NanoUsd {
+    agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.accounts.spent())
 }
 
 impl TranscriptWatch for Oracles {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
-        let found = &mut OracleFindings { at, violations: &mut self.violations };
+        if matches!(input, Input::Stream { .. } | Input::Body { .. }) {
+            Arc::make_mut(&mut self.speech).entry(agent).on_input(input);
+        }
+        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
-        if agent.is_root() && is_abort {
+        if is_aborted_within {
+            let agents = Arc::make_mut(&mut self.agents);
+            agents.all_mut().for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, &Input::Cancel, found));
+        } else if agent.is_root() && is_abort {
             let agents = Arc::make_mut(&mut self.agents);
             agents.entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
             // Nobody needs any more what the children of an aborted prompt do.
@@ -366,58 +366,74 @@ impl TranscriptWatch for Oracles {
             Arc::make_mut(&mut self.agents).entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
         if interruption::is_cancel(input) {
-            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.interruption.on_cancel());
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| {
+                watched.interruption.on_cancel();
+                watched.unrun.on_cancel();
+                watched.decisions.on_abort();
+            });
         }
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
         watched.retry.on_input(&self.rules, at, input);
+        watched.decisions.on_input(&self.rules, at, input);
         watched.compaction.on_input(&self.rules, input);
-        watched.oversize.on_input(input);
+        watched.refused.on_input(input);
+        watched.recoveries.on_input(input);
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
-        watched.speech.on_input(input);
         watched.starts.on_input(input);
+        watched.accounts.on_input(&self.rules, input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
         watched.progress_set.on_input(input, found);
+        if agent.is_root() {
+            watched.unrun.on_input(&self.rules, input, found);
+        }
         Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
-        let mut class = None;
-        if let Effect::StartTool { run, tool_use } = effect {
-            let found = &mut OracleFindings { at, violations: &mut self.violations };
-            let of_start = self.running.class(&self.rules.tools, agent, *run, tool_use);
-            overlap::on_start(&self.rules, &self.running, agent, *run, of_start, found);
-            class = Some(of_start);
+        let class = match effect {
+            Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
+                Some(self.running.class(&self.rules.tools, agent, *run, tool_use))
+            }
+            _ => None,
+        };
+        if let (Effect::StartTool { run, .. }, Some(class)) = (effect, class) {
+            let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+            overlap::on_start(&self.rules, &self.running, agent, *run, class, found);
         }
-        self.running.on_effect(&self.rules.tools, self.rules.tool_grace, at, agent, effect);
+        self.running.on_effect(&self.rules.tools, self.rules.settings.tool_grace, at, agent, effect);
         if let Effect::Request { id, request } = effect {
             return self.on_request(at, agent, *id, request);
         }
-        let found = &mut OracleFindings { at, violations: &mut self.violations };
+        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        let spent = spent(&self.agents);
+        if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
+            Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).accounts.on_child_result(result);
+        }
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
+        watched.accounts.on_effect(&self.rules, effect, spent, found);
         watched.pairs.on_effect(&self.rules, effect);
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
         watched.retry.on_effect(at, effect, found);
+        watched.decisions.on_effect(&self.rules, effect, found);
         watched.abort.on_effect(&self.rules, effect, found);
         watched.compaction.on_effect(&self.rules, effect, found);
-        watched.oversize.on_effect(effect);
+        watched.refused.on_effect(effect);
+        watched.recoveries.on_effect(&self.rules, agent.is_root(), effect, found);
+        watched.summaries.on_effect(&self.rules, effect, found);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);
         watched.withheld.on_effect(effect, found);
-        watched.budgets.on_effect(&self.rules, effect);
+        watched.budgets.on_effect(effect);
         watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(&self.rules, effect, found);
-        if let Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } = effect {
-            let class = self.running.class(&self.rules.tools, agent, *run, tool_use);
-            watched.starts.on_start(&self.rules, (*run, tool_use, class), &watched.speech, found);
-        }
-        watched.starts.on_effect(effect);
+        watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);
@@ -425,6 +441,7 @@ impl TranscriptWatch for Oracles {
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);
+            watched.unrun.on_effect(&self.rules, effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);
         if let Effect::Finished { .. } = effect
@@ -435,7 +452,7 @@ impl TranscriptWatch for Oracles {
     }
 
     fn note(&mut self, at: Time, agent: &Agent, what: &EventKind) {
-        let found = &mut OracleFindings { at, violations: &mut self.violations };
+        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         match what {
             EventKind::Ended { end: RunEnd::Idle | RunEnd::Stalled } => {
                 Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));

@@ -6,12 +6,15 @@ use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, 
 use reenact_wire::block::{Block, BlockKind, Message, Role};
 use reenact_wire::json::push_string;
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::{self, RawObject};
+use reenact_wire::raw_json;
 
 pub(super) const ORACLE: &str = "O-24";
 
 /// So many characters of what a tool returned must be in its result.
 const RETURNED_CHARACTERS: usize = 40;
+
+/// A shorter result may have lost its beginning to the note that it was cut.
+pub(super) const RESULT_LIMIT_MIN: u64 = 200;
 
 /// The texts that came and are in no request or result yet.
 #[derive(Clone, Debug, Default)]
@@ -35,17 +38,17 @@ impl LossOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         match input {
             // A host may put its own messages in the place of the user's.
-            Input::Prompt { .. } | Input::Interrupt { .. } if !rules.session.host_messages.is_empty() => (),
+            Input::Prompt { .. } | Input::Interrupt { .. } if !rules.settings.session.host_messages.is_empty() => (),
             Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
                 let texts = content.iter().filter_map(text).filter(|text| !is_command(text));
                 self.submitted.extend(texts.map(|text| SubmittedText { prompt: *prompt, text: text.clone(), is_taken_in: false }));
             }
             Input::PermissionAnswered { run, answer } => {
-                if let PermissionAnswer::Refuse { reason } = &**answer {
+                if let (PermissionAnswer::Refuse { reason }, true) = (&**answer, rules.tell_refusals() && !rules.cuts_results) {
                     self.for_results.push((*run, reason.clone(), "the reason of the person who refused it"));
                 }
             }
-            Input::ToolEnded { run, outcome } if outcome.abort.is_none() && !self.stopped.contains(run) => {
+            Input::ToolEnded { run, outcome } if outcome.abort.is_none() && !self.stopped.contains(run) && !rules.cuts_results => {
                 let returned = raw_json::string(outcome.content.as_str()).unwrap_or_default();
                 let begins: String = returned.trim().chars().take(RETURNED_CHARACTERS).collect();
                 self.for_results.push((*run, begins.into(), "what the tool returned"));
@@ -58,12 +61,13 @@ impl LossOracle {
         }
     }
 
-    pub(super) fn on_request(&mut self, messages: &[Arc<Message>]) {
+    pub(super) fn on_request(&mut self, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
         if self.submitted.is_empty() {
             return;
         }
         // It may stand in a text of the engine, or in a result.
         let blocks = || messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.content);
+        found.ask(ORACLE);
         self.submitted.retain(|submitted| {
             let mut text = String::new();
             push_string(&mut text, &submitted.text);
@@ -81,10 +85,9 @@ impl LossOracle {
                     .for_each(|submitted| submitted.is_taken_in = true);
             }
             Effect::Emit(Emission::User(message)) => {
-                let content = RawObject::parse(message.block.json().as_str()).ok();
-                let content = content.as_ref().and_then(|block| block.get("content")).unwrap_or_default();
-                let told = raw_json::string(content).unwrap_or_else(|| content.into());
+                let told = message.block.result_text().unwrap_or_default();
                 for (run, text, what) in self.for_results.extract_if(.., |(run, ..)| *run == message.run) {
+                    found.ask(ORACLE);
                     if !told.contains(&*text) {
                         found.add(ORACLE, format!("the result of tool {run} has nothing of {what}: {text}"));
                     }

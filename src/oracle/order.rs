@@ -47,8 +47,9 @@ impl OrderOracle {
     }
 
     fn on_result(&mut self, rules: &OracleRules, running: &RunningTools, agent: &Agent, run: ToolRun, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         let earlier = |other: ToolRun| other.request == run.request && other.index < run.index;
-        let holds_back = match rules.emission_order {
+        let holds_back = match rules.settings.emission_order {
             EmissionOrder::Arrival => self.0.iter().find(|entry| earlier(entry.run) && !entry.has_result).map(|entry| entry.run),
             EmissionOrder::Eager => {
                 // What still runs and has its result was given it by the engine: its answer is lost.
@@ -60,7 +61,7 @@ impl OrderOracle {
             }
         };
         if let Some(other) = holds_back {
-            let why = match rules.emission_order {
+            let why = match rules.settings.emission_order {
                 EmissionOrder::Arrival => "which arrived earlier and has no result yet",
                 EmissionOrder::Eager => "which arrived earlier, must run alone, and still runs",
             };

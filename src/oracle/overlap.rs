@@ -18,6 +18,9 @@ pub(super) fn on_start(
 ) {
     // Who waits for agents does nothing meanwhile: what they do is what may overlap.
     let others: Vec<&RunningTool> = running.tools().iter().filter(|other| !other.waits_for_agents).collect();
+    if !others.is_empty() {
+        found.ask(ORACLE);
+    }
     let in_the_way = others.iter().find(|other| class == ToolClass::Exclusive || other.class == ToolClass::Exclusive);
     if let Some(other) = in_the_way {
         let (run, other_run) = (name(agent, run), name(&other.agent, other.run));
@@ -25,7 +28,7 @@ pub(super) fn on_start(
         found.add(ORACLE, format!("tool {run} starts while {other_run} runs, and {which} must run alone"));
         return;
     }
-    if let Some(most) = rules.at_once_max
+    if let Some(most) = rules.tools_at_once_max()
         && others.len() + 1 > usize::try_from(most).unwrap_or(usize::MAX)
     {
         found.add(ORACLE, format!("tool {run} starts beside {} others, and at most {most} may run at once", others.len()));

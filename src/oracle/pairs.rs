@@ -28,7 +28,7 @@ struct OfAnswer {
 impl PairOracle {
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
         match effect {
-            Effect::Emit(Emission::User(message)) if rules.result_order == ResultOrder::Emission => {
+            Effect::Emit(Emission::User(message)) if rules.settings.result_order == ResultOrder::Emission => {
                 let Some(id) = result_id(&message.block).cloned() else { return };
                 match self.emitted.iter_mut().find(|of| of.request == message.run.request) {
                     Some(of) => of.ids.push(id),
@@ -42,18 +42,21 @@ impl PairOracle {
     }
 
     pub(super) fn on_request(&self, rules: &OracleRules, id: RequestId, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
+        if messages.len() > 1 {
+            found.ask(ORACLE);
+        }
         if let Some(refusal) = validate::pairs(messages) {
             return found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
         }
         // Each use has its one result: what is left to see is their order.
         let mut emitted = &*self.emitted;
         for turns in ApiTurns::from_messages(messages).0.windows(2).rev() {
-            let is_in_order = match rules.result_order {
+            let is_in_order = match rules.settings.result_order {
                 ResultOrder::ToolUse => is_as_asked(&turns[0].1, &turns[1].1),
                 ResultOrder::Emission => is_as_emitted(&mut emitted, &turns[1].1),
             };
             if !is_in_order {
-                let order = match rules.result_order {
+                let order = match rules.settings.result_order {
                     ResultOrder::ToolUse => "their tool uses",
                     ResultOrder::Emission => "their emission",
                 };
@@ -97,7 +100,8 @@ impl<'a> ApiTurns<'a> {
     }
 }
 
-fn result_id(block: &Block) -> Option<&Arc<str>> {
+/// The id of the tool use that a result is for.
+pub(super) fn result_id(block: &Block) -> Option<&Arc<str>> {
     match block.kind() {
         BlockKind::ToolResult { tool_use_id, .. } => Some(tool_use_id),
         _ => None,

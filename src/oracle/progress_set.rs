@@ -33,6 +33,7 @@ impl ProgressSetOracle {
     fn check(&mut self, found: &mut OracleFindings<'_>) {
         let answered = core::mem::take(&mut self.answered);
         let Some(said) = &self.said else { return };
+        found.ask(ORACLE);
         for (run, id) in self.started.iter().filter(|(_, id)| !said.contains(id)) {
             found.add(ORACLE, format!("tool {run} ({id}) runs, and is not in the set of those in progress"));
         }

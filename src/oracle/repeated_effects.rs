@@ -1,19 +1,28 @@
-//! O-17: an exclusive tool that had finished is not silently run again when the attempt that asked for it was discarded.
+//! O-17: an exclusive tool that had finished is not silently run again: neither when the attempt that asked for it was discarded, nor when a
+//! retry has forgotten its result.
 
 use super::OracleFindings;
+use super::pairs::result_id;
 use super::running_tools::ToolClass;
-use reenact_engine::contract::{Effect, Input, Note, RequestId, ToolRun, ToolUse};
+use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, ToolRun, ToolUse};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-17";
 
-/// The exclusive tools of the request that is worked on.
+/// How many requests are remembered.
+const REQUESTS_MAX: usize = 4;
+
+/// The exclusive tools of the prompt that is worked on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RepeatedEffectOracle {
     uses: Vec<ExclusiveUse>,
     discarded: Vec<RequestId>,
     /// The run that was noted as a repetition.
     marked: Option<ToolRun>,
+    /// The latest requests: a tool may start when another one was made already.
+    requests: Vec<(RequestId, Arc<Request>)>,
+    /// A compaction of any level was announced: results may stand in a summary.
+    is_compacted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -42,23 +51,47 @@ impl RepeatedEffectOracle {
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.discarded.push(*id),
             Effect::Note(Note::Repeated { run, .. }) => self.marked = Some(*run),
+            Effect::Note(Note::Compaction { ran, .. }) => self.is_compacted |= *ran,
+            Effect::Emit(Emission::CompactBoundary { .. } | Emission::SnipBoundary { .. } | Emission::MicrocompactBoundary { .. }) => {
+                self.is_compacted = true;
+            }
             _ => (),
         }
     }
 
-    /// Only attempts at the same request can repeat each other.
-    pub(super) fn on_request(&mut self, id: RequestId) {
-        let is_same = |other: RequestId| (other.prompt, other.turn) == (id.prompt, id.turn);
-        self.uses.retain(|entry| is_same(entry.run.request));
-        self.discarded.retain(|discarded| is_same(*discarded));
+    /// Only work for the same prompt can be repeated by mistake.
+    pub(super) fn on_request(&mut self, id: RequestId, request: &Arc<Request>) {
+        self.uses.retain(|entry| entry.run.request.prompt == id.prompt);
+        // Another prompt's compaction has put none of these results into a summary.
+        self.is_compacted &= !self.uses.is_empty();
+        self.discarded.retain(|discarded| (discarded.prompt, discarded.turn) == (id.prompt, id.turn));
+        if self.requests.len() == REQUESTS_MAX {
+            self.requests.remove(0);
+        }
+        self.requests.push((id, request.clone()));
     }
 
     fn on_start(&mut self, run: ToolRun, tool_use: &Arc<ToolUse>, found: &mut OracleFindings<'_>) {
         let is_same = |entry: &&ExclusiveUse| entry.tool_use.name == tool_use.name && entry.tool_use.input == tool_use.input;
-        let done = self.uses.iter().filter(is_same).find(|entry| entry.is_done && self.discarded.contains(&entry.run.request));
+        let asked = self.requests.iter().rev().find(|(id, _)| *id == run.request).map(|(_, request)| request);
+        // One answer may ask for the same twice.
+        let is_forgotten = |entry: &ExclusiveUse| {
+            let is_of_another = entry.run.request != run.request && !self.is_compacted;
+            is_of_another && asked.is_some_and(|request| !holds_result(&request.messages, &entry.tool_use.id))
+        };
+        let is_lost = |entry: &&ExclusiveUse| self.discarded.contains(&entry.run.request) || is_forgotten(entry);
+        let done = self.uses.iter().filter(is_same).filter(|entry| entry.is_done).find(is_lost);
+        if self.uses.iter().any(|entry| is_same(&entry) && entry.is_done) {
+            found.ask(ORACLE);
+        }
         if let Some(earlier) = done.filter(|_| self.marked != Some(run)) {
             found.add(ORACLE, format!("tool {run} repeats the work of tool {}, and no note reports it", earlier.run));
         }
         self.uses.push(ExclusiveUse { run, tool_use: tool_use.clone(), is_told_to_stop: false, is_done: false });
     }
+}
+
+/// Whether the model is told the result of a tool use.
+fn holds_result(messages: &[Arc<Message>], id: &Arc<str>) -> bool {
+    messages.iter().flat_map(|message| &message.content).filter_map(result_id).any(|result| result == id)
 }

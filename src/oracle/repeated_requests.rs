@@ -5,7 +5,8 @@ use super::Violation;
 use reenact_transcript::event::Transcript;
 use reenact_wire::prelude::*;
 
-pub(super) const ORACLE: &str = "O-16";
+/// The id of the rule.
+pub const ORACLE: &str = "O-16";
 
 /// Compares two transcripts of the same inputs; the first event that differs is named. Equal events have equal digests, and
 /// comparing them is cheaper.

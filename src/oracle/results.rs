@@ -65,6 +65,7 @@ impl ResultOracle {
 
 impl EmittedUse {
     fn check(&self, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         if !self.is_answered {
             found.add(ORACLE, format!("tool use {} of answer {} has no result at the end", self.id, self.request));
         }

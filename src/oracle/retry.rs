@@ -53,7 +53,7 @@ impl RetryOracle {
             }
             Input::End { id, .. } if *id == attempt.id => attempt.end(at),
             Input::Stream { id, event } if *id == attempt.id && matches!(event.payload(), EventPayload::Error { .. }) => {
-                attempt.is_untold |= rules.waits_silently;
+                attempt.is_untold |= rules.settings.retry.silent_retries > 0;
             }
             _ => (),
         }
@@ -105,6 +105,7 @@ impl ObservedAttempt {
 
     /// The next attempt at the same request.
     fn check_next(&self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         if id.attempt != self.id.attempt + 1 {
             found.add(ORACLE, format!("request {id} was made after {}", self.id));
         }

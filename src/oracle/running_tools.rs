@@ -6,9 +6,10 @@ use alloc::collections::BTreeMap;
 use reenact_engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
 use reenact_engine::emission::ToolState;
 use reenact_engine::executor::class;
+use reenact_engine::schema::Validators;
 use reenact_engine::settings::{DiscardPolicy, InterruptBehaviour, ToolDefinition, ToolSafety};
 use reenact_engine::time::{Micros, Time};
-use reenact_wire::block::ToolUse;
+use reenact_wire::block::{ToolInput, ToolUse};
 use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
@@ -23,7 +24,9 @@ pub(super) enum ToolClass {
 /// The facts about the tools.
 #[derive(Debug)]
 pub(super) struct ToolFacts {
-    tools: Vec<(Arc<str>, ToolSafety, InterruptBehaviour)>,
+    tools: Vec<ToolFact>,
+    /// The check of inputs; `None` where the settings ask for none.
+    validators: Option<Validators>,
     safe_uses: BTreeMap<Arc<str>, bool>,
     discarded: DiscardPolicy,
 }
@@ -71,11 +74,26 @@ pub(super) struct RunningTool {
     pub(super) waits_for_agents: bool,
 }
 
+/// The facts about one of them.
+#[derive(Debug)]
+struct ToolFact {
+    name: Arc<str>,
+    safety: ToolSafety,
+    behaviour: InterruptBehaviour,
+    is_shell: bool,
+}
+
 impl ToolFacts {
     pub(super) fn from_environment(environment: &Environment) -> Self {
-        let facts = |tool: &ToolDefinition| (tool.name.clone(), tool.safe, tool.interrupt.unwrap_or(InterruptBehaviour::Block));
+        let fact = |tool: &ToolDefinition| ToolFact {
+            name: tool.name.clone(),
+            safety: tool.safe,
+            behaviour: tool.interrupt.unwrap_or(InterruptBehaviour::Block),
+            is_shell: tool.shell,
+        };
         Self {
-            tools: environment.tools.iter().map(facts).collect(),
+            tools: environment.tools.iter().map(fact).collect(),
+            validators: environment.settings.pipeline.check_inputs.then(|| environment.validators.clone()),
             safe_uses: environment.safe_uses.clone(),
             discarded: environment.settings.discarded_tools,
         }
@@ -83,8 +101,8 @@ impl ToolFacts {
 
     /// T-3: whether the tool says of this input, or the scenario of this use, that it may run beside others.
     fn class(&self, tool_use: &ToolUse) -> ToolClass {
-        match self.tools.iter().find(|(name, ..)| *name == tool_use.name) {
-            Some((_, safety, _)) if class::is_safe(*safety, &self.safe_uses, tool_use) => ToolClass::Safe,
+        match self.tool(&tool_use.name) {
+            Some(tool) if class::is_safe(tool.safety, &self.safe_uses, tool_use) => ToolClass::Safe,
             _ => ToolClass::Exclusive,
         }
     }
@@ -96,7 +114,26 @@ impl ToolFacts {
 
     /// How a tool takes a submitted message (T-17).
     pub(super) fn behaviour(&self, tool: &str) -> InterruptBehaviour {
-        self.tools.iter().find(|(name, ..)| **name == *tool).map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour)
+        self.tool(tool).map_or(InterruptBehaviour::Block, |tool| tool.behaviour)
+    }
+
+    /// Whether it runs shell commands (T-13).
+    pub(super) fn is_shell(&self, tool: &str) -> bool {
+        self.tool(tool).is_some_and(|tool| tool.is_shell)
+    }
+
+    /// Whether there is such a tool, and it takes this input (T-2, T-21).
+    pub(super) fn takes(&self, tool_use: &ToolUse) -> bool {
+        let fits = match (&self.validators, &tool_use.input) {
+            (None, _) => true,
+            (Some(_), ToolInput::Invalid { .. }) => false,
+            (Some(validators), ToolInput::Valid(input)) => validators.problems(&tool_use.name, input).is_empty(),
+        };
+        fits && self.tool(&tool_use.name).is_some()
+    }
+
+    fn tool(&self, name: &str) -> Option<&ToolFact> {
+        self.tools.iter().find(|tool| *tool.name == *name)
     }
 }
 
@@ -195,6 +232,16 @@ impl RunningTools {
     /// All tools that execute, in the order in which they started.
     pub(super) fn tools(&self) -> &[RunningTool] {
         &self.tools
+    }
+
+    /// Whether a tool runs that was not told to stop.
+    pub(super) fn runs(&self, agent: &Agent, run: ToolRun) -> bool {
+        self.tools.iter().any(|tool| tool.agent == *agent && tool.run == run && tool.until.is_none())
+    }
+
+    /// Whether a person is asked about a tool use.
+    pub(super) fn is_asked_about(&self, agent: &Agent, run: ToolRun) -> bool {
+        self.waits.iter().any(|wait| wait.agent == *agent && wait.run == run && wait.awaited == WaitCause::Person)
     }
 
     /// Whether a submitted message has to wait for one of the tool uses: it is the root's that say so.

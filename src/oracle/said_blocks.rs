@@ -1,31 +1,29 @@
 //! O-28: as it came. What a request gives back as the model's words is what the model said, byte for byte, or what an earlier session left.
 
-use super::OracleFindings;
-use reenact_engine::contract::{Message, RequestId, Role};
+use super::{OracleFindings, same_messages};
+use reenact_engine::contract::{Request, RequestId, Role};
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-28";
 
-/// The messages of the last request: they were looked at.
+/// The last request: its messages were looked at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SaidBlockOracle {
-    seen: Vec<Arc<Message>>,
-}
+pub(super) struct SaidBlockOracle(Option<Arc<Request>>);
 
 impl SaidBlockOracle {
     /// `is_known` says whether some model said a block to this agent or another one, or the session began with it.
     pub(super) fn on_request(
         &mut self,
         id: RequestId,
-        messages: &[Arc<Message>],
+        request: &Arc<Request>,
         is_known: impl Fn(&Block) -> bool,
         found: &mut OracleFindings<'_>,
     ) {
-        let same = self.seen.iter().zip(messages).take_while(|(seen, sent)| Arc::ptr_eq(seen, sent)).count();
-        self.seen.truncate(same);
-        self.seen.extend(messages[same..].iter().cloned());
-        let of_model = messages[same..].iter().filter(|message| message.role == Role::Assistant);
+        let last = self.0.replace(request.clone());
+        let seen = last.as_ref().map_or(&[][..], |last| &last.messages);
+        let new = &request.messages[same_messages(seen, &request.messages)..];
+        let of_model = new.iter().filter(|message| message.role == Role::Assistant);
         for block in of_model.flat_map(|message| &message.content) {
             let what = match block.kind() {
                 BlockKind::Text(_) => "text",
@@ -33,6 +31,7 @@ impl SaidBlockOracle {
                 BlockKind::ToolUse(_) => "a tool use",
                 _ => continue,
             };
+            found.ask(ORACLE);
             if !is_known(block) {
                 found.add(ORACLE, format!("request {id} has {what} as the model's that the model did not say: {}", block.json().as_str()));
             }

@@ -34,6 +34,7 @@ impl SignatureOracle {
         if self.given.iter().all(|(_, by)| by == model) {
             return;
         }
+        found.ask(ORACLE);
         for block in messages.iter().flat_map(|message| &message.content).filter(|block| block.is_thinking()) {
             let givers = || self.given.iter().filter(|(given, _)| given == block).map(|(_, by)| by);
             if let Some(other) = givers().next().filter(|_| givers().all(|by| by != model)) {

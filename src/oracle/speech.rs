@@ -99,7 +99,7 @@ impl ModelSpeech {
         uses.nth(usize::try_from(position).ok()?)
     }
 
-    /// Whether the model said this block, byte for byte. Blocks of kinds that nobody reads count as said.
+    /// Whether the model said this text, thinking or tool use, byte for byte. Blocks of other kinds are never found.
     pub(super) fn has(&self, block: &Block) -> bool {
         self.0.iter().rev().flat_map(|answer| &answer.blocks).any(|said| said.is(block.kind()))
     }

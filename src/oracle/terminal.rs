@@ -98,6 +98,7 @@ impl TerminalOracle {
     }
 
     fn close(&mut self, prompt: u32, standing: PromptStanding, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         let what = || String::from(if standing == PromptStanding::Ended { "a terminal was given" } else { "a queued message came out" });
         self.expect_open(prompt, what, found);
         if let Some((_, open)) = self.0.iter_mut().find(|(number, _)| *number == prompt) {

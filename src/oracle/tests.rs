@@ -1,28 +1,33 @@
 //! Each oracle alone, on short lists of events made by hand.
 
 mod abort_scope;
+mod accounts;
 mod answers;
 mod compactions;
 mod emission_order;
 mod interruptions;
 mod leftovers;
 mod nothing_lost;
-mod oversize;
 mod progress_set;
 mod queued_blocks;
+mod recoveries;
+mod refused_requests;
+mod retry;
+mod retry_decisions;
 mod said_blocks;
 mod stable_prefix;
+mod summaries;
 mod tool_starts;
 mod truthful_results;
-mod valid_requests;
+mod unrun_tools;
 
 use super::*;
 use reenact_engine::contract::{
-    AnswerEnd, Block, Emission, HookEvent, HookInput, HookRun, HookSubject, HttpHeader, Json, PermissionAnswer, Request, Role, Settings,
+    AnswerEnd, Block, HookEvent, HookInput, HookRun, HookSubject, HttpHeader, Json, PermissionAnswer, Request, Role, Settings, StreamEvent,
     Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
 use reenact_engine::emission::{AssistantMessage, UserMessage};
-use reenact_engine::settings::InterruptBehaviour;
+use reenact_engine::settings::{EmissionOrder, InterruptBehaviour, QueuedBlockPolicy, ResultOrder, RetryPolicySource};
 use reenact_wire::block::Message;
 use reenact_wire::block::{BlockKind, ToolInput};
 
@@ -31,6 +36,9 @@ fn environment(change: impl FnOnce(&mut Settings)) -> Environment {
     let tool = |name: &str, safe| ToolDefinition::new(name, Some(safe), Json::trusted("{}"));
     let stops = ToolDefinition { interrupt: Some(InterruptBehaviour::Cancel), ..tool("C", true) };
     let mut environment = Environment { tools: vec![tool("R", true), tool("W", false), stops], ..Environment::default() };
+    environment.settings.model = "m".into();
+    // Most stories leave out the waits and the repetitions that settings would ask for.
+    environment.settings.retry.policy = RetryPolicySource::Engine;
     change(&mut environment.settings);
     environment
 }
@@ -57,6 +65,12 @@ fn use_block(name: &str, index: u32) -> Block {
 
 fn result_block(index: u32) -> Block {
     Block::tool_result(&format!("t{index}"), &Json::from_value("x"), false)
+}
+
+/// The result of a run comes out.
+fn result_effect(run: ToolRun, block: Block) -> Effect {
+    let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block, structured: None, took: None };
+    Effect::Emit(Emission::User(Arc::new(message)))
 }
 
 impl EventStory {
@@ -102,15 +116,23 @@ impl EventStory {
     }
 
     fn result(self, index: u32) -> Self {
-        let message = UserMessage {
-            uuid: "u".into(),
-            run: run(index),
-            answers: "u".into(),
-            block: result_block(index),
-            structured: None,
-            took: None,
-        };
-        self.effect(Effect::Emit(Emission::User(Arc::new(message))))
+        self.effect(result_effect(run(index), result_block(index)))
+    }
+
+    /// The same with this text, of the first tool use.
+    fn result_says(self, text: &str) -> Self {
+        self.effect(result_effect(run(0), Block::tool_result("t0", &Json::from_value(text), false)))
+    }
+
+    /// The answer to a request streams these events.
+    fn hears(self, id: RequestId, events: &[&str]) -> Self {
+        let decoded = |data: &&str| Input::Stream { id, event: Arc::new(StreamEvent::decode("message", data)) };
+        events.iter().map(decoded).fold(self, Self::input)
+    }
+
+    /// How often an oracle has complained so far.
+    fn times_broken(&self, oracle: &str) -> usize {
+        self.oracles.violations().iter().filter(|violation| violation.oracle == oracle).count()
     }
 
     fn progress(self, index: u32) -> Self {
@@ -395,80 +417,15 @@ fn o_16_the_first_event_that_differs_is_named() {
     assert!(compare(&[1, 2, 9]).is_some_and(|(at, _)| at == 9), "more events are a difference too");
 }
 
-const SECOND: RequestId = RequestId { attempt: 2, ..ASKED };
-
-impl EventStory {
-    fn at(mut self, milliseconds: u64) -> Self {
-        self.at = Time::ZERO + Micros::from_millis(milliseconds);
-        self
-    }
-
-    fn attempt(self, id: RequestId, model: &str) -> Self {
-        self.effect(Effect::Request { id, request: Arc::new(Request::new(model, 1)) })
-    }
-
-    /// The last attempt fails, and the server asks to wait for a second.
-    fn limited(self) -> Self {
-        let headers = [HttpHeader::new("retry-after", "1")].into();
-        self.input(Input::Head { id: ASKED, status: 429, headers }).input(Input::End { id: ASKED, how: AnswerEnd::Complete })
-    }
-
-    fn notice(self, id: RequestId, retry: u32, of: u32, seconds: u64) -> Self {
-        let delay = Micros::from_secs(seconds);
-        let (status, kind, text) = (Some(429), "x".into(), "".into());
-        self.effect(Effect::Emit(Emission::ApiRetry { id, retry, of, delay, status, kind, text }))
-    }
-
-    fn speed(self, fast: bool) -> Self {
-        self.effect(Effect::Emit(Emission::Speed { fast, until: None, reason: "".into() }))
-    }
-}
-
 #[test]
-fn o_9_waits_are_announced_and_kept() {
-    let asked = || EventStory::new().at(0).attempt(ASKED, "m").limited();
-    let table = [
-        (asked().notice(ASKED, 1, 10, 1).at(1_002).attempt(SECOND, "m"), &[][..], "in time"),
-        (asked().notice(ASKED, 1, 10, 1).at(1_000).attempt(SECOND, "m"), &["O-9", "O-9"], "before the server's and the announced time"),
-        (asked().notice(ASKED, 1, 10, 2).at(1_500).attempt(SECOND, "m"), &["O-9"], "before the announced time"),
-        (asked().at(1_500).attempt(SECOND, "m"), &["O-9"], "a wait without a word"),
-        (asked().notice(ASKED, 1, 0, 1).at(1_002).attempt(SECOND, "m"), &[], "there may be any number"),
-        (asked().notice(ASKED, 2, 10, 1).at(1_002).attempt(SECOND, "m"), &["O-9"], "the second before the first"),
-        (asked().notice(SECOND, 1, 10, 1), &["O-9"], "of an attempt that was not made"),
-        (asked().speed(false).attempt(SECOND, "m"), &[], "the speed was switched"),
-        (asked().speed(true).attempt(SECOND, "m"), &["O-9"], "the speed was not switched to standard"),
-        (asked().attempt(SECOND, "other"), &[], "another model was not asked to wait for"),
-        (asked().input(Input::Cancel).attempt(SECOND, "m"), &["O-11"], "what follows an abort is another rule's matter"),
-    ];
-    for (story, expected, reason) in table {
-        assert_eq!(story.terminal().broken(), expected, "{reason}");
-    }
-}
-
-#[test]
-fn o_9_credentials_take_as_long_as_they_take() {
-    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
-    let renews = Effect::RefreshAuth { id: ASKED, forced: false, provider: None };
-    let story = EventStory::new().attempt(ASKED, "m").input(end).effect(renews).at(5_000).attempt(SECOND, "m");
-    assert_eq!(story.terminal().broken(), NONE);
-}
-
-#[test]
-fn o_9_attempts_are_numbered_on() {
-    let third = RequestId { attempt: 3, ..ASKED };
-    let end = || Input::End { id: ASKED, how: AnswerEnd::Reset };
-    let close = Effect::CloseRequest { id: ASKED };
-    let table = [
-        (EventStory::new().attempt(ASKED, "m").input(end()).attempt(SECOND, "m"), &[][..], "one after the other"),
-        (EventStory::new().attempt(ASKED, "m").effect(close).attempt(SECOND, "m"), &[], "it was closed"),
-        (EventStory::new().attempt(ASKED, "m").attempt(SECOND, "m"), &["O-9"], "the first is still open"),
-        (EventStory::new().attempt(ASKED, "m").input(end()).attempt(third, "m"), &["O-9"], "one is left out"),
-        (EventStory::new().attempt(SECOND, "m"), &["O-9"], "there was no first one"),
-        (EventStory::new().attempt(ASKED, "m").input(end()).attempt(RequestId { turn: 2, ..ASKED }, "m"), &[], "the next request"),
-    ];
-    for (story, expected, reason) in table {
-        assert_eq!(story.terminal().broken(), expected, "{reason}");
-    }
+fn o_10_a_request_is_one_that_the_api_takes() {
+    let says: &[Block] = &[Block::text("hi")];
+    let sent = |messages: &[(Role, &[Block])]| EventStory::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
+    assert_eq!(sent(&[(Role::User, says)]), NONE);
+    assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
+    assert_eq!(sent(&[(Role::System, says), (Role::User, says)]), ["O-10"], "a system message may not");
+    assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
 }
 
 #[test]

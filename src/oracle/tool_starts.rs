@@ -54,8 +54,20 @@ impl ToolStartOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect) {
+    /// `class` is that of the tool use that starts, `speech` what the model has said to this agent.
+    pub(super) fn on_effect(
+        &mut self,
+        rules: &OracleRules,
+        (class, speech): (Option<ToolClass>, Option<&ModelSpeech>),
+        effect: &Effect,
+        found: &mut OracleFindings<'_>,
+    ) {
         match effect {
+            Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
+                self.check_order(*run, class.unwrap_or(ToolClass::Exclusive), found);
+                self.check_consent(*run, found);
+                self.check_input(rules, (*run, tool_use), speech, found);
+            }
             Effect::AskPermission { run, .. } => self.questions.push((*run, PersonWord::NotYet)),
             Effect::WithdrawPermission { run } => self.questions.retain(|(asked, _)| asked != run),
             Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run) }, input } if input.event == HookEvent::PreToolUse => {
@@ -75,64 +87,72 @@ impl ToolStartOracle {
         }
     }
 
-    /// A tool starts, or agents that carry it out.
-    pub(super) fn on_start(
-        &mut self,
-        rules: &OracleRules,
-        (run, tool_use, class): (ToolRun, &ToolUse, ToolClass),
-        speech: &ModelSpeech,
-        found: &mut OracleFindings<'_>,
-    ) {
+    fn check_order(&mut self, run: ToolRun, class: ToolClass, found: &mut OracleFindings<'_>) {
         let overtaken = |(other, of_other): &&(ToolRun, ToolClass)| {
             other.request == run.request && other.index > run.index && (*of_other == ToolClass::Exclusive || class == ToolClass::Exclusive)
         };
+        if self.started.iter().any(|(other, _)| other.request == run.request) {
+            found.ask(ORDER);
+        }
         if let Some((other, _)) = self.started.iter().find(overtaken) {
             found.add(ORDER, format!("tool {other} was started before tool {run}, which the model asked for earlier"));
         }
         self.started.push((run, class));
-        match self.questions.iter().find(|(asked, _)| *asked == run) {
+    }
+
+    fn check_consent(&self, run: ToolRun, found: &mut OracleFindings<'_>) {
+        let question = self.questions.iter().find(|(asked, _)| *asked == run);
+        question.iter().for_each(|_| found.ask(CONSENT));
+        match question {
             Some((_, PersonWord::NotYet)) => {
-                found.add(CONSENT, format!("tool {run} was started before the person who was asked about it had answered"))
+                found.add(CONSENT, format!("tool {run} was started before the person who was asked about it had answered"));
             }
             Some((_, PersonWord::Refused)) => found.add(CONSENT, format!("tool {run} was started after the person had refused it")),
             _ => (),
         }
-        let outcomes =
-            || self.hooks.iter().filter(|(about, ..)| *about == run).filter_map(|(_, hook, outcome)| Some((*hook, outcome.as_ref()?)));
-        if let Some((hook, _)) = outcomes().find(|(_, outcome)| outcome.decision == Some(PermissionWord::Deny)) {
+        if self.outcomes(run).next().is_some() {
+            found.ask(HOOKS);
+        }
+        if let Some((hook, _)) = self.outcomes(run).find(|(_, outcome)| outcome.decision == Some(PermissionWord::Deny)) {
             found.add(HOOKS, format!("tool {run} was started after hook {hook} had denied it"));
         }
-        self.check_input(rules, (run, tool_use), speech, found);
     }
 
-    fn check_input(&self, rules: &OracleRules, (run, tool_use): (ToolRun, &ToolUse), speech: &ModelSpeech, found: &mut OracleFindings<'_>) {
+    /// The hooks that were asked about a tool use and have answered.
+    fn outcomes(&self, run: ToolRun) -> impl Iterator<Item = (u32, &HookOutcome)> {
+        self.hooks.iter().filter(move |(about, ..)| *about == run).filter_map(|(_, hook, outcome)| Some((*hook, outcome.as_deref()?)))
+    }
+
+    fn check_input(
+        &self,
+        rules: &OracleRules,
+        (run, tool_use): (ToolRun, &ToolUse),
+        speech: Option<&ModelSpeech>,
+        found: &mut OracleFindings<'_>,
+    ) {
         let by_person = self.questions.iter().find_map(|(asked, word)| match word {
             PersonWord::Allowed(updated) if *asked == run => updated.as_ref(),
             _ => None,
         });
-        let changed = self.hooks.iter().filter(|(about, ..)| *about == run);
-        let by_hook =
-            changed.filter_map(|(_, hook, outcome)| Some((*hook, outcome.as_ref()?.updated_input.as_ref()?))).max_by_key(|(hook, _)| *hook);
-        match (by_person, by_hook) {
+        let by_hook = self.outcomes(run).filter_map(|(hook, outcome)| Some((hook, outcome.updated_input.as_ref()?)));
+        found.ask(INPUT);
+        let input = tool_use.input.as_str();
+        match (by_person, by_hook.max_by_key(|(hook, _)| *hook)) {
             (Some(json), _) if !is_input(tool_use, json) => {
-                found.add(INPUT, format!("tool {run} was started with another input than the person gave: {}", tool_use.input.as_str()));
+                found.add(INPUT, format!("tool {run} was started with another input than the person gave: {input}"));
             }
             (None, Some((hook, json))) if !is_input(tool_use, json) => {
-                found.add(
-                    HOOKS,
-                    format!(
-                        "tool {run} was started with another input than hook {hook} gave, the last one that changed it: {}",
-                        tool_use.input.as_str()
-                    ),
-                );
+                let text =
+                    format!("tool {run} was started with another input than hook {hook} gave, the last one that changed it: {input}");
+                found.add(HOOKS, text);
             }
             (None, None) => {
-                let Some(said) = speech.tool_use(run.request, run.index) else { return };
+                let Some(said) = speech.and_then(|speech| speech.tool_use(run.request, run.index)) else { return };
+                let is_allowed = |said: &ToolInput| *said == tool_use.input && (!is_unread(said) || !rules.settings.pipeline.check_inputs);
                 if !said.is_whole {
                     found.add(INPUT, format!("tool {run} was started before its block was whole"));
-                } else if said.input().is_none_or(|input| input != tool_use.input || (is_unread(&input) && !rules.runs_unread_input)) {
-                    found
-                        .add(INPUT, format!("tool {run} was started with another input than the model wrote: {}", tool_use.input.as_str()));
+                } else if !said.input().as_ref().is_some_and(is_allowed) {
+                    found.add(INPUT, format!("tool {run} was started with another input than the model wrote: {input}"));
                 }
             }
             _ => (),

@@ -1,28 +1,17 @@
 //! O-20: a truthful result. The model is not told of a tool that was started that it was never run.
 //!
-//! An engine has words of its own, so the oracle knows the usual ones. The words that the tool itself gave are the tool's affair.
+//! An engine has words of its own, so the oracle knows the usual ones, as the judge of driven clients does. The words that the tool itself gave are the tool's affair.
 
 use super::OracleFindings;
 use reenact_engine::contract::{Effect, Emission, Input, ToolRun};
-use reenact_wire::block::Block;
+use reenact_wire::block::{Block, joined_text};
+use reenact_wire::denied_start;
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::RawObject;
 
 pub(super) const ORACLE: &str = "O-20";
 
-/// Words for "it was never run", in lower case.
-const NEVER_RUN: [&str; 10] = [
-    "not run",
-    "not executed",
-    "not been executed",
-    "not been run",
-    "not started",
-    "not called",
-    "never run",
-    "never ran",
-    "never executed",
-    "never started",
-];
+/// Shorter phrases than those that are looked for in what a tool may have printed: a tool's own words are left out here.
+const SHORT_PHRASES: [&str; 3] = ["not run", "not called", "not been run"];
 
 /// The tools that were started and whose result is not out.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +20,8 @@ pub(super) struct TruthOracle(Vec<StartedTool>);
 #[derive(Clone, Debug)]
 struct StartedTool {
     run: ToolRun,
-    /// Its own result.
-    content: Option<Arc<str>>,
+    /// The text that it returned; empty until then.
+    content: Arc<str>,
 }
 
 impl TruthOracle {
@@ -40,17 +29,18 @@ impl TruthOracle {
         if let Input::ToolEnded { run, outcome } = input
             && let Some(started) = self.0.iter_mut().find(|started| started.run == *run)
         {
-            started.content = Some(outcome.content.as_str().into());
+            started.content = joined_text(outcome.content.as_str()).into();
         }
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
-            Effect::StartTool { run, .. } => self.0.push(StartedTool { run: *run, content: None }),
+            Effect::StartTool { run, .. } => self.0.push(StartedTool { run: *run, content: "".into() }),
             Effect::Emit(Emission::User(message)) => {
                 let Some(at) = self.0.iter().position(|started| started.run == message.run) else { return };
                 let started = self.0.swap_remove(at);
-                if let Some(words) = claim(&message.block, started.content.as_deref()) {
+                found.ask(ORACLE);
+                if let Some(words) = claim(&message.block, &started.content) {
                     found.add(ORACLE, format!("tool {} was started, and its result tells the model `{words}`", message.run));
                 }
             }
@@ -61,8 +51,7 @@ impl TruthOracle {
 }
 
 /// The words of a result that say that the tool never ran, where they are not the tool's own.
-fn claim(result: &Block, own: Option<&str>) -> Option<&'static str> {
-    let content = RawObject::parse(result.json().as_str()).ok()?.get("content")?.to_lowercase();
-    let own = own.unwrap_or_default().to_lowercase();
-    NEVER_RUN.into_iter().find(|words| content.contains(words) && !own.contains(words))
+fn claim(result: &Block, own: &str) -> Option<&'static str> {
+    let (result, own) = (result.result_text()?, own.to_lowercase());
+    denied_start::claims(&result).chain(denied_start::among(SHORT_PHRASES.into_iter(), &result)).find(|words| !own.contains(words))
 }

@@ -15,6 +15,7 @@ pub(super) struct ValidityOracle(RequestValidator);
 impl ValidityOracle {
     /// A request is sent. What depends on a scenario's API (its window, its memory of thinking) is no matter of validity.
     pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
         let taken = validate::ValidationContext { pairs: false, ..validate::ValidationContext::default() };
         if let Some(refusal) = self.0.refusal(request, &taken) {
             found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));

@@ -56,6 +56,9 @@ impl WithheldOracle {
     fn on_finished(&self, terminal: &Terminal, found: &mut OracleFindings<'_>) {
         let is_lost = matches!(terminal, Terminal::PromptTooLong | Terminal::ImageError | Terminal::ModelError | Terminal::BlockingLimit);
         let is_cut = *terminal == Terminal::Completed && self.at_limit.is_some();
+        if is_lost || is_cut || self.errors > 0 {
+            found.ask(ORACLE);
+        }
         if (is_lost || is_cut) && self.errors == 0 {
             found.add(ORACLE, format!("the prompt ended with {} after a failure, and no error was emitted", terminal.as_str()));
         }

@@ -263,6 +263,12 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         &self.watcher
     }
 
+    /// The watcher, to change what it looks at from here on.
+    #[doc(hidden)]
+    pub fn watcher_mut(&mut self) -> &mut W {
+        &mut self.watcher
+    }
+
     /// The choices that were made so far, if they are noted.
     fn choices(&self) -> Option<Plan> {
         let mut plan = self.world.noted_choices()?.clone();

@@ -70,6 +70,13 @@ pub fn violations_in(setup: &RunSetup, transcript: &Transcript, accepted: Option
     }
 }
 
+/// How often each oracle was asked in a run that is over.
+pub fn asked_in(setup: &RunSetup, transcript: &Transcript) -> Vec<(&'static str, u64)> {
+    let mut oracles = oracles(setup);
+    oracles.watch(transcript);
+    oracles.asked().collect()
+}
+
 /// A run in which the engine got no input has shown nothing, and is not green.
 pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
     let is_told = transcript.events.iter().any(|event| matches!(event.what, EventKind::Input(_)));

@@ -11,7 +11,7 @@ use super::values::{some_time, span, text, vary, words};
 use reenact_engine::settings::{
     AbortResultOrder, BrokenStreamPolicy, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, MicrocompactMode,
     NeighbourMerging, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy, QueuedMessagePlace, ResultDelivery, ResultOrder,
-    RetrySettings, Settings, SiblingAbort, StreamOrderPolicy, TooLargeRequestPolicy, UnauthorizedPolicy,
+    RetryPolicySource, RetrySettings, Settings, SiblingAbort, StreamOrderPolicy, TooLargeRequestPolicy, UnauthorizedPolicy,
 };
 use reenact_engine::texts::{ModelTexts, TextName, TextSet, parts};
 use reenact_engine::time::Micros;
@@ -97,6 +97,7 @@ pub fn pipeline() -> BoxedStrategy<PipelineSettings> {
 /// `[engine.retry]`.
 pub fn retry() -> BoxedStrategy<RetrySettings> {
     vary!(RetrySettings::default(), 0.2;
+        policy: Just(RetryPolicySource::Engine),
         max_retries: 0_u32..4,
         base_delay: span(),
         max_delay: span(),

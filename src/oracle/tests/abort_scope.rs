@@ -6,10 +6,6 @@ fn aborted(prompt: u32) -> Effect {
     Effect::Finished { prompt, terminal: Terminal::AbortedStreaming }
 }
 
-fn o_23(story: EventStory) -> usize {
-    story.oracles.violations().iter().filter(|violation| violation.oracle == "O-23").count()
-}
-
 #[test]
 fn o_23_an_abort_ends_the_prompt_that_it_was_pressed_in() {
     let next = |prompt| Input::Prompt { prompt, content: [].into() };
@@ -27,7 +23,7 @@ fn o_23_an_abort_ends_the_prompt_that_it_was_pressed_in() {
         (EventStory::new().terminal().input(next(2)).input(Input::Cancel).effect(aborted(2)), 0, "the cancel is for the second"),
     ];
     for (story, count, what) in table {
-        assert_eq!(o_23(story), count, "{what}");
+        assert_eq!(story.times_broken("O-23"), count, "{what}");
     }
 }
 
@@ -35,6 +31,6 @@ fn o_23_an_abort_ends_the_prompt_that_it_was_pressed_in() {
 fn o_23_a_prompt_that_waited_begins_when_it_is_taken_up() {
     let waits = || EventStory::new().input(Input::Prompt { prompt: 2, content: [].into() }).input(Input::Cancel).effect(aborted(1));
     let taken_up = || waits().effect(Effect::Request { id: RequestId::first(2), request: Request::new("m", 1).into() });
-    assert_eq!(o_23(taken_up().effect(aborted(2))), 1, "the cancel was before");
-    assert_eq!(o_23(taken_up().input(Input::Cancel).effect(aborted(2))), 0);
+    assert_eq!(taken_up().effect(aborted(2)).times_broken("O-23"), 1, "the cancel was before");
+    assert_eq!(taken_up().input(Input::Cancel).effect(aborted(2)).times_broken("O-23"), 0);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use reenact_engine::budget::NanoUsd;
-use reenact_engine::emission::{AttemptReport, Note, Transition};
+use reenact_engine::emission::{Note, Transition};
 use reenact_wire::usage::Usage;
 
 const SECOND: RequestId = RequestId { attempt: 2, ..ASKED };
@@ -61,19 +61,13 @@ impl EventStory {
         self.effect(Effect::Finished { prompt: 1, terminal })
     }
 
-    fn spends(self, output_tokens: u64) -> Self {
-        let usage = Usage { output_tokens: Some(output_tokens), ..Usage::default() };
-        let report = AttemptReport {
-            id: ASKED,
-            model: "claude-sonnet-4-5".into(),
-            client: 1,
-            started: Time::ZERO,
-            first_byte: None,
-            ended: Time::ZERO,
-            outcome: "ok".into(),
-            usage,
-        };
-        self.effect(Effect::Note(Note::Attempt(Box::new(report))))
+    /// A request to Sonnet, which this model answers.
+    fn spends(self, answered_by: &str, output_tokens: u64) -> Self {
+        let usage = format!(r#"{{"output_tokens":{output_tokens}}}"#);
+        let start = format!(r#"{{"type":"message_start","message":{{"id":"a","model":"{answered_by}","usage":{usage}}}}}"#);
+        let asked = self.effect(Effect::Request { id: ASKED, request: Arc::new(Request::new(SONNET, 1)) });
+        let stream = Input::Stream { id: ASKED, event: Arc::new(StreamEvent::decode("message_start", &start)) };
+        asked.input(stream).effect(Effect::CloseRequest { id: ASKED })
     }
 }
 
@@ -128,12 +122,17 @@ fn o_7_an_error_is_the_last_word_and_comes_once() {
     assert_eq!(EventStory::new().error("e").ended_with(Terminal::ModelError).broken(), NONE);
 }
 
+/// The model of the stories about money, and its budget.
+const SONNET: &str = "claude-sonnet-4-5";
+
+fn limited_to_cents(settings: &mut Settings) {
+    settings.model = SONNET.into();
+    settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap());
+}
+
 #[test]
 fn o_13_no_request_after_a_budget_is_passed() {
-    let with_money = |tokens| {
-        let story = EventStory::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
-        story.spends(tokens).request(2, &[]).terminal().broken()
-    };
+    let with_money = |tokens| EventStory::with(limited_to_cents).spends("claude-sonnet-4-5", tokens).request(2, &[]).terminal().broken();
     assert_eq!(with_money(1_999), NONE);
     assert_eq!(with_money(2_000), ["O-13"]);
     let with_turns = |max| {
@@ -146,16 +145,9 @@ fn o_13_no_request_after_a_budget_is_passed() {
 
 #[test]
 fn o_13_the_cheaper_of_the_model_that_was_asked_and_the_one_that_answered_is_charged() {
-    let answers = |story: EventStory, model: &str| {
-        let block = Block::text("x");
-        let message = AssistantMessage { uuid: "a".into(), id: ASKED, api_id: "".into(), model: model.into(), block, error: None };
-        story.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
-    };
-    let begun = || EventStory::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
-    let asked_again = |story: EventStory| story.request(2, &[]).terminal().broken();
+    let begun = || EventStory::with(limited_to_cents);
     for (model, expected) in [("claude-sonnet-4-5", &["O-13"][..]), ("claude-haiku-4-5", &[]), ("claude-opus-4-6", &["O-13"])] {
-        assert_eq!(asked_again(answers(begun(), model).spends(2_000)), expected, "{model} says so in its stream");
-        assert_eq!(asked_again(answers(begun().spends(2_000), model)), expected, "{model} answers at once");
+        assert_eq!(begun().spends(model, 2_000).request(2, &[]).terminal().broken(), expected, "{model} answers");
     }
 }
 
@@ -163,9 +155,7 @@ fn o_13_the_cheaper_of_the_model_that_was_asked_and_the_one_that_answered_is_cha
 fn o_13_a_tool_use_that_an_earlier_session_left_open_is_no_turn() {
     let with_result_of_turn = |turn| {
         let run = ToolRun { request: RequestId { turn, ..ASKED }, index: 0 };
-        let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block: result_block(0), structured: None, took: None };
-        let story =
-            EventStory::with(|settings| settings.session.max_turns = Some(1)).effect(Effect::Emit(Emission::User(Arc::new(message))));
+        let story = EventStory::with(|settings| settings.session.max_turns = Some(1)).effect(result_effect(run, result_block(0)));
         story.request(turn + 1, &[]).broken_but(&["O-1", "O-2", "O-4", "O-8", validity::ORACLE, super::super::leftovers::ORACLE])
     };
     assert_eq!(with_result_of_turn(0), NONE);

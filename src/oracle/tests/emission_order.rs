@@ -18,10 +18,7 @@ fn o_1_with_emission_order_requests_have_results_as_they_came_out() {
 #[test]
 fn o_1_an_id_that_a_later_answer_uses_again_is_another_tool_use() {
     let again = |index| ToolRun { request: RequestId { turn: 2, ..ASKED }, index };
-    let result = |run, index| {
-        let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block: result_block(index), structured: None, took: None };
-        Effect::Emit(Emission::User(Arc::new(message)))
-    };
+    let result = |run, index| result_effect(run, result_block(index));
     // The first answer uses both ids and has its results in order; those of the second come out the other way round.
     let asked: &[Block] = &[use_block("R", 0), use_block("R", 1)];
     let sent = |first: [u32; 2], second: [u32; 2]| {

@@ -10,10 +10,6 @@ fn aborted() -> Effect {
     Effect::Finished { prompt: 1, terminal: Terminal::AbortedTools }
 }
 
-fn o_30(story: EventStory) -> usize {
-    story.oracles.violations().iter().filter(|violation| violation.oracle == "O-30").count()
-}
-
 #[test]
 fn o_30_an_interruption_message_has_a_cancel_and_a_cancel_one() {
     let message = || Input::Interrupt { prompt: 2, content: [].into() };
@@ -31,6 +27,6 @@ fn o_30_an_interruption_message_has_a_cancel_and_a_cancel_one() {
         (EventStory::new().input(Input::Cancel).terminal(), 0, "it had ended well before"),
     ];
     for (story, count, what) in table {
-        assert_eq!(o_30(story), count, "{what}");
+        assert_eq!(story.times_broken("O-30"), count, "{what}");
     }
 }

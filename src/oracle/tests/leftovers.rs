@@ -1,7 +1,7 @@
 //! Leftovers at the end of a run (O-27).
 
 use super::*;
-use reenact_engine::contract::{Note, StreamEvent, TimerId};
+use reenact_engine::contract::{Note, TimerId};
 use reenact_engine::settings::DiscardPolicy;
 
 impl EventStory {

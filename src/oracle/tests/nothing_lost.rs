@@ -15,14 +15,8 @@ impl EventStory {
         self.request(turn, &[(Role::User, &[Block::text(text)])])
     }
 
-    fn result_says(self, text: &str) -> Self {
-        let block = Block::tool_result("t0", &Json::from_value(text), false);
-        let message = UserMessage { uuid: "u".into(), run: run(0), answers: "u".into(), block, structured: None, took: None };
-        self.effect(Effect::Emit(Emission::User(Arc::new(message))))
-    }
-
     fn lost(&self) -> usize {
-        self.oracles.violations().iter().filter(|violation| violation.oracle == "O-24").count()
+        self.times_broken("O-24")
     }
 }
 

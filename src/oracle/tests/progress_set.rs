@@ -9,8 +9,7 @@ impl EventStory {
     }
 
     fn untrue(self) -> usize {
-        let story = self.input(Input::Cancel);
-        story.oracles.violations().iter().filter(|violation| violation.oracle == "O-29").count()
+        self.input(Input::Cancel).times_broken("O-29")
     }
 }
 

@@ -1,17 +1,8 @@
 //! The words of the model go back as they came (O-28).
 
 use super::*;
-use reenact_engine::contract::StreamEvent;
 
 impl EventStory {
-    /// The answer to a request streams these events.
-    fn hears(self, id: RequestId, events: &[&str]) -> Self {
-        events.iter().fold(self, |story, data| {
-            let event = Arc::new(StreamEvent::decode("message", data));
-            story.input(Input::Stream { id, event })
-        })
-    }
-
     fn hears_text(self, id: RequestId, pieces: &[&str]) -> Self {
         let story = self.hears(id, &[r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#]);
         let delta =
@@ -23,7 +14,7 @@ impl EventStory {
     fn sends(self, blocks: &[Block]) -> usize {
         let story =
             self.request(2, &[(Role::User, &[Block::text("Hi.")]), (Role::Assistant, blocks), (Role::User, &[Block::text("Go on.")])]);
-        story.oracles.violations().iter().filter(|violation| violation.oracle == "O-28").count()
+        story.times_broken("O-28")
     }
 }
 

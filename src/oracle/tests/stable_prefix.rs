@@ -13,7 +13,7 @@ impl EventStory {
     }
 
     fn o_21(&self) -> usize {
-        self.oracles.violations().iter().filter(|violation| violation.oracle == "O-21").count()
+        self.times_broken("O-21")
     }
 }
 

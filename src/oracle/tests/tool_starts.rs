@@ -1,7 +1,7 @@
 //! How tools may start: order (O-4), consent (O-22), input (O-25), hooks (O-26).
 
 use super::*;
-use reenact_engine::contract::{HookOutcome, StreamEvent};
+use reenact_engine::contract::HookOutcome;
 use reenact_engine::permission::PermissionWord;
 
 impl EventStory {
@@ -27,10 +27,6 @@ impl EventStory {
 
     fn hook_ends(self, hook: u32, outcome: HookOutcome) -> Self {
         self.input(Input::HookEnded { hook: HookRun { hook, subject: HookSubject::Tool(run(0)) }, outcome: Arc::new(outcome) })
-    }
-
-    fn stream(self, data: &str) -> Self {
-        self.input(Input::Stream { id: ASKED, event: Arc::new(StreamEvent::decode("message", data)) })
     }
 
     /// The complaints of the four oracles.
@@ -72,11 +68,11 @@ fn o_25_the_input_is_that_of_a_whole_block() {
         format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"input_json_delta","partial_json":{piece:?}}}}}"#)
     };
     let stop = r#"{"type":"content_block_stop","index":0}"#;
-    let said = |piece: &str| EventStory::new().stream(start).stream(&delta(piece)).stream(stop);
+    let said = |piece: &str| EventStory::new().hears(ASKED, &[start, &delta(piece), stop]);
     assert_eq!(said(r#"{"a":1}"#).starts("R", 0, r#"{"a":1}"#).about_starts(), NONE);
     assert_eq!(said(r#"{"a":1}"#).starts("R", 0, r#"{"a":2}"#).about_starts(), ["O-25"]);
     assert_eq!(said(r#"{"a":1"#).starts("R", 0, r#"{"a":1}"#).about_starts(), ["O-25"], "what the model wrote is no JSON");
-    let cut = EventStory::new().stream(start).stream(&delta(r#"{"a":1}"#));
+    let cut = EventStory::new().hears(ASKED, &[start, &delta(r#"{"a":1}"#)]);
     assert_eq!(cut.starts("R", 0, r#"{"a":1}"#).about_starts(), ["O-25"], "the block is not whole");
     let changed = PermissionAnswer::Allow { updated_input: Some(Json::trusted(r#"{"a":3}"#)), rules: Vec::new() };
     let by_person = || said(r#"{"a":1}"#).asks_person(0).person_says(0, changed.clone());

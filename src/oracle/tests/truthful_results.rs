@@ -4,10 +4,7 @@ use super::*;
 
 impl EventStory {
     fn told(self, text: &str) -> usize {
-        let block = Block::tool_result("t0", &Json::from_value(text), true);
-        let message = UserMessage { uuid: "u".into(), run: run(0), answers: "u".into(), block, structured: None, took: None };
-        let story = self.effect(Effect::Emit(Emission::User(Arc::new(message))));
-        story.oracles.violations().iter().filter(|violation| violation.oracle == "O-20").count()
+        self.result_says(text).times_broken("O-20")
     }
 }
 

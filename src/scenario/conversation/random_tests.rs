@@ -5,8 +5,9 @@
 
 use serde_json::{Value, json};
 
+use super::tests::answered_exchange;
 use super::*;
-use crate::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd};
+use crate::tape::Exchange;
 use reenact_engine::random::{KeyedDraws, Seed};
 
 const STORIES: u64 = 60;
@@ -128,25 +129,8 @@ impl ThreadStory {
     fn exchange(&self, at: usize, body: &Value) -> Exchange {
         let content = json!([{ "type": "text", "text": answer(at) }]);
         let message = json!({ "type": "message", "id": format!("msg_{at}"), "content": content, "stop_reason": "end_turn" });
-        Exchange {
-            id: id(at),
-            thread: "".into(),
-            parent: None,
-            provenance: Provenance::Recorded,
-            at: None,
-            method: "POST".into(),
-            path: "/v1/messages".into(),
-            headers: Arc::new([]),
-            body: body.to_string().into_bytes().into(),
-            answer: RecordedResponse {
-                status: if self.requests[at].is_failed { 529 } else { 200 },
-                headers: Arc::new([]),
-                head_at: None,
-                chunks: [BodyChunk { at: None, bytes: message.to_string().into_bytes().into() }].into(),
-                end: ResponseEnd::Complete,
-                end_at: None,
-            },
-        }
+        let status = if self.requests[at].is_failed { 529 } else { 200 };
+        answered_exchange(id(at), body.to_string(), (status, message.to_string()))
     }
 }
 

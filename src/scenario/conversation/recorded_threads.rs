@@ -132,8 +132,8 @@ fn heirs(requests: &[KnownRequest]) -> Vec<Option<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::answered_exchange;
     use super::*;
-    use crate::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd};
 
     /// One exchange: the tools offered, the messages as `u:` and `a:` with text, and what was answered (`429` and the like: a failure).
     fn exchange(id: u32, (tools, messages, answer): (&str, &str, &str)) -> Exchange {
@@ -146,27 +146,8 @@ mod tests {
         let tools: Vec<String> = tools.split_whitespace().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
         let status = answer.parse().unwrap_or(200);
         let content = format!(r#"{{"type":"message","content":[{{"type":"text","text":"{answer}"}}],"stop_reason":"end_turn"}}"#);
-        Exchange {
-            id,
-            thread: "".into(),
-            parent: None,
-            provenance: Provenance::Recorded,
-            at: None,
-            method: "POST".into(),
-            path: "/v1/messages".into(),
-            headers: Arc::new([]),
-            body: format!(r#"{{"model":"m","max_tokens":9,"tools":[{}],"messages":[{}]}}"#, tools.join(","), messages.join(","))
-                .into_bytes()
-                .into(),
-            answer: RecordedResponse {
-                status,
-                headers: Arc::new([]),
-                head_at: None,
-                chunks: [BodyChunk { at: None, bytes: content.into_bytes().into() }].into(),
-                end: ResponseEnd::Complete,
-                end_at: None,
-            },
-        }
+        let body = format!(r#"{{"model":"m","max_tokens":9,"tools":[{}],"messages":[{}]}}"#, tools.join(","), messages.join(","));
+        answered_exchange(id, body, (status, content))
     }
 
     fn threads(exchanges: &[(&str, &str, &str)]) -> String {

@@ -1,6 +1,30 @@
 //! Small stories of requests, and what each is taken for.
 
 use super::*;
+use crate::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd};
+
+/// A request for a message with this body, answered with this status and message.
+pub(super) fn answered_exchange(id: u32, body: String, (status, message): (u16, String)) -> Exchange {
+    Exchange {
+        id,
+        thread: "".into(),
+        parent: None,
+        provenance: Provenance::Recorded,
+        at: None,
+        method: "POST".into(),
+        path: "/v1/messages".into(),
+        headers: Arc::new([]),
+        body: body.into_bytes().into(),
+        answer: RecordedResponse {
+            status,
+            headers: Arc::new([]),
+            head_at: None,
+            chunks: [BodyChunk { at: None, bytes: message.into_bytes().into() }].into(),
+            end: ResponseEnd::Complete,
+            end_at: None,
+        },
+    }
+}
 
 /// A request of a story: `u:` and `a:` with text; what stands before `|` is the system prompt.
 fn body(request: &str) -> String {

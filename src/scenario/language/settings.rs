@@ -17,8 +17,8 @@ use reenact_engine::permission::PermissionSettings;
 use reenact_engine::settings::{
     AbortResultOrder, BrokenStreamPolicy, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, HostMessage,
     MicrocompactMode, NeighbourMerging, OrphanedPermission, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy,
-    QueuedMessagePlace, RequestChange, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SiblingAbort, SlashCommand,
-    StreamOrderPolicy, ThinkingSetting, TooLargeRequestPolicy, UnauthorizedPolicy,
+    QueuedMessagePlace, RequestChange, ResultDelivery, ResultOrder, RetryPolicySource, RetrySettings, SessionSettings, Settings,
+    SiblingAbort, SlashCommand, StreamOrderPolicy, ThinkingSetting, TooLargeRequestPolicy, UnauthorizedPolicy,
 };
 use reenact_engine::texts::ModelTexts;
 use reenact_engine::time::Micros;
@@ -47,7 +47,8 @@ word_forms!(
     TooLargeRequestPolicy,
     PausePolicy,
     QueuedMessagePlace,
-    StreamOrderPolicy
+    StreamOrderPolicy,
+    RetryPolicySource
 );
 
 keys! {

@@ -34,8 +34,8 @@ use reenact_engine::random::Seed;
 use reenact_engine::settings::{
     AbortResultOrder, AgentTool, BrokenStreamPolicy, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour,
     NeighbourMerging, ObservableField, OverloadPolicy, PausePolicy, PipelineSettings, QueuedBlockPolicy, QueuedMessagePlace,
-    ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SiblingAbort, StreamOrderPolicy, ToolDefinition, ToolSafety,
-    UnauthorizedPolicy,
+    ResultDelivery, ResultOrder, RetryPolicySource, RetrySettings, SessionSettings, Settings, SiblingAbort, StreamOrderPolicy,
+    ToolDefinition, ToolSafety, UnauthorizedPolicy,
 };
 use reenact_engine::texts::{ModelTexts, TextName, TextSet};
 use reenact_engine::time::Micros;
@@ -279,6 +279,7 @@ fn f_6_settings_read_back() {
 /// No field has its default.
 fn odd_retry() -> RetrySettings {
     RetrySettings {
+        policy: RetryPolicySource::Engine,
         max_retries: 1,
         base_delay: Micros(1),
         max_delay: Micros(2),

@@ -107,7 +107,7 @@ fn line_ends(text: &str, kind: &str) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn f_2_f_3_any_bytes_come_back_and_any_cut_keeps_what_ended(

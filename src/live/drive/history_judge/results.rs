@@ -11,8 +11,7 @@ use super::super::run_history::RunExchange;
 use super::is_telling;
 use reenact_stores::conversation::StoredMessage;
 use reenact_stores::rules::{quoted, result_texts, tells_of_stop};
-use reenact_stores::tool_result_text;
-use reenact_wire::block::ToolUse;
+use reenact_wire::block::{ToolUse, joined_text};
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
@@ -84,7 +83,7 @@ fn last_of<'r>(given: &'r [CallResult], id: &str) -> Option<&'r CallResult> {
 pub(super) fn scripted(setup: &RunSetup, answer: &RunExchange) -> Vec<ScriptedResult> {
     let of_call = |id: &Arc<str>| {
         let outcome = setup.outcome_of(setup.scripted_id(id), None)?;
-        let text = joined_words(&tool_result_text(outcome.content.as_ref()?.as_str()));
+        let text = joined_words(&joined_text(outcome.content.as_ref()?.as_str()));
         Some(ScriptedResult { id: id.clone(), text }).filter(|result| !result.text.is_empty())
     };
     answer.calls().filter_map(|call| of_call(&call.id)).collect()

@@ -1,4 +1,5 @@
 //! Judges a run by its traces and its later requests: commands that run on, stored sessions, and what a resumed run asks (K-9, O-1, O-2, O-10, O-20, O-24).
+//! `[expect]` is judged in `serve::judge`.
 //!
 //! ```text
 //!   first run: requests, answers, changed files, stored sessions ──┐

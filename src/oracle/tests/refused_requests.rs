@@ -1,4 +1,4 @@
-//! O-12: a request that was too long is not repeated as it was.
+//! A request that was refused for its content is not repeated as it was (O-9, O-12).
 
 use super::*;
 
@@ -24,7 +24,9 @@ fn o_12_what_was_too_long_is_not_asked_again_as_it_was() {
         (asked((400, TOO_LONG)).asks_about(2, 80).asks_about(3, 90), &["O-12"], "the same, later"),
         (asked((400, NO_ROOM)).asks_about(2, 90), &["O-12"], "no room for the answer"),
         (asked((413, "")).asks_about(2, 90), &["O-12"], "too many bytes"),
-        (asked((400, OTHER)).asks_about(2, 90), &[], "it was something else"),
+        (asked((400, OTHER)).asks_about(2, 90), &["O-9"], "it was something else"),
+        (asked((400, OTHER)).asks_about(2, 80), &[], "something else, and another request"),
+        (asked((400, "")).asks_about(2, 90), &[], "who knows what it was"),
         (asked((529, TOO_LONG)).asks_about(2, 90), &[], "an overload may end"),
         (EventStory::new().asks_about(1, 90).answered_with(1, (413, ""), AnswerEnd::Reset).asks_about(2, 90), &[], "who knows what it was"),
     ];

@@ -1,0 +1,191 @@
+//! O-32: accounts. Usage and cost of a result message are what the answers told, reckoned here from the streams, with the figures of the price table. After
+//! a message at which the money is spent no tool starts, nobody is asked and no hook runs.
+//!
+//! Costs are not asked where answers may be charged in another way than by their tokens: fast answers, and refusals, which may be free.
+
+use super::{OracleFindings, OracleRules};
+use reenact_engine::budget::{NanoUsd, PriceRow};
+use reenact_engine::contract::{Effect, Emission, EventPayload, Input, Request, RequestId};
+use reenact_engine::emission::ResultMessage;
+use reenact_wire::prelude::*;
+use reenact_wire::usage::Usage;
+use reenact_wire::whole_message::whole_message;
+
+pub(super) const ORACLE: &str = "O-32";
+
+/// The accounts of one agent: the figures of its answers, and those of its sub-agents.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AccountOracle {
+    /// Of the prompts that are not over.
+    answers: Vec<AnswerAccount>,
+    /// The results of the sub-agents that ended since the last result.
+    charged: Vec<(Usage, NanoUsd)>,
+    /// At least so much was spent, where the settings limit it: of two prices the lower one, and a refusal may be free.
+    spent: NanoUsd,
+    /// The money was spent when a message came out.
+    is_broke: bool,
+}
+
+/// The account of one answer.
+#[derive(Clone, Debug)]
+struct AnswerAccount {
+    id: RequestId,
+    /// The model that was asked.
+    asked: Arc<str>,
+    /// The model that answers, by its own word.
+    answered: Arc<str>,
+    usage: Usage,
+    is_refused: bool,
+    /// An answer that comes whole counts when it has ended.
+    body: Option<Arc<str>>,
+    /// Nobody listens any more.
+    is_closed: bool,
+}
+
+impl AccountOracle {
+    pub(super) fn on_request(&mut self, id: RequestId, request: &Request) {
+        let asked = request.model.clone();
+        let (answered, usage) = (asked.clone(), Usage::default());
+        self.answers.push(AnswerAccount { id, asked, answered, usage, is_refused: false, body: None, is_closed: false });
+    }
+
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        match input {
+            Input::Stream { id, event } => match event.payload() {
+                EventPayload::MessageStart(start) => {
+                    self.told(rules, *id, Some(&start.model), (&start.usage, start.stop_reason.as_deref()));
+                }
+                EventPayload::MessageDelta(delta) => {
+                    self.told(rules, *id, None, (&delta.usage, delta.stop_reason.as_deref()));
+                }
+                _ => (),
+            },
+            Input::Body { id, body } => {
+                if let Some(answer) = self.open(*id) {
+                    answer.body = Some(body.clone());
+                }
+            }
+            Input::End { id, .. } => {
+                let Some(body) = self.open(*id).and_then(|answer| answer.body.take()) else { return };
+                let Ok(message) = whole_message(&body) else { return };
+                self.told(rules, *id, Some(&message.model), (&message.usage, message.stop_reason.as_deref()));
+            }
+            _ => (),
+        }
+    }
+
+    fn told(&mut self, rules: &OracleRules, id: RequestId, model: Option<&str>, (usage, stop_reason): (&Usage, Option<&str>)) {
+        let Some(answer) = self.answers.iter_mut().rev().find(|answer| answer.id == id && !answer.is_closed) else { return };
+        let is_limited = rules.settings.session.max_budget.is_some();
+        let before = if is_limited { answer.least_cost(rules) } else { NanoUsd::default() };
+        answer.usage.overwrite_with(usage);
+        if let Some(model) = model.filter(|model| !model.is_empty()) {
+            answer.answered = model.into();
+        }
+        answer.is_refused |= stop_reason == Some("refusal");
+        let now = if is_limited { answer.least_cost(rules) } else { NanoUsd::default() };
+        self.spent = NanoUsd((self.spent + now).0.saturating_sub(before.0));
+    }
+
+    fn open(&mut self, id: RequestId) -> Option<&mut AnswerAccount> {
+        self.answers.iter_mut().rev().find(|answer| answer.id == id && !answer.is_closed)
+    }
+
+    /// A sub-agent of this one has ended.
+    pub(super) fn on_child_result(&mut self, result: &ResultMessage) {
+        self.charged.push((result.usage, result.cost));
+    }
+
+    /// The spending of this agent.
+    pub(super) fn spent(&self) -> NanoUsd {
+        self.spent
+    }
+
+    /// `spent` is what the whole tree has spent.
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, spent: NanoUsd, found: &mut OracleFindings<'_>) {
+        match effect {
+            Effect::Emit(Emission::Result(result)) => self.on_result(rules, result, found),
+            Effect::CloseRequest { id } => {
+                if let Some(answer) = self.open(*id) {
+                    answer.is_closed = true;
+                }
+            }
+            Effect::Emit(Emission::Init { .. }) | Effect::Finished { .. } => self.is_broke = false,
+            Effect::Emit(Emission::Assistant(_) | Emission::User(_)) => {
+                self.is_broke |= rules.settings.session.max_budget.is_some_and(|max| spent >= max);
+            }
+            Effect::StartTool { run, .. } | Effect::StartAgent { run, .. } | Effect::AskPermission { run, .. } if self.is_broke => {
+                found.ask(ORACLE);
+                found.add(ORACLE, format!("tool {run} went on after {spent} were spent, which is the limit"));
+            }
+            _ => (),
+        }
+    }
+
+    fn on_result(&mut self, rules: &OracleRules, result: &ResultMessage, found: &mut OracleFindings<'_>) {
+        let charged = core::mem::take(&mut self.charged);
+        let of_prompt: Vec<AnswerAccount> = self.answers.extract_if(.., |answer| answer.id.prompt == result.prompt).collect();
+        let mut usage = Usage::default();
+        of_prompt.iter().map(|answer| &answer.usage).chain(charged.iter().map(|(usage, _)| usage)).for_each(|of| usage.add(of));
+        found.ask(ORACLE);
+        if figures(&usage) != figures(&result.usage) {
+            let (told, own) = (in_words(&usage), in_words(&result.usage));
+            found.add(ORACLE, format!("the result of prompt {} counts {own}, and the answers told {told}", result.prompt));
+        }
+        let costs = of_prompt.iter().map(|answer| answer.cost(rules, &answer.asked)).chain(charged.iter().map(|(_, cost)| *cost));
+        let cost = costs.fold(NanoUsd::default(), |sum, cost| sum + cost);
+        let is_plain =
+            !rules.settings.retry.fast_mode && of_prompt.iter().all(|answer| !answer.is_refused && answer.asked == answer.answered);
+        if is_plain && cost != result.cost {
+            found.add(ORACLE, format!("the result of prompt {} has a cost of {}, and its answers cost {cost}", result.prompt, result.cost));
+        }
+    }
+}
+
+impl AnswerAccount {
+    fn least_cost(&self, rules: &OracleRules) -> NanoUsd {
+        if self.is_refused {
+            return NanoUsd::default();
+        }
+        self.cost(rules, &self.asked).min(self.cost(rules, &self.answered))
+    }
+
+    /// The cost of the answer at the prices of a model, at usual speed.
+    fn cost(&self, rules: &OracleRules, model: &str) -> NanoUsd {
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0);
+        let (input, read) = (count(self.usage.input_tokens), count(self.usage.cache_read_input_tokens));
+        let written = count(self.usage.cache_creation_input_tokens);
+        let for_an_hour = count(self.usage.cache_creation_1h_input_tokens).min(written);
+        let is_valid = |row: &&PriceRow| {
+            !row.fast
+                && row.is_for(model)
+                && row.from.is_none_or(|from| from <= rules.settings.session.date)
+                && row.over_tokens.is_none_or(|over| over < input + read + written)
+        };
+        // The price for long prompts goes before the usual one, a later price before an earlier one.
+        let row = rules.prices.rows.iter().filter(is_valid).max_by_key(|row| (row.over_tokens, row.from));
+        let prices = row.map_or(&rules.prices.unknown_model, |row| &row.prices);
+        let searches = self.usage.web_search_requests.map_or(0, u64::from);
+        let nano_dollars = input * prices.input.0
+            + count(self.usage.output_tokens) * prices.output.0
+            + (written - for_an_hour) * prices.write_5m.0
+            + for_an_hour * prices.write_1h.0
+            + read * prices.read.0
+            + searches * rules.prices.web_search.0;
+        NanoUsd(nano_dollars)
+    }
+}
+
+/// A count that is not told is none.
+fn figures(usage: &Usage) -> [u64; 6] {
+    let Usage { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, .. } = usage;
+    let searches = usage.web_search_requests.map(u64::from);
+    [input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, &usage.cache_creation_1h_input_tokens, &searches]
+        .map(|count| count.unwrap_or(0))
+}
+
+fn in_words(usage: &Usage) -> String {
+    let count = |tokens: Option<u64>| tokens.unwrap_or(0);
+    let cached = count(usage.cache_creation_input_tokens) + count(usage.cache_read_input_tokens);
+    format!("{} tokens of input, {cached} of cache and {} of output", count(usage.input_tokens), count(usage.output_tokens))
+}

@@ -1,0 +1,85 @@
+//! The settings that oracles hold an engine to, from the environment that the engine is given.
+
+use super::nothing_lost;
+use super::running_tools::ToolFacts;
+use reenact_engine::budget::PriceTable;
+use reenact_engine::contract::{Environment, Settings};
+use reenact_engine::texts::TextName;
+use reenact_engine::time::Micros;
+use reenact_engine::tokenizer::Tokenizer;
+use reenact_engine::windows::WindowTable;
+use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::prelude::*;
+
+/// The parts of an environment that the oracles need.
+#[derive(Debug)]
+pub(super) struct OracleRules {
+    pub(super) settings: Settings,
+    pub(super) tools: ToolFacts,
+    pub(super) tokenizer: Tokenizer,
+    pub(super) windows: Arc<WindowTable>,
+    pub(super) prices: Arc<PriceTable>,
+    /// The tokens that an earlier session left to the root.
+    pub(super) history_tokens: u64,
+    /// The messages of an earlier session, and those of the host in the model's place.
+    pub(super) given_messages: Vec<Arc<Message>>,
+    /// Whether some waits are given, and not for the engine to compute (F-11).
+    pub(super) has_given_waits: bool,
+    /// Whether hooks may hold the end of a tool back.
+    pub(super) has_hooks: bool,
+    /// Whether results of tools may be cut so short that next to nothing is left of them (T-27).
+    pub(super) cuts_results: bool,
+    /// How much later than asked for a timer may go off.
+    pub(super) lateness: Micros,
+    /// Whether the scenario is about requests that the API does not take.
+    pub(super) expects_refusals: bool,
+}
+
+impl OracleRules {
+    pub(super) fn from_environment(environment: &Environment) -> Self {
+        let settings = &environment.settings;
+        let of_host = settings.session.host_messages.iter().map(|host| &host.message);
+        Self {
+            settings: settings.clone(),
+            tools: ToolFacts::from_environment(environment),
+            tokenizer: environment.tokenizer.clone(),
+            windows: environment.windows.clone(),
+            prices: environment.prices.clone(),
+            history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
+            given_messages: environment.history.iter().chain(of_host).cloned().collect(),
+            has_given_waits: !environment.backoff.is_empty(),
+            has_hooks: !environment.hooks.is_empty(),
+            cuts_results: result_limits(environment).any(|limit| limit < nothing_lost::RESULT_LIMIT_MIN),
+            lateness: Micros::ZERO,
+            expects_refusals: false,
+        }
+    }
+
+    /// How many tools may run at once.
+    pub(super) fn tools_at_once_max(&self) -> Option<u32> {
+        let batch = (!self.settings.streaming_execution).then_some(self.settings.max_batch_tools);
+        [self.settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1))
+    }
+
+    /// Whether rules of permissions or a limit on money decide inside of the engine which tools run.
+    pub(super) fn decide_inside(&self) -> bool {
+        self.settings.permissions.is_some() || self.settings.session.max_budget.is_some()
+    }
+
+    /// Whether the text for the model has a refusal's reason (T-31).
+    pub(super) fn tell_refusals(&self) -> bool {
+        self.settings.texts.template(TextName::UserRefusedBecause).contains("{reason}")
+    }
+
+    /// Whether a block of the model in a request was given to the engine, and said by no model in this run.
+    pub(super) fn is_given(&self, block: &Block) -> bool {
+        let is_reply = matches!((block.kind(), &self.settings.session.orphan_reply), (BlockKind::Text(text), Some(reply)) if text == reply);
+        is_reply || self.given_messages.iter().any(|message| message.content.contains(block))
+    }
+}
+
+/// How many characters of a result the model gets, by each tool.
+fn result_limits(environment: &Environment) -> impl Iterator<Item = u64> + '_ {
+    let usual = environment.settings.pipeline.result_limit;
+    environment.tools.iter().map(move |tool| tool.result_limit.unwrap_or(usual))
+}

@@ -1,0 +1,77 @@
+//! The purpose of a request: the conversation itself, its summary, or a line about tools. Several rules are about one of them.
+//!
+//! The environment states the texts that an engine sends to the model (T-31), and a request is known by them. The requests of an engine with other
+//! texts are all ordinary.
+
+use reenact_engine::contract::{Json, Request, RequestId, Role};
+use reenact_engine::texts::{ModelTexts, TextName};
+use reenact_wire::block::BlockKind;
+use reenact_wire::prelude::*;
+
+/// A request with its purpose.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentRequest<'a> {
+    pub(super) id: RequestId,
+    pub(super) request: &'a Arc<Request>,
+    pub(super) kind: RequestKind,
+}
+
+/// The purpose of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestKind {
+    /// The conversation goes on.
+    Ordinary,
+    /// The conversation is to be summarised (C-4, C-5, C-9).
+    Summary,
+    /// A line about the tools of a turn, beside the conversation (S-7).
+    ToolSummary,
+}
+
+impl RequestKind {
+    pub(super) fn read(request: &Request, texts: &ModelTexts) -> Self {
+        let prompt = texts.template(TextName::SummaryPrompt);
+        let last = request.messages.last().filter(|message| message.role == Role::User);
+        // What nobody has answered yet stands behind the prompt.
+        let asks_for_summary = last.is_some_and(|last| {
+            last.content.iter().any(|block| matches!(block.kind(), BlockKind::Text(text) if !prompt.is_empty() && text.starts_with(prompt)))
+        });
+        let line = texts.template(TextName::ToolSummaryPrompt);
+        match () {
+            () if asks_for_summary => Self::Summary,
+            () if !line.is_empty() && request.system == Some(Json::from_value(line)) => Self::ToolSummary,
+            () => Self::Ordinary,
+        }
+    }
+}
+
+/// Whether the model is offered tools.
+pub(super) fn has_tools(request: &Request) -> bool {
+    request.tools.as_ref().is_some_and(|tools| tools.as_str().trim() != "[]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reenact_engine::contract::{Block, Message};
+
+    #[test]
+    fn c_4_a_request_for_a_summary_is_known_by_its_text() {
+        let texts = ModelTexts::default();
+        let prompt = Block::text(&format!("{}\n\nMind the tests.", TextName::SummaryPrompt.ours()));
+        let kind = |messages: Vec<Message>| RequestKind::read(&Request::new("m", 1).with_messages(messages), &texts);
+        let said = || Message::assistant(vec![Block::text("well")]);
+        assert_eq!(kind(vec![Message::user(vec![Block::text("hi")]), said(), Message::user(vec![prompt.clone()])]), RequestKind::Summary);
+        assert_eq!(kind(vec![Message::user(vec![prompt.clone(), Block::text("and then?")])]), RequestKind::Summary);
+        assert_eq!(kind(vec![Message::user(vec![prompt]), said(), Message::user(vec![Block::text("hi")])]), RequestKind::Ordinary);
+        let mut line = Request::new("m", 1);
+        line.system = Some(Json::from_value(TextName::ToolSummaryPrompt.ours()));
+        assert_eq!(RequestKind::read(&line, &texts), RequestKind::ToolSummary);
+    }
+
+    #[test]
+    fn o_35_an_empty_list_of_tools_offers_none() {
+        let with = |tools| has_tools(&Request { tools, ..Request::new("m", 1) });
+        assert!(!with(None) && !with(Some(Json::trusted("[]"))));
+        assert!(with(Some(Json::trusted(r#"[{"name":"Read"}]"#))));
+    }
+}

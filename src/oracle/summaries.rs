@@ -1,0 +1,133 @@
+//! O-35: a request for a summary carries no tools, the tries at a summary are bounded by their count (C-4), and what is cleared is never among the
+//! newest that are to be kept (C-2: `cleared_results`).
+//!
+//! A summary is tried again without the oldest rounds, and once more for its tags. After so many failures in a row a circuit breaker is open: the
+//! session is not summarised any more, unless the user asks for it (C-9). What the user asked for is a prompt of its own, without any other
+//! request. Failures are counted that were noted after a request for a summary, so the count here is never too high.
+
+mod cleared_results;
+
+use cleared_results::ClearedResultOracle;
+
+use super::request_kind::{RequestKind, SentRequest, has_tools};
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{Effect, Emission, Note, RequestId, Terminal};
+use reenact_engine::emission::{CompactTrigger, CompactionLevel};
+use reenact_wire::prelude::*;
+
+pub(super) const ORACLE: &str = "O-35";
+
+/// The summaries that one agent asks for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SummaryOracle {
+    results: ClearedResultOracle,
+    /// The last request.
+    last: Option<LastRequest>,
+    /// How many requests for the summary of now were made, attempts aside.
+    tries: u32,
+    /// Whether that summary failed.
+    has_failed: bool,
+    /// Whether the conversation of this prompt was asked about.
+    has_asked: bool,
+    /// How many failed in a row, those aside that the user asked for.
+    failures: u32,
+    /// A request for a summary with the breaker open, unless the user asked for it.
+    suspect: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct LastRequest {
+    id: RequestId,
+    has_tools: bool,
+    kind: RequestKind,
+    /// Whether something of its answer came out.
+    is_heard: bool,
+}
+
+impl SummaryOracle {
+    pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
+        self.results.on_request(rules, sent, found);
+        let SentRequest { id, request, kind } = sent;
+        if kind == RequestKind::ToolSummary {
+            return;
+        }
+        let has_tools = has_tools(request);
+        let is_new = self.last.as_ref().is_none_or(|last| (last.id.prompt, last.id.turn) != (id.prompt, id.turn));
+        self.last = Some(LastRequest { id, has_tools, kind, is_heard: false });
+        if kind == RequestKind::Summary {
+            self.on_summary(rules, id, is_new, has_tools, found);
+        } else {
+            self.has_asked = true;
+            self.count_failure(found);
+            self.tries = 0;
+        }
+    }
+
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+        self.results.on_effect(rules, effect, found);
+        match effect {
+            Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
+            Effect::Emit(emission) => {
+                let id = match emission {
+                    Emission::Assistant(message) => message.id,
+                    Emission::Answered { id, .. } | Emission::StreamEvent { id, .. } => *id,
+                    _ => return,
+                };
+                if let Some(last) = self.last.as_mut().filter(|last| last.id == id) {
+                    last.is_heard = true;
+                }
+            }
+            Effect::Note(Note::Compaction { level: CompactionLevel::Auto | CompactionLevel::Reactive, ran: false, .. }) => {
+                self.has_failed |= self.tries > 0;
+            }
+            Effect::Finished { terminal, .. } => {
+                let is_stopped = matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::MaxBudget);
+                if !is_stopped && (self.has_asked || *terminal == Terminal::BlockingLimit) {
+                    self.count_failure(found);
+                }
+                let results = core::mem::take(&mut self.results);
+                *self = Self { results, failures: self.failures, ..Self::default() };
+            }
+            _ => (),
+        }
+    }
+
+    fn on_summary(&mut self, rules: &OracleRules, id: RequestId, is_new: bool, has_tools: bool, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
+        let settings = &rules.settings.compaction;
+        if has_tools && !settings.summary_tools {
+            found.add(ORACLE, format!("request {id} asks for a summary and offers tools"));
+        }
+        if !is_new {
+            return;
+        }
+        self.tries += 1;
+        let most = settings.summary_drops.saturating_add(1).saturating_add(u32::from(settings.summary_tags));
+        if self.tries == most.saturating_add(1) {
+            found.add(ORACLE, format!("request {id} is the {}th for one summary, and there may be {most}", self.tries));
+        }
+        if self.failures >= settings.max_failures {
+            let text = format!("request {id} asks for a summary after {} failures in a row", self.failures);
+            self.suspect = Some(text);
+        }
+    }
+
+    /// A summary has taken the place of the conversation: failures are counted anew.
+    fn on_compacted(&mut self, rules: &OracleRules, trigger: CompactTrigger, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
+        if let Some(text) = self.suspect.take().filter(|_| trigger != CompactTrigger::Manual) {
+            found.add(ORACLE, text);
+        }
+        let last = self.last.as_ref().filter(|last| last.kind == RequestKind::Ordinary && last.has_tools && !last.is_heard);
+        if let Some(last) = last.filter(|_| !rules.settings.compaction.summary_tools) {
+            found.add(ORACLE, format!("request {} was answered with a summary and had offered tools", last.id));
+        }
+        (self.tries, self.failures, self.has_failed) = (0, 0, false);
+    }
+
+    /// The conversation goes on, or ends, without the summary that was asked for.
+    fn count_failure(&mut self, found: &mut OracleFindings<'_>) {
+        self.failures += u32::from(core::mem::take(&mut self.has_failed));
+        self.suspect.take().into_iter().for_each(|text| found.add(ORACLE, text));
+    }
+}

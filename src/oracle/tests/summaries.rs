@@ -1,0 +1,202 @@
+//! O-35: requests for a summary, their tries, and what is cleared. O-12: answers are kept whole.
+
+use super::*;
+use reenact_engine::contract::Note;
+use reenact_engine::emission::{CompactTrigger, CompactionLevel};
+use reenact_engine::settings::MicrocompactMode;
+use reenact_engine::texts::TextName;
+
+fn asked(prompt: u32, turn: u32) -> RequestId {
+    RequestId { prompt, turn, attempt: 1 }
+}
+
+impl EventStory {
+    /// A request with these blocks of the user last; its tools are `[{}]` where it has some.
+    fn asks_last(self, id: RequestId, last: &[Block], has_tools: bool) -> Self {
+        let mut request = Request::new("m", 1).with_messages([Message::user(last.to_vec())]);
+        request.tools = has_tools.then(|| Json::trusted("[{}]"));
+        self.effect(Effect::Request { id, request: Arc::new(request) })
+    }
+
+    fn asks_for_summary(self, prompt: u32, turn: u32) -> Self {
+        self.asks_last(asked(prompt, turn), &[Block::text(TextName::SummaryPrompt.ours())], false)
+    }
+
+    fn talks_on(self, prompt: u32, turn: u32) -> Self {
+        self.asks_last(asked(prompt, turn), &[Block::text("hi")], true)
+    }
+
+    /// The summary of a prompt fails, and the conversation goes on.
+    fn fails_to_summarise(self, prompt: u32) -> Self {
+        let failed = Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before: 9, after: 9 };
+        self.asks_for_summary(prompt, 1).effect(Effect::Note(failed)).talks_on(prompt, 2).ends_prompt(prompt, Terminal::Completed)
+    }
+
+    fn ends_prompt(self, prompt: u32, terminal: Terminal) -> Self {
+        self.effect(Effect::Finished { prompt, terminal })
+    }
+
+    fn compacts(self, trigger: CompactTrigger) -> Self {
+        self.effect(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before: 9, tokens_after: 1, kept: Vec::new() }))
+    }
+
+    fn o_35(&self) -> usize {
+        self.times_broken("O-35")
+    }
+}
+
+#[test]
+fn o_35_a_request_for_a_summary_has_no_tools() {
+    let prompt = [Block::text(TextName::SummaryPrompt.ours())];
+    assert_eq!(EventStory::new().asks_last(asked(1, 1), &prompt, true).o_35(), 1);
+    assert_eq!(EventStory::new().asks_last(asked(1, 1), &prompt, false).o_35(), 0);
+    let keeping = EventStory::with(|settings| settings.compaction.summary_tools = true);
+    assert_eq!(keeping.asks_last(asked(1, 1), &prompt, true).o_35(), 0, "the setting says so");
+    let other_words = || EventStory::new().talks_on(1, 1);
+    assert_eq!(other_words().compacts(CompactTrigger::Auto).o_35(), 1, "what it was for shows afterwards");
+    let says =
+        AssistantMessage { uuid: "u".into(), id: asked(1, 1), api_id: "".into(), model: "".into(), block: Block::text("so"), error: None };
+    let heard = other_words().effect(Effect::Emit(Emission::Assistant(Arc::new(says))));
+    assert_eq!(heard.compacts(CompactTrigger::Auto).o_35(), 0, "its answer came out, so it was for no summary");
+}
+
+#[test]
+fn o_35_a_summary_is_tried_again_so_often() {
+    let tries = |story: EventStory, count| (1..=count).fold(story, |story, turn| story.asks_for_summary(1, turn)).o_35();
+    assert_eq!((tries(EventStory::new(), 4), tries(EventStory::new(), 5), tries(EventStory::new(), 6)), (0, 1, 1));
+    let tagged = || EventStory::with(|settings| settings.compaction.summary_tags = true);
+    assert_eq!((tries(tagged(), 5), tries(tagged(), 6)), (0, 1));
+    let attempts = (1..9).fold(EventStory::new(), |story, attempt| {
+        story.asks_last(RequestId { attempt, ..asked(1, 1) }, &[Block::text(TextName::SummaryPrompt.ours())], false)
+    });
+    assert_eq!(attempts.o_35(), 0, "attempts are no tries");
+    let two = (1..4).fold(EventStory::new(), |story, turn| story.asks_for_summary(1, turn)).compacts(CompactTrigger::Auto);
+    assert_eq!((4..8).fold(two, |story, turn| story.asks_for_summary(1, turn)).o_35(), 0, "another summary");
+}
+
+#[test]
+fn o_35_after_three_failures_in_a_row_there_are_no_more_summaries() {
+    let failed = |times| (1..=times).fold(EventStory::new(), EventStory::fails_to_summarise);
+    let next = |story: EventStory| story.asks_for_summary(9, 1);
+    let table = [
+        (next(failed(2)).talks_on(9, 2).o_35(), 0, "two are not enough"),
+        (next(failed(3)).talks_on(9, 2).o_35(), 1, "the breaker is open"),
+        (next(failed(3)).compacts(CompactTrigger::Auto).o_35(), 1, "also where it would have helped"),
+        (next(failed(3)).compacts(CompactTrigger::Manual).o_35(), 0, "the user asked for it"),
+        (next(failed(3)).ends_prompt(9, Terminal::Completed).o_35(), 0, "the user asked for it, and it failed"),
+        (next(failed(3)).ends_prompt(9, Terminal::BlockingLimit).o_35(), 1, "the user asked for something else"),
+        (failed(3).talks_on(9, 1).asks_for_summary(9, 2).talks_on(9, 3).o_35(), 1, "after a refusal"),
+        (
+            next(failed(2).asks_for_summary(3, 1).compacts(CompactTrigger::Auto).fails_to_summarise(4)).talks_on(9, 2).o_35(),
+            0,
+            "one helped",
+        ),
+    ];
+    for (broken, expected, reason) in table {
+        assert_eq!(broken, expected, "{reason}");
+    }
+    let aborted = |prompt: u32| {
+        let failed = Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before: 9, after: 9 };
+        move |story: EventStory| {
+            story
+                .talks_on(prompt, 1)
+                .asks_for_summary(prompt, 2)
+                .effect(Effect::Note(failed))
+                .ends_prompt(prompt, Terminal::AbortedStreaming)
+        }
+    };
+    let story = (1..=3).fold(EventStory::new(), |story, prompt| aborted(prompt)(story));
+    assert_eq!(next(story).talks_on(9, 2).o_35(), 0, "what was broken off did not fail");
+}
+
+/// Three results of Read; those with a number in `cleared` show the placeholder.
+fn three_reads(cleared: &[u32]) -> [(Role, Vec<Block>); 2] {
+    let read = |index: &u32| use_block("Read", *index);
+    let result = |index: &u32| match cleared.contains(index) {
+        true => Block::tool_result(&format!("t{index}"), &Json::from_value(TextName::ClearedResult.ours()), false),
+        false => result_block(*index),
+    };
+    [(Role::Assistant, [0, 1, 2].iter().map(read).collect()), (Role::User, [0, 1, 2].iter().map(result).collect())]
+}
+
+#[test]
+fn o_35_the_newest_results_are_not_cleared() {
+    let with = |mode, change: fn(EventStory) -> EventStory, cleared: &[u32]| {
+        let story = EventStory::with(|settings| {
+            settings.compaction.microcompact = mode;
+            settings.compaction.keep_results = 1;
+        });
+        let messages = three_reads(cleared);
+        let messages: Vec<(Role, &[Block])> = messages.iter().map(|(role, blocks)| (*role, &**blocks)).collect();
+        change(story).request(1, &messages).o_35()
+    };
+    assert_eq!(with(MicrocompactMode::Local, |story| story, &[]), 0);
+    assert_eq!(with(MicrocompactMode::Local, |story| story, &[0, 1]), 0);
+    assert_eq!(with(MicrocompactMode::Local, |story| story, &[0, 1, 2]), 1, "the last is to be kept");
+    assert_eq!(with(MicrocompactMode::Off, |story| story, &[2]), 0, "nothing is cleared, so a tool gave this");
+    let collapsed = |story: EventStory| {
+        story.effect(Effect::Note(Note::Compaction { level: CompactionLevel::Collapse, ran: true, why: "".into(), before: 9, after: 8 }))
+    };
+    assert_eq!(with(MicrocompactMode::Local, collapsed, &[2]), 0, "newer ones are out of sight");
+}
+
+#[test]
+fn o_35_the_api_is_told_to_keep_the_newest() {
+    let with = |keep: u32| {
+        let story = EventStory::with(|settings| {
+            settings.compaction.microcompact = MicrocompactMode::Cached;
+            settings.compaction.keep_results = 2;
+        });
+        let edit = format!(r#"{{"type":"clear_tool_uses_20250919","keep":{{"type":"tool_uses","value":{keep}}}}}"#);
+        let messages = three_reads(&[]).map(|(role, content)| Message { role, content });
+        let mut request = Request::new("m", 1).with_messages(messages);
+        request.extra = Json::trusted(format!(r#"{{"context_management":{{"edits":[{edit}]}}}}"#));
+        story.effect(Effect::Request { id: ASKED, request: Arc::new(request) })
+    };
+    assert_eq!((with(2).o_35(), with(3).o_35(), with(1).o_35()), (0, 0, 1));
+    let cleared = |id: &str| {
+        let boundary = Emission::MicrocompactBoundary { tool_use_ids: vec![id.into()], tokens_freed: 1 };
+        with(2).effect(Effect::Emit(boundary)).o_35()
+    };
+    assert_eq!((cleared("t0"), cleared("t1"), cleared("t2")), (0, 1, 1));
+}
+
+#[test]
+fn o_12_a_compaction_keeps_an_answer_whole_or_not_at_all() {
+    let (one, two) = (Block::text("one"), Block::text("two"));
+    let said = || EventStory::new().request(1, &[]).says(one.clone()).says(two.clone()).says(use_block("R", 0));
+    let cut = || said().compacts(CompactTrigger::Auto);
+    let table: [(EventStory, &[Block], usize, &str); 5] = [
+        (cut(), &[], 0, "all of it is gone"),
+        (cut(), &[one.clone(), two.clone(), use_block("R", 0)], 0, "all of it is there"),
+        (cut(), &[two.clone(), use_block("R", 0)], 1, "a part is gone"),
+        (said(), core::slice::from_ref(&two), 0, "nothing was compacted"),
+        (cut(), &[Block::text("else")], 0, "another answer"),
+    ];
+    for (story, blocks, expected, reason) in table {
+        let story = story.request(2, &[(Role::User, &[Block::text("s")]), (Role::Assistant, blocks)]);
+        let parts = story.oracles.violations().iter().filter(|violation| violation.text.contains("a part of answer")).count();
+        assert_eq!(parts, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_a_compaction_says_itself_that_it_makes_the_context_smaller_and_they_do_not_follow_each_other_for_ever() {
+    let boundary = |tokens_before, tokens_after| {
+        Effect::Emit(Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before, tokens_after, kept: Vec::new() })
+    };
+    let once = |before, after| EventStory::new().effect(boundary(before, after)).times_broken("O-12");
+    assert_eq!((once(9, 8), once(9, 9), once(0, 0)), (0, 1, 0));
+    let times = |count| (0..count).fold(EventStory::new(), |story, _| story.compacts(CompactTrigger::Auto)).times_broken("O-12");
+    assert_eq!((times(4), times(5)), (0, 1));
+}
+
+#[test]
+fn o_12_a_snip_takes_out_what_is_marked_and_nothing_else() {
+    let marked = || EventStory::new().input(Input::MarkedDead { names: ["a".into(), "b".into()].into() });
+    let snips = |names: &[&str]| {
+        let names = names.iter().map(|name| Arc::from(*name)).collect();
+        marked().effect(Effect::Emit(Emission::SnipBoundary { names, tokens_freed: 1 })).times_broken("O-12")
+    };
+    assert_eq!((snips(&["a"]), snips(&["b", "a"]), snips(&["a", "c"])), (0, 0, 1));
+}

@@ -1,0 +1,68 @@
+//! A tool use is answered without having run only for a reason (O-33).
+
+use super::*;
+use reenact_engine::contract::{HookOutcome, PermissionAnswer};
+use reenact_engine::emission::Note;
+use reenact_engine::permission::PermissionWord;
+
+const WHOLE: &str = r#"{"type":"message_stop"}"#;
+
+impl EventStory {
+    /// The answer is whole, and the first tool use has its result.
+    fn whole_result(self) -> Self {
+        self.hears(ASKED, &[WHOLE]).result(0)
+    }
+
+    /// How often O-33 has complained when the next thing happens.
+    fn unrun(self) -> usize {
+        self.input(Input::Prompt { prompt: 2, content: [].into() }).times_broken("O-33")
+    }
+}
+
+#[test]
+fn o_33_a_result_without_a_run_needs_a_reason() {
+    let asked = || EventStory::new().says(use_block("R", 0));
+    assert_eq!(asked().whole_result().unrun(), 1);
+    assert_eq!(EventStory::new().asks("R", 0).ends(0).whole_result().unrun(), 0, "it ran");
+    assert_eq!(asked().result(0).unrun(), 0, "the answer may be taken back yet");
+    assert_eq!(asked().input(Input::Cancel).whole_result().unrun(), 0);
+    assert_eq!(EventStory::new().says(use_block("X", 0)).whole_result().unrun(), 0, "there is no such tool");
+    let unread = ToolUse { input: ToolInput::read("{"), ..tool_use("R", 0) };
+    let block = Block::assembled(BlockKind::ToolUse(unread), Json::trusted("{}"));
+    assert_eq!(EventStory::new().says(block).whole_result().unrun(), 0, "nobody can read its input");
+    let refusal = PermissionAnswer::Refuse { reason: "no".into() };
+    assert_eq!(asked().input(Input::PermissionAnswered { run: run(0), answer: refusal.into() }).whole_result().unrun(), 0);
+    let allowed = PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
+    assert_eq!(asked().input(Input::PermissionAnswered { run: run(0), answer: allowed.into() }).whole_result().unrun(), 1);
+    let denial = HookOutcome { decision: Some(PermissionWord::Deny), ..HookOutcome::default() };
+    let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
+    assert_eq!(asked().input(Input::HookEnded { hook, outcome: denial.into() }).whole_result().unrun(), 0);
+    let discarded = Effect::Note(Note::Discarded { id: ASKED, running: Vec::new() });
+    assert_eq!(asked().whole_result().effect(discarded).unrun(), 0, "within the same step");
+}
+
+#[test]
+fn o_33_after_the_failure_of_a_shell_tool_nothing_else_of_the_answer_starts() {
+    let story = |is_shell: bool, is_error: bool| {
+        let mut environment = environment(|_| ());
+        environment.tools[0].shell = is_shell;
+        let story = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO }.asks("R", 0).says(use_block("R", 1));
+        let outcome = if is_error { ToolOutcome::error("x") } else { ToolOutcome::text("x") };
+        let story = story.input(Input::ToolEnded { run: run(0), outcome: outcome.into() }).result(0);
+        story.effect(Effect::StartTool { run: run(1), tool_use: tool_use("R", 1).into() }).times_broken("O-33")
+    };
+    assert_eq!(story(true, true), 1);
+    assert_eq!(story(true, false), 0);
+    assert_eq!(story(false, true), 0);
+}
+
+#[test]
+fn o_33_the_words_of_a_stopped_tool_are_not_its_result() {
+    let stopped = || EventStory::new().asks("R", 0).input(Input::Cancel).effect(Effect::StopTool { run: run(0) });
+    let returns = |text: &str| Input::ToolEnded { run: run(0), outcome: ToolOutcome::text(text).into() };
+    let text = "12 files were removed";
+    assert_eq!(stopped().input(returns(text)).result_says(text).times_broken("O-33"), 1);
+    assert_eq!(stopped().input(returns(text)).result_says("Stopped by the user.").times_broken("O-33"), 0);
+    assert_eq!(stopped().input(returns("ok")).result_says("It is not ok.").times_broken("O-33"), 0, "by chance");
+    assert_eq!(EventStory::new().asks("R", 0).input(returns(text)).result_says(text).times_broken("O-33"), 0);
+}

@@ -1,0 +1,228 @@
+//! O-33: a tool use that was answered without having run has a reason of its own (T-12 to T-15, T-21 to T-24). After the failure of a shell tool nothing else
+//! of the same answer starts (T-13). The words of a tool that was told to stop are not its result (T-15a).
+//!
+//! Reasons are: an abort of the prompt, a discarded attempt, a hook, a check, a person or a rule that is against it, an unknown tool, an input that does not
+//! fit, and a sibling that failed. Which of them the engine names is not looked at. Where rules of permissions or a limit on money decide inside of the engine,
+//! and in sub-agents, which their parent may stop, the oracle is not asked.
+
+use super::request_kind::{RequestKind, SentRequest};
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{
+    Effect, Emission, EventPayload, FailureCause, HookSubject, Input, Note, PermissionAnswer, RequestId, Settings, ToolOutcome, ToolRun,
+};
+use reenact_engine::permission::PermissionWord;
+use reenact_engine::settings::SiblingAbort;
+use reenact_wire::block::{ToolUse, joined_text};
+use reenact_wire::prelude::*;
+
+pub(super) const ORACLE: &str = "O-33";
+
+/// A shorter text that a stopped tool returns may stand in a result by chance.
+const RETURNED_CHARACTERS_MIN: usize = 12;
+
+/// The tool uses of the root's prompts that are not over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnrunToolOracle {
+    uses: Vec<AskedUse>,
+    /// The prompt is being aborted.
+    is_aborted: bool,
+    /// Answers that came whole: the others may be taken back yet.
+    whole: Vec<RequestId>,
+    /// Answers of which a shell tool failed, with that tool, once its result is out.
+    failed: Vec<ToolRun>,
+    /// The text that each stopped tool returned; empty until then.
+    stopped: Vec<(ToolRun, Arc<str>)>,
+}
+
+#[derive(Clone, Debug)]
+struct AskedUse {
+    run: ToolRun,
+    is_started: bool,
+    /// It need not run: for a reason that is known, or because it was answered and judged.
+    is_settled: bool,
+    /// It was answered without having run.
+    is_suspect: bool,
+    /// A shell tool: its failure, if it is one that aborts its siblings.
+    is_shell: bool,
+    has_failed: bool,
+}
+
+impl UnrunToolOracle {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input, found: &mut OracleFindings<'_>) {
+        self.judge(found);
+        self.is_aborted |= matches!(input, Input::Interrupt { .. });
+        match input {
+            Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => self.whole.push(*id),
+            Input::Body { id, .. } => self.whole.push(*id),
+            Input::ToolEnded { run, outcome } => self.on_outcome(rules, *run, outcome),
+            Input::PermissionAnswered { run, answer } if !matches!(**answer, PermissionAnswer::Allow { updated_input: None, .. }) => {
+                self.settle(*run);
+            }
+            Input::ToolChecked { run, check }
+                if check.problem.is_some() || check.permission.is_some_and(|word| word != PermissionWord::Allow) =>
+            {
+                self.settle(*run);
+            }
+            Input::HookEnded { hook, outcome } => {
+                self.is_aborted |= outcome.stop.is_some();
+                let is_against = outcome.decision.is_some_and(|word| word != PermissionWord::Allow) || outcome.updated_input.is_some();
+                if let (HookSubject::Tool(run), true) = (hook.subject, is_against) {
+                    self.settle(run);
+                }
+            }
+            _ => (),
+        }
+    }
+
+    /// The conversation goes on: what was asked for before it has its results.
+    pub(super) fn on_request(&mut self, sent: SentRequest<'_>) {
+        if sent.kind == RequestKind::Ordinary {
+            let is_of_now = |id: RequestId| (id.prompt, id.turn) == (sent.id.prompt, sent.id.turn);
+            self.uses.retain(|asked| asked.is_suspect || is_of_now(asked.run.request));
+            self.whole.retain(|id| is_of_now(*id) || self.uses.iter().any(|asked| asked.run.request == *id));
+        }
+    }
+
+    /// Somebody ends the prompt, in whatever agent of the tree.
+    pub(super) fn on_cancel(&mut self) {
+        self.is_aborted = true;
+    }
+
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+        match effect {
+            Effect::Emit(Emission::Init { .. }) => self.is_aborted = false,
+            Effect::Emit(Emission::Assistant(message)) => {
+                if let Some(tool_use) = message.block.as_tool_use() {
+                    self.on_tool_use(rules, message.id, tool_use);
+                }
+            }
+            Effect::StartTool { run, .. } | Effect::StartAgent { run, .. } => self.on_start(rules, *run, found),
+            Effect::StopTool { run } => self.stopped.push((*run, "".into())),
+            Effect::Emit(Emission::User(message)) => {
+                self.on_result(rules, message.run, &message.block.result_text().unwrap_or_default(), found);
+            }
+            // The model took its words back.
+            Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
+                self.uses.retain(|asked| asked.run.request != *id);
+            }
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) | Effect::Emit(Emission::ModelFallback { id, .. }) => {
+                self.uses.retain(|asked| asked.run.request != *id);
+            }
+            Effect::Finished { prompt, .. } => {
+                self.judge(found);
+                self.uses.retain(|asked| asked.run.request.prompt != *prompt);
+                self.whole.retain(|id| id.prompt != *prompt);
+                self.failed.retain(|run| run.request.prompt != *prompt);
+                self.stopped.retain(|(run, _)| run.request.prompt != *prompt);
+                self.is_aborted = false;
+            }
+            _ => (),
+        }
+    }
+
+    fn on_tool_use(&mut self, rules: &OracleRules, request: RequestId, tool_use: &ToolUse) {
+        let index = self.uses.iter().filter(|asked| asked.run.request == request).count();
+        let run = ToolRun { request, index: u32::try_from(index).unwrap_or(u32::MAX) };
+        let may_run = rules.tools.takes(tool_use) && !rules.decide_inside();
+        let is_shell = rules.tools.is_shell(&tool_use.name);
+        self.uses.push(AskedUse { run, is_started: false, is_settled: !may_run, is_suspect: false, is_shell, has_failed: false });
+    }
+
+    /// A tool ended by itself.
+    fn on_outcome(&mut self, rules: &OracleRules, run: ToolRun, outcome: &ToolOutcome) {
+        if let Some((_, returned)) = self.stopped.iter_mut().find(|(stopped, _)| *stopped == run) {
+            *returned = joined_text(outcome.content.as_str()).trim().into();
+        } else if let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) {
+            asked.has_failed = asked.is_shell && SiblingFailures::from_settings(&rules.settings).holds(outcome);
+        }
+    }
+
+    fn on_start(&mut self, rules: &OracleRules, run: ToolRun, found: &mut OracleFindings<'_>) {
+        if let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) {
+            asked.is_started = true;
+        }
+        if !SiblingFailures::from_settings(&rules.settings).ends_the_answer() {
+            return;
+        }
+        if let Some(failed) = self.failed.iter().find(|failed| failed.request == run.request) {
+            found.ask(ORACLE);
+            found.add(ORACLE, format!("tool {run} was started after the failure of tool {failed} of the same answer"));
+        }
+    }
+
+    fn on_result(&mut self, rules: &OracleRules, run: ToolRun, text: &str, found: &mut OracleFindings<'_>) {
+        if let Some((_, returned)) = self.stopped.iter().find(|(stopped, _)| *stopped == run) {
+            found.ask(ORACLE);
+            if returned.chars().count() >= RETURNED_CHARACTERS_MIN && text.contains(&**returned) {
+                found.add(ORACLE, format!("tool {run} was told to stop, and what it returned later is its result: {returned}"));
+            }
+        }
+        let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) else { return };
+        if !asked.is_started {
+            found.ask(ORACLE);
+        }
+        if asked.has_failed
+            || (asked.is_shell && !asked.is_started && SiblingFailures::from_settings(&rules.settings).which == SiblingAbort::Any)
+        {
+            self.failed.push(run);
+        }
+        let has_reason = asked.is_started || asked.is_settled || self.is_aborted || self.failed.iter().any(|of| of.request == run.request);
+        asked.is_suspect = !has_reason;
+    }
+
+    /// Whether the attempt was given up shows within the step.
+    fn judge(&mut self, found: &mut OracleFindings<'_>) {
+        let has_failed = |run: ToolRun| self.uses.iter().any(|asked| asked.has_failed && asked.run.request == run.request);
+        let unrun = |asked: &&AskedUse| asked.is_suspect && self.whole.contains(&asked.run.request);
+        let unrun: Vec<ToolRun> = self.uses.iter().filter(unrun).map(|asked| asked.run).filter(|run| !has_failed(*run)).collect();
+        for run in unrun {
+            found.add(ORACLE, format!("tool {run} has a result and never ran, and nothing was against it"));
+            self.settle(run);
+        }
+    }
+
+    /// The tool use need not run.
+    fn settle(&mut self, run: ToolRun) {
+        for asked in self.uses.iter_mut().filter(|asked| asked.run == run) {
+            (asked.is_settled, asked.is_suspect) = (true, false);
+        }
+    }
+}
+
+/// Which failures of a shell tool are those of its siblings (T-13, T-28).
+#[derive(Clone, Copy, Debug)]
+struct SiblingFailures {
+    which: SiblingAbort,
+    exit_code_counts: bool,
+    /// Without streaming execution the siblings are those of a batch.
+    is_per_batch: bool,
+}
+
+impl SiblingFailures {
+    fn from_settings(settings: &Settings) -> Self {
+        Self {
+            which: if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort },
+            exit_code_counts: settings.pipeline.exit_code_aborts,
+            is_per_batch: !settings.streaming_execution,
+        }
+    }
+
+    /// Whether it is seen from outside that nothing may start after one.
+    fn ends_the_answer(self) -> bool {
+        !self.is_per_batch && self.which == SiblingAbort::Failed
+    }
+
+    fn holds(self, outcome: &ToolOutcome) -> bool {
+        let is_of_command = match outcome.cause {
+            Some(FailureCause::NotStarted | FailureCause::TimedOut | FailureCause::Panicked) => true,
+            Some(FailureCause::ExitCode) | None => self.exit_code_counts,
+            _ => false,
+        };
+        let counts = match self.which {
+            SiblingAbort::Off => false,
+            SiblingAbort::Failed => is_of_command,
+            SiblingAbort::Any => true,
+        };
+        outcome.is_error && outcome.abort.is_none() && counts
+    }
+}
