@@ -6,7 +6,7 @@
 
 use super::PanicGuard;
 use super::finding::SweepFinding;
-use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject, interrupt_at};
+use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, inject, interrupt_at};
 use reenact_engine::contract::Engine;
 use reenact_oracle::repeated_requests;
 use reenact_sim::Run;
@@ -68,12 +68,12 @@ fn places(boundaries: usize) -> Vec<RunBoundary> {
 
 /// Brings the run to a boundary that is not behind it; `None` when it is over before.
 fn bring<E: Engine>(run: &mut Run<E>, boundary: RunBoundary) -> Option<BoundaryPlace> {
-    let mut event = String::new();
+    let mut input = None;
     while run.events() < boundary.event {
         if run.reach().is_some() {
             return None;
         }
-        event = run.next_input().map(describe).unwrap_or_default();
+        input = run.next_input().cloned();
         if run.events() + 1 == boundary.event && boundary.side == BoundarySide::Before {
             break;
         }
@@ -81,7 +81,7 @@ fn bring<E: Engine>(run: &mut Run<E>, boundary: RunBoundary) -> Option<BoundaryP
             return None;
         }
     }
-    Some(BoundaryPlace { boundary, at: run.now(), event })
+    Some(BoundaryPlace::new(boundary, run.now(), &input?))
 }
 
 fn finding(interrupt: Option<(BoundaryPlace, SweepKind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<SweepFinding> {

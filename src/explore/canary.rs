@@ -12,7 +12,7 @@ mod sabotage;
 
 use core::sync::atomic::AtomicU32;
 
-use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, Message, Request, RequestId, Time};
+use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, Message, Request, RequestId, Time, ToolOutcome, ToolRun};
 use reenact_wire::prelude::*;
 
 /// One way to break an engine from outside.
@@ -71,6 +71,18 @@ enum CanaryTrick {
     StampFirstMessage,
     ReplaceResult,
     HideStarts,
+    AnswerWithoutRun,
+    KeepLateResult,
+    MiscountTokens,
+    ForgetRecoveries,
+    RecoverOnceMore,
+    SummariseWithTools,
+    ClearNewResults,
+    ForgetFailures,
+    GiveUpEarly,
+    HurryRetries,
+    HandOverEarly,
+    BeginWithAnotherModel,
 }
 
 /// All of them, by the number of their oracle.
@@ -132,6 +144,18 @@ pub const CANARIES: &[Canary] = &[
         "says at the end of each prompt that the user has interrupted it",
         CanaryTrick::InventInterruption,
     ),
+    canary("give-up-early", "O-31", "gives the engine one retry", CanaryTrick::GiveUpEarly),
+    canary("hurry-retries", "O-31", "tells the engine that delays begin with a millisecond", CanaryTrick::HurryRetries),
+    canary("hand-over-early", "O-31", "tells the engine that one overload is enough for another model", CanaryTrick::HandOverEarly),
+    canary("begin-with-another-model", "O-31", "asks another model in each prompt after the first", CanaryTrick::BeginWithAnotherModel),
+    canary("miscount-tokens", "O-32", "counts a token more in each result message", CanaryTrick::MiscountTokens),
+    canary("answer-without-run", "O-33", "answers the first tool use without running the tool", CanaryTrick::AnswerWithoutRun),
+    canary("keep-late-result", "O-33", "emits what a tool returns after it was told to stop", CanaryTrick::KeepLateResult),
+    canary("forget-recoveries", "O-34", "tells the engine to ask for no rest of an answer", CanaryTrick::ForgetRecoveries),
+    canary("recover-once-more", "O-34", "tells the engine that it may ask for one more rest of an answer", CanaryTrick::RecoverOnceMore),
+    canary("summarise-with-tools", "O-35", "tells the engine to offer tools when it asks for a summary", CanaryTrick::SummariseWithTools),
+    canary("clear-new-results", "O-35", "tells the engine to keep no result of a tool", CanaryTrick::ClearNewResults),
+    canary("forget-failures", "O-35", "tells the engine that any number of summaries may fail", CanaryTrick::ForgetFailures),
 ];
 
 const fn canary(name: &'static str, oracle: &'static str, about: &'static str, trick: CanaryTrick) -> Canary {
@@ -155,6 +179,8 @@ pub struct Saboteur<E> {
     last_request: Option<(RequestId, Arc<Request>)>,
     /// The messages of the request before another model took over.
     signed: Vec<Arc<Message>>,
+    /// The tool that ended last, with its text.
+    ended: Option<(ToolRun, String)>,
     /// Whether what is done once was done, or the user has cancelled.
     is_done: bool,
     /// Memory that its copies share: no engine may have it.
@@ -172,7 +198,16 @@ impl<E: PartialEq> PartialEq for Saboteur<E> {
 impl<E> Saboteur<E> {
     /// Puts a canary around an engine.
     pub fn new(engine: E, canary: Canary) -> Self {
-        Self { engine, canary, held: Vec::new(), last_request: None, signed: Vec::new(), is_done: false, shared: Arc::default() }
+        Self {
+            engine,
+            canary,
+            held: Vec::new(),
+            last_request: None,
+            signed: Vec::new(),
+            ended: None,
+            is_done: false,
+            shared: Arc::default(),
+        }
     }
 }
 
@@ -184,8 +219,15 @@ impl<E: Engine> Engine for Saboteur<E> {
             self.engine.step(lies.as_ref().unwrap_or(env), now, told.as_ref().unwrap_or(input), &mut honest);
         }
         self.before(input, effects);
+        let unrun = honest.iter().find_map(|(agent, effect)| Some((agent.clone(), self.unrun(effect)?)));
         for (agent, effect) in honest.drain() {
             effects.for_agent(agent, |effects| self.pass(effect, effects));
+        }
+        if let Some((agent, run)) = unrun {
+            self.is_done = true;
+            let mut answer = Effects::from_agent(agent);
+            self.engine.step(env, now, &Input::ToolEnded { run, outcome: ToolOutcome::error("busy").into() }, &mut answer);
+            answer.drain().for_each(|(agent, effect)| effects.for_agent(agent, |effects| self.pass(effect, effects)));
         }
     }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
+use super::input_kind::InputKind;
 use reenact_engine::contract::{Block, Engine, Input};
 use reenact_engine::time::Time;
 use reenact_sim::Run;
@@ -151,6 +152,15 @@ pub struct BoundaryPlace {
     pub at: Time,
     /// The event, in a few words.
     pub event: String,
+    /// Its kind.
+    pub kind: InputKind,
+}
+
+impl BoundaryPlace {
+    /// The place at a boundary with an input on its other side.
+    pub(super) fn new(boundary: RunBoundary, at: Time, input: &Input) -> Self {
+        Self { boundary, at, event: describe(input), kind: InputKind::from(input) }
+    }
 }
 
 impl fmt::Display for BoundaryPlace {
@@ -164,7 +174,7 @@ impl fmt::Display for BoundaryPlace {
 }
 
 /// An input in a few words.
-pub(super) fn describe(input: &Input) -> String {
+fn describe(input: &Input) -> String {
     match input {
         Input::Prompt { prompt, .. } => format!("prompt {prompt}"),
         Input::Head { id, status, .. } => format!("head of answer {id}, {status}"),

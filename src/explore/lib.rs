@@ -18,11 +18,16 @@ extern crate std;
 
 pub mod audit;
 pub mod canary;
+pub mod coverage;
 mod finding;
+pub mod finding_group;
+pub mod fingerprint;
 mod ignored_interrupts;
+pub mod input_kind;
 pub mod interrupt;
 pub mod plan;
 pub mod sweep;
+mod sweep_watch;
 pub mod verdict;
 
 use reenact_wire::prelude::*;

@@ -6,11 +6,13 @@
 
 use alloc::collections::BTreeMap;
 
-use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject};
+use super::coverage::{CoverageWatch, RunCoverage};
+use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, inject};
+use super::sweep_watch::SweepWatch;
 use super::verdict::{judge, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
 use reenact_engine::contract::{Block, Engine, Input};
-use reenact_oracle::Oracles;
+use reenact_oracle::repeated_requests;
 use reenact_sim::{FinishedRun, Run, rules};
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
@@ -35,6 +37,8 @@ pub struct SweepReport {
     pub shown: usize,
     /// How the run ended without an interrupt; `None` when it panicked.
     pub usual_end: Option<RunEnd>,
+    /// The coverage of the runs, where it was counted.
+    pub coverage: RunCoverage,
 }
 
 /// So many runs with one kind of interrupt reach a limit that the run as it is does not reach, before no more of that kind are made. Each takes
@@ -43,19 +47,40 @@ pub const AT_LIMIT_MAX: usize = 3;
 
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
 pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[SweepKind], guard: &impl PanicGuard) -> SweepReport {
+    sweep_with(setup, engine, kinds, guard, None)
+}
+
+/// The same, counting what the runs reach: the run as it is, and each interrupted one from its interrupt on. A run that panics is not counted, nor are
+/// those that are only made again.
+pub fn sweep_with_coverage<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[SweepKind], guard: &impl PanicGuard) -> SweepReport {
+    sweep_with(setup, engine, kinds, guard, Some(CoverageWatch::new(setup)))
+}
+
+fn sweep_with<E: Engine>(
+    setup: &Arc<RunSetup>,
+    engine: &E,
+    kinds: &[SweepKind],
+    guard: &impl PanicGuard,
+    counter: Option<CoverageWatch>,
+) -> SweepReport {
     let expect = &setup.scenario.expect;
-    let mut sweep = InterruptSweep { kinds, guard, content: content(), setup, at_limit: BTreeMap::new(), report: SweepReport::default() };
-    let mut run = Run::watched(setup.clone(), engine.clone(), rules::oracles(setup));
+    let (content, at_limit, report) = (content(), BTreeMap::new(), SweepReport::default());
+    let mut sweep = InterruptSweep { kinds, guard, content, setup, counter, at_limit, report };
+    let mut run = Run::watched(setup.clone(), engine.clone(), SweepWatch::new(rules::oracles(setup)));
     run.expect_injections();
     sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, Run::finish);
     if sweep.report.usual_end.is_some() {
         sweep.walk(run);
-        let SweepReport { findings, boundaries, runs, ignored, left_out, .. } = &mut sweep.report;
+        let SweepReport { findings, boundaries, runs, ignored, left_out, coverage, .. } = &mut sweep.report;
         (*ignored, *findings) = ignored_interrupts::fold(setup, engine, kinds, core::mem::take(findings), guard);
         // Runs that reach a limit are too long to be made twice once more.
         if *left_out == 0 {
             let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
             *runs += audited;
+            if sweep.counter.is_some() {
+                // Each comparison takes two runs (O-16).
+                coverage.add_asked([(repeated_requests::ORACLE, audited as u64 / 2)]);
+            }
             findings.extend(differences);
         }
     }
@@ -67,6 +92,8 @@ struct InterruptSweep<'a, G> {
     guard: &'a G,
     content: Arc<[Block]>,
     setup: &'a RunSetup,
+    /// A counter that has counted nothing, for each run that is counted.
+    counter: Option<CoverageWatch>,
     /// How many runs with each kind of interrupt reached a limit.
     at_limit: BTreeMap<SweepKind, usize>,
     report: SweepReport,
@@ -74,7 +101,7 @@ struct InterruptSweep<'a, G> {
 
 impl<G: PanicGuard> InterruptSweep<'_, G> {
     /// From one end of the run to the other, with copies sent off from every boundary.
-    fn walk<E: Engine>(&mut self, mut run: Run<E, Oracles>) {
+    fn walk<E: Engine>(&mut self, mut run: Run<E, SweepWatch>) {
         let mut event = 0;
         loop {
             // Where several inputs come at once, nothing happens between two of them: one boundary, not two.
@@ -96,7 +123,7 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
         }
     }
 
-    fn interrupt<E: Engine>(&mut self, run: &Run<E, Oracles>, boundary: RunBoundary, input: &Input) {
+    fn interrupt<E: Engine>(&mut self, run: &Run<E, SweepWatch>, boundary: RunBoundary, input: &Input) {
         // An interrupted run may end as the uninterrupted one does.
         let usual_end = self.report.usual_end.clone();
         let content = self.content.clone();
@@ -105,7 +132,7 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
                 self.report.left_out += 1;
                 continue;
             }
-            let place = || (BoundaryPlace { boundary, at: run.now(), event: describe(input) }, *kind);
+            let place = || (BoundaryPlace::new(boundary, run.now(), input), *kind);
             let end = self.check(run, usual_end.as_ref().map(RunEnd::as_str), Some(&place), |mut copy| {
                 inject(&mut copy, *kind, &content);
                 copy.finish()
@@ -119,16 +146,28 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
     /// Sends off a copy and notes what is wrong with it. `accepted` is an end that counts as good. Returns how it ended.
     fn check<E: Engine>(
         &mut self,
-        run: &Run<E, Oracles>,
+        run: &Run<E, SweepWatch>,
         accepted: Option<&str>,
         place: Option<&dyn Fn() -> (BoundaryPlace, SweepKind)>,
-        work: impl FnOnce(Run<E, Oracles>) -> FinishedRun<E, Oracles>,
+        work: impl FnOnce(Run<E, SweepWatch>) -> FinishedRun<E, SweepWatch>,
     ) -> Option<RunEnd> {
         self.report.runs += 1;
         // What was wrong before the interrupt is a finding of the run as it is.
-        let known = run.watcher().violations().len();
-        let (end, mut violations) = match self.guard.run(|| work(run.clone())) {
-            Ok(FinishedRun { end, at, watcher, .. }) => (Some(end.clone()), judge(self.setup, watcher, known, (&end, at), accepted)),
+        let known = run.watcher().oracles.violations().len();
+        let asked_before = place.map(|_| run.watcher().oracles.question_counts());
+        let copy = || {
+            let mut copy = run.clone();
+            copy.watcher_mut().counter.clone_from(&self.counter);
+            copy
+        };
+        let (end, mut violations) = match self.guard.run(|| work(copy())) {
+            Ok(FinishedRun { end, at, watcher: SweepWatch { oracles, counter }, .. }) => {
+                if let Some(counter) = counter {
+                    self.report.coverage.add(&counter.into_coverage());
+                    self.report.coverage.add_asked(oracles.asked_since(asked_before.as_ref()));
+                }
+                (Some(end.clone()), judge(self.setup, oracles, known, (&end, at), accepted))
+            }
             Err(panic) => (None, vec![panicked(run.now(), &panic)]),
         };
         let all = violations.len();

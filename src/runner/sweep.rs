@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::{PanicCatcher, in_parallel};
 use reenact_engine::contract::Engine;
 use reenact_explore::interrupt::SweepKind;
-use reenact_explore::sweep::{SweepReport, sweep};
+use reenact_explore::sweep::{SweepReport, sweep, sweep_with_coverage};
 use reenact_files::scenario::LoadedScenario;
 use reenact_wire::prelude::*;
 
@@ -17,4 +17,18 @@ where
     F: Fn() -> E + Sync,
 {
     in_parallel(scenarios, threads, |scenario| sweep(&scenario.setup, &new_engine(), kinds, &PanicCatcher))
+}
+
+/// The same, counting what the runs reach (E-7).
+pub fn sweep_all_with_coverage<E, F>(
+    scenarios: &[LoadedScenario],
+    threads: NonZeroUsize,
+    kinds: &[SweepKind],
+    new_engine: F,
+) -> Vec<SweepReport>
+where
+    E: Engine,
+    F: Fn() -> E + Sync,
+{
+    in_parallel(scenarios, threads, |scenario| sweep_with_coverage(&scenario.setup, &new_engine(), kinds, &PanicCatcher))
 }

@@ -4,15 +4,14 @@ use core::sync::atomic::Ordering;
 
 use super::{CanaryTrick, Saboteur};
 use reenact_engine::contract::{
-    Block, Effect, Effects, Emission, Environment, HookOutcome, Input, Json, Message, Note, PermissionAnswer, Request, RequestId, Role,
-    ToolRun,
+    Block, Effect, Effects, Emission, Environment, HookOutcome, Input, Json, Message, Micros, Note, PermissionAnswer, Request, RequestId,
+    Role, ToolRun,
 };
 use reenact_engine::emission::AssistantMessage;
 use reenact_engine::settings::ToolSafety;
 use reenact_engine::texts::TextName;
-use reenact_wire::block::{BlockKind, ToolInput};
+use reenact_wire::block::{BlockKind, ToolInput, joined_text};
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::RawObject;
 
 impl<E> Saboteur<E> {
     /// Whether the engine does not get to know of an input.
@@ -46,7 +45,15 @@ impl<E> Saboteur<E> {
             | CanaryTrick::HoldFirstStart
             | CanaryTrick::ForgetTheCap
             | CanaryTrick::ForgetTheTurnLimit
-            | CanaryTrick::ForgetTheMoney => env.clone(),
+            | CanaryTrick::ForgetTheMoney
+            | CanaryTrick::ForgetRecoveries
+            | CanaryTrick::RecoverOnceMore
+            | CanaryTrick::SummariseWithTools
+            | CanaryTrick::ClearNewResults
+            | CanaryTrick::ForgetFailures
+            | CanaryTrick::GiveUpEarly
+            | CanaryTrick::HurryRetries
+            | CanaryTrick::HandOverEarly => env.clone(),
             _ => return None,
         };
         match self.canary.trick {
@@ -56,6 +63,14 @@ impl<E> Saboteur<E> {
             }
             CanaryTrick::ForgetTheTurnLimit => lies.settings.session.max_turns = None,
             CanaryTrick::ForgetTheMoney => lies.settings.session.max_budget = None,
+            CanaryTrick::ForgetRecoveries => lies.settings.session.max_output_recoveries = 0,
+            CanaryTrick::RecoverOnceMore => lies.settings.session.max_output_recoveries += 1,
+            CanaryTrick::SummariseWithTools => lies.settings.compaction.summary_tools = true,
+            CanaryTrick::ClearNewResults => lies.settings.compaction.keep_results = 0,
+            CanaryTrick::ForgetFailures => lies.settings.compaction.max_failures = u32::MAX,
+            CanaryTrick::GiveUpEarly => lies.settings.retry.max_retries = 1,
+            CanaryTrick::HurryRetries => lies.settings.retry.base_delay = Micros::from_millis(1),
+            CanaryTrick::HandOverEarly => lies.settings.retry.overloads_to_fallback = 1,
             _ => {
                 lies.safe_uses.clear();
                 lies.tools.iter_mut().for_each(|tool| tool.safe = ToolSafety::Always);
@@ -64,10 +79,21 @@ impl<E> Saboteur<E> {
         Some(lies)
     }
 
+    /// The tool that is not to run.
+    pub(super) fn unrun(&self, effect: &Effect) -> Option<ToolRun> {
+        match effect {
+            Effect::StartTool { run, .. } if self.canary.trick == CanaryTrick::AnswerWithoutRun && !self.is_done => Some(*run),
+            _ => None,
+        }
+    }
+
     /// The effects before the engine's own.
     pub(super) fn before(&mut self, input: &Input, effects: &mut Effects) {
         if self.canary.trick == CanaryTrick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
             self.is_done = true;
+        }
+        if let (CanaryTrick::KeepLateResult, Input::ToolEnded { run, outcome }) = (self.canary.trick, input) {
+            self.ended = Some((*run, joined_text(outcome.content.as_str())));
         }
         if self.canary.trick == CanaryTrick::HoldFirstStart && matches!(input, Input::ToolEnded { .. }) {
             self.release(effects);
@@ -89,6 +115,10 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::User(_)) => self.pass_result(effect, effects),
             Effect::Emit(Emission::Progress { .. }) if self.canary.trick == CanaryTrick::DelayProgress => self.held.push(effect),
             Effect::Emit(Emission::Result(_)) if self.canary.trick == CanaryTrick::ResultAfterTerminal => self.held.push(effect),
+            Effect::Emit(Emission::Result(mut result)) if self.canary.trick == CanaryTrick::MiscountTokens => {
+                result.usage.output_tokens = Some(result.usage.output_tokens.unwrap_or(0) + 1);
+                effects.push(Effect::Emit(Emission::Result(result)));
+            }
             Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == CanaryTrick::DropRetryNotice => (),
             Effect::Emit(Emission::Tombstone { .. }) if self.canary.trick == CanaryTrick::DropTombstone && !self.is_done => {
                 self.is_done = true
@@ -101,6 +131,7 @@ impl<E> Saboteur<E> {
                 self.is_done = true;
                 self.held.push(effect);
             }
+            Effect::StartTool { .. } if self.canary.trick == CanaryTrick::AnswerWithoutRun && !self.is_done => (),
             Effect::StartTool { run, mut tool_use } if self.canary.trick == CanaryTrick::ChangeInput => {
                 Arc::make_mut(&mut tool_use).input = ToolInput::Valid(Json::trusted(r#"{"changed":true}"#));
                 effects.push(Effect::StartTool { run, tool_use });
@@ -140,6 +171,10 @@ impl<E> Saboteur<E> {
             && let Some((_, last)) = &self.last_request
         {
             request.clone_from(last);
+        }
+        if self.canary.trick == CanaryTrick::BeginWithAnotherModel && id.prompt > 1 {
+            // Another price would be another oracle's to see.
+            Arc::make_mut(&mut request).model = "claude-sonnet-4".into();
         }
         self.last_request = Some((id, request.clone()));
         if self.canary.trick == CanaryTrick::StampFirstMessage
@@ -194,6 +229,13 @@ impl<E> Saboteur<E> {
             CanaryTrick::DropResult if !self.is_done => self.is_done = true,
             CanaryTrick::DropResultsAfterCancel if self.is_done => (),
             CanaryTrick::TellNeverRun if self.is_done => effects.push(with_words(result, |own| format!("{own} The tool was not run."))),
+            CanaryTrick::KeepLateResult => {
+                let returned = self.ended.take().filter(|(run, _)| Some(*run) == run_of(&result));
+                effects.push(match returned {
+                    Some((_, text)) => with_words(result, |_| text),
+                    None => result,
+                });
+            }
             CanaryTrick::ReplaceResult => effects.push(with_words(result, |_| "All is well.".into())),
             CanaryTrick::DoubleResult => {
                 effects.push(result.clone());
@@ -271,8 +313,7 @@ fn reword(messages: &mut [Arc<Message>]) {
 /// The same result with other words, made of its own.
 fn with_words(result: Effect, words: impl FnOnce(&str) -> String) -> Effect {
     let Effect::Emit(Emission::User(mut message)) = result else { return result };
-    let content = RawObject::parse(message.block.json().as_str()).ok();
-    let own = content.and_then(|block| block.string("content").map(Cow::into_owned)).unwrap_or_default();
+    let own = message.block.result_text().unwrap_or_default();
     let BlockKind::ToolResult { tool_use_id, .. } = message.block.kind().clone() else { return Effect::Emit(Emission::User(message)) };
     Arc::make_mut(&mut message).block = Block::tool_result(&tool_use_id, &Json::from_value(&words(&own)), true);
     Effect::Emit(Emission::User(message))
