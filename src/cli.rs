@@ -11,14 +11,17 @@
 //! The commands' rules: `docs/rules/record.md` (K), `docs/rules/explore.md` (E), `docs/rules/review.md` (V).
 
 mod access;
+mod coverage;
 mod drive;
 mod import;
 mod output;
 mod preset;
 mod record;
 mod replay;
+mod report;
 mod run;
 mod scan;
+mod seeds;
 mod selection;
 mod serve;
 mod sweep;

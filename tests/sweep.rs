@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
 use reenact::explore::canary::{CANARIES, Canary, Saboteur};
+use reenact::explore::finding_group::group;
 use reenact::explore::interrupt::SweepKind;
 use reenact::explore::sweep::{AT_LIMIT_MAX, SweepFinding, SweepReport};
 use reenact::explore::verdict::look;
@@ -60,7 +61,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[SweepKind]); 42] = [
+const CAUGHT: [(&str, &str, &[SweepKind]); 54] = [
     ("drop-result-from-request", "query/read-one-file", &SweepKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &SweepKind::ALL),
     ("invent-result-in-request", "session/hello", &SweepKind::ALL),
@@ -77,13 +78,13 @@ const CAUGHT: [(&str, &str, &[SweepKind]); 42] = [
     ("drop-terminal", "session/hello", &[]), // a cancelled prompt without a terminal did not end in time either
     ("result-after-terminal", "session/hello", &SweepKind::ALL),
     ("request-after-terminal", "session/hello", &SweepKind::ALL),
-    ("hide-retry-after", "retry/retry-after", &SweepKind::ALL),
+    ("hide-retry-after", "world/faults/rate-limited", &SweepKind::ALL),
     ("drop-retry-notice", "call/overloaded", &SweepKind::ALL),
     ("send-empty-text", "query/read-one-file", &SweepKind::ALL),
     ("drop-cancel", "session/hello", &[SweepKind::Cancel]),
     ("request-after-cancel", "session/hello", &[SweepKind::Cancel]),
     ("grow-after-compaction", "compaction/reactive", &SweepKind::ALL),
-    ("repeat-too-long", "compaction/reactive", &SweepKind::ALL),
+    ("repeat-too-long", "call/prompt-too-long", &SweepKind::ALL),
     ("forget-the-turn-limit", "budget/max-turns", &SweepKind::ALL),
     ("forget-the-money", "budget/spent-by-agents", &[]), // each agent alone stays within the budget
     ("delay-progress", "executor/progress", &SweepKind::ALL),
@@ -102,7 +103,19 @@ const CAUGHT: [(&str, &str, &[SweepKind]); 42] = [
     ("hide-starts", "query/read-one-file", &SweepKind::ALL),
     ("change-input", "query/read-one-file", &SweepKind::ALL),
     ("hide-denial", "hook/denies", &[]),
+    ("miscount-tokens", "session/hello", &SweepKind::ALL),
+    ("answer-without-run", "query/read-one-file", &SweepKind::ALL),
+    ("keep-late-result", "query/read-one-file", &[SweepKind::Cancel]),
     ("reword-answer", "query/read-one-file", &SweepKind::ALL),
+    ("forget-recoveries", "query/output-limit-recovered", &SweepKind::ALL),
+    ("recover-once-more", "query/output-limit", &SweepKind::ALL),
+    ("summarise-with-tools", "compaction/reactive", &SweepKind::ALL),
+    ("clear-new-results", "compaction/microcompact-local", &SweepKind::ALL),
+    ("forget-failures", "compaction/three-failures-open-the-breaker", &SweepKind::ALL),
+    ("give-up-early", "retry/ten-retries", &SweepKind::ALL),
+    ("hurry-retries", "call/overloaded", &SweepKind::ALL),
+    ("hand-over-early", "fallback/three-529s", &SweepKind::ALL),
+    ("begin-with-another-model", "session/two-prompts", &SweepKind::ALL),
 ];
 
 /// The scenario, with requests that have results in the order of their tool uses: a result that was swapped on its way out would
@@ -134,6 +147,18 @@ fn every_canary_is_tried_and_every_oracle_has_one() {
     assert_eq!(tried, CANARIES.iter().map(|canary| canary.name).collect());
     let caught_by: BTreeSet<&str> = CANARIES.iter().map(|canary| canary.oracle).collect();
     assert_eq!(caught_by, ORACLES.iter().map(|(oracle, _)| *oracle).collect());
+}
+
+/// A sabotage is one defect.
+#[test]
+fn e_5_each_canary_is_one_group() {
+    for (name, place, kinds) in CAUGHT {
+        let canary = Canary::named(name).unwrap();
+        let reports = swept(&[scenario(place)], kinds, || Saboteur::new(AgentLoop::default(), canary));
+        let groups = group(&reports);
+        let counts: Vec<usize> = groups.iter().map(|group| group.findings).collect();
+        assert_eq!(counts, [reports[0].findings.len()], "{name} in {place}: {groups:#?}");
+    }
 }
 
 #[test]
@@ -207,6 +232,23 @@ fn the_command_exits_with_1_for_findings_and_its_replay_command_shows_them() {
     assert_eq!(looked.status.code(), Some(1), "{command}");
     assert!(text(&looked.stdout).contains("cancels"), "{}", text(&looked.stdout));
     assert!(text(&looked.stderr).contains("O-11"), "{}", text(&looked.stderr));
+}
+
+#[test]
+fn e_5_the_command_shows_each_defect_once_with_its_smallest_run() {
+    let drop = ["sweep", "scenarios/query/read-one-file.toml", "scenarios/executor/progress.toml", "--canary", "drop-result"];
+    let said = |more: &[&str]| text(&reenact(&[&drop, more].concat()).stderr);
+    let told = said(&[]);
+    let lines: Vec<&str> = told.lines().collect();
+    let group = "group 1 of 1: O-2: tool use # of answer # has no result at the end";
+    let first = lines.iter().position(|line| *line == group).unwrap_or_else(|| panic!("{told}"));
+    assert!(lines[first + 1].contains("findings in 2 scenarios: ") && lines[first + 1].contains("without either"), "{told}");
+    assert!(lines[first + 2].ends_with(".toml: without an interrupt"), "{told}");
+    assert!(lines[first + 3].trim().starts_with("O-2 at ") && lines[first + 4].contains("look at it: "), "{told}");
+    assert_eq!(told.matches("look at it: ").count(), 1, "{told}");
+    let findings: usize = lines[first + 1].trim().split(' ').next().unwrap().parse().unwrap();
+    assert_eq!(said(&["--all"]).matches("look at it: ").count(), findings + 1);
+    assert_eq!(said(&["--threads", "1"]), said(&["--threads", "5"]));
 }
 
 #[test]

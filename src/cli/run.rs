@@ -4,26 +4,32 @@ mod check;
 mod inspection;
 mod level;
 mod plan;
+mod seeds;
 mod skip;
 mod statements;
+mod verdict;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::CommandExit;
+use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
 use super::output::{complain, print_line, wrong_input};
+use super::report::{RunEntry, RunReportDocument, print_document};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
+use crate::explore::coverage::RunCoverage;
 use crate::explore::interrupt::{RunBoundary, SweepKind};
 use crate::files::atomic::{self, FileAccess};
 use crate::files::open;
 use crate::files::plan::is_ours;
-use crate::files::redact::{RedactionRules, Redactor};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
+use crate::redact::{RedactionRules, Redactor};
 use crate::runner::RunOutcome;
 use crate::runner::snapshot::{self, SnapshotStanding};
 use crate::sim::report::RunReport;
@@ -36,13 +42,15 @@ pub(super) struct RunArguments {
     selection: Selection,
     #[command(flatten)]
     level: level::LevelArguments,
+    #[command(flatten)]
+    coverage: CoverageArguments,
     /// Leave out all times, before lines and inside them
     #[arg(long)]
     untimed: bool,
     /// How much the transcript shows; one scenario is shown at `normal`, several only when this is given
     #[arg(long, value_enum)]
     detail: Option<DetailArgument>,
-    /// In which form; `digest` is one BLAKE3 digest a scenario
+    /// In which form; `jsonl` is the transcripts, `json` one document with the verdict on each run, `digest` one BLAKE3 digest a scenario
     #[arg(long, value_enum, default_value = "text")]
     format: OutputFormat,
     /// Run everything again (on one thread, on many, and in a fresh process with other TZ and LANG) and compare digests
@@ -67,7 +75,7 @@ pub(super) struct RunArguments {
     #[arg(long, conflicts_with_all = ["interrupt_at", "check"])]
     no_oracles: bool,
     /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not checked
-    #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log"])]
+    #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log", "coverage", "require"])]
     interrupt_at: Option<RunBoundary>,
     /// How it is interrupted: `cancel` or `interrupt`
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
@@ -88,7 +96,24 @@ enum DetailArgument {
 enum OutputFormat {
     Text,
     Jsonl,
+    Json,
     Digest,
+}
+
+impl OutputFormat {
+    /// Where the coverage of the runs is shown.
+    fn coverage_place(self) -> CoveragePlace {
+        match self {
+            Self::Text => CoveragePlace::Output,
+            Self::Json => CoveragePlace::Document,
+            Self::Jsonl | Self::Digest => CoveragePlace::BesideOutput,
+        }
+    }
+
+    /// Whether notes are told beside the output.
+    fn has_notes(self) -> bool {
+        matches!(self, Self::Text | Self::Json)
+    }
 }
 
 impl RunArguments {
@@ -109,10 +134,17 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &RunArguments, new_engi
 }
 
 fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
-    let mut selected = match arguments.level.seeds {
-        Some(seeds) => arguments.selection.load_seeds(seeds.get()),
-        None => arguments.selection.load(),
+    if arguments.no_oracles {
+        complain("note: --no-oracles: the rules that hold in every run are not checked, only the expectations of the scenarios");
+    }
+    let requirements = match arguments.coverage.requirements() {
+        Ok(requirements) => requirements,
+        Err(problem) => return wrong_input(&problem),
     };
+    if let Some(seeds) = arguments.selection.seeds() {
+        return seeds::run(arguments, seeds, &requirements, new_engine);
+    }
+    let mut selected = arguments.selection.load();
     let mut exit = selected.exit;
     if selected.scenarios.is_empty() {
         return exit;
@@ -120,7 +152,9 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     if let Err(problem) = check_usage(arguments, &selected.scenarios) {
         return wrong_input(&problem);
     }
-    let skipped = skip::take_out(arguments, &mut selected.scenarios, new_engine);
+    let mut reasons = skip::SkippedFiles::new();
+    let skipped = skip::take_out(arguments, &mut selected.scenarios, new_engine, &mut reasons);
+    skip::tell(&reasons);
     let scenarios = &selected.scenarios[..];
     if scenarios.is_empty() {
         return wrong_input("nothing was run: name a scenario for this level, or run these without --level network");
@@ -129,53 +163,87 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
         exit = exit.max(inspection::run(arguments, &scenarios[0], boundary, &new_engine()));
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
-    if arguments.no_oracles {
-        complain("note: --no-oracles: the rules that hold in every run are not checked, only the expectations of the scenarios");
-    }
     let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
         Ok(outcomes) => outcomes,
         Err(problem) => return wrong_input(&problem),
     };
-    let mut unpassed = statements::unpassed(arguments, scenarios, &outcomes);
-    let mut failed = 0;
-    for (index, (scenario, outcome)) in scenarios.iter().zip(&outcomes).enumerate() {
-        let problems = problems_of(arguments, scenario, outcome);
-        let of_file = unpassed.remove(&index).unwrap_or_default();
-        let is_fine = problems.is_empty() && of_file.is_empty();
-        show(arguments, scenarios.len(), scenario, outcome, is_fine);
-        problems.iter().for_each(|problem| complain(&format!("{}: {problem}", scenario.path.display())));
-        of_file.iter().for_each(|problem| complain(problem));
-        failed += usize::from(!is_fine);
-    }
+    let (entries, failed) = show_each(arguments, scenarios, &outcomes);
     if failed > 0 {
         exit = exit.max(CommandExit::Failed);
     }
-    exit = exit.max(uncaught(arguments, &outcomes));
+    exit = exit.max(canary_exit(arguments, outcomes.iter().any(is_caught)));
     if let Some(path) = &arguments.log {
         exit = exit.max(write_log(&arguments.level, path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
-    if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread + skipped > 1 {
+    if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread.len() + skipped > 1 {
         let asked = if arguments.no_oracles { "; oracles not checked" } else { "" };
         let skipped = if skipped > 0 { format!(", {skipped} not run at this level") } else { String::new() };
-        print_line(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
+        let mut counts = BTreeMap::new();
+        count_provenance(&outcomes, &mut counts);
+        print_line(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&counts)));
     }
     if arguments.check {
-        exit = exit.max(check::run(arguments, scenarios, new_engine));
+        let paths: Vec<PathBuf> = scenarios.iter().map(|scenario| scenario.path.clone()).collect();
+        match check::repeat(arguments, scenarios, &paths, new_engine) {
+            Ok(count) => check::tell(arguments, count),
+            Err(code) => exit = exit.max(code),
+        }
+    }
+    let coverage = arguments.coverage.is_wanted().then(|| coverage_of(scenarios, &outcomes));
+    if let Some(coverage) = &coverage {
+        exit = exit.max(arguments.coverage.show(coverage, &requirements, arguments.format.coverage_place()));
+    }
+    if arguments.format == OutputFormat::Json {
+        let coverage = coverage.map(|coverage| CoverageEntry::new(&coverage, &requirements));
+        print_document(&RunReportDocument::new(entries, selected.unread, (skipped, failed), coverage, exit as u8));
     }
     exit
 }
 
-/// A canary must be caught. Without oracles a note has been printed.
-fn uncaught<E>(arguments: &RunArguments, outcomes: &[RunOutcome<E>]) -> CommandExit {
-    let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles) else { return CommandExit::Fine };
-    let is_caught = |outcome: &RunOutcome<E>| {
-        let shows = |report: &RunReport<E>| !report.failures.is_empty() || report.violations.iter().flatten().next().is_some();
-        outcome.as_ref().map_or(true, shows)
-    };
-    if outcomes.iter().any(is_caught) {
-        return CommandExit::Fine;
+/// The coverage of the runs. One that panicked has no transcript.
+fn coverage_of<E>(scenarios: &[LoadedScenario], outcomes: &[RunOutcome<E>]) -> RunCoverage {
+    let mut coverage = RunCoverage::default();
+    for (scenario, outcome) in scenarios.iter().zip(outcomes) {
+        if let Ok(report) = outcome {
+            coverage.add(&RunCoverage::of_transcript(&scenario.setup, &report.transcript));
+        }
     }
+    coverage
+}
+
+/// Shows each run with its failures. Returns the entries of a document, and how many runs failed.
+fn show_each<E>(arguments: &RunArguments, scenarios: &[LoadedScenario], outcomes: &[RunOutcome<E>]) -> (Vec<RunEntry>, usize) {
+    let (mut unpassed, unasked) = statements::unpassed(arguments, scenarios, outcomes);
+    statements::print_reasons(arguments, &unasked);
+    let (mut entries, mut failed) = (Vec::new(), 0);
+    for (index, (scenario, outcome)) in scenarios.iter().zip(outcomes).enumerate() {
+        let problems = problems_of(arguments, scenario, outcome);
+        let of_file = unpassed.remove(&index).unwrap_or_default();
+        let is_fine = problems.is_empty() && of_file.is_empty();
+        show(arguments, scenarios.len(), scenario, outcome, is_fine);
+        if arguments.format == OutputFormat::Json {
+            entries.push(verdict::entry(arguments, scenario, outcome, [problems, of_file].concat()));
+        } else {
+            problems.iter().for_each(|problem| complain(&format!("{}: {problem}", scenario.path.display())));
+            of_file.iter().for_each(|problem| complain(problem));
+        }
+        failed += usize::from(!is_fine);
+    }
+    (entries, failed)
+}
+
+/// Whether a run shows that something is wrong with its engine.
+fn is_caught<E>(outcome: &RunOutcome<E>) -> bool {
+    let shows = |report: &RunReport<E>| !report.failures.is_empty() || report.violations.iter().flatten().next().is_some();
+    outcome.as_ref().map_or(true, shows)
+}
+
+/// A canary must be caught. Without oracles a note has been printed.
+fn canary_exit(arguments: &RunArguments, is_caught: bool) -> CommandExit {
+    let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles && !is_caught) else {
+        return CommandExit::Fine;
+    };
     complain(&format!(
         "canary {name} was NOT caught: it {about}, and no scenario here gives it the chance; \
              try `reenact sweep --canary {name}`, which also interrupts"
@@ -191,7 +259,9 @@ fn write_plan<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, en
 fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
     level::check_usage(arguments, scenarios)?;
     if arguments.selection.changes_scenarios() && (arguments.snapshots || arguments.accept) {
-        return Err(String::from("snapshots show scenarios as they are written: leave out --seed and --set, or --snapshots and --accept"));
+        return Err(String::from(
+            "snapshots show scenarios as they are written: leave out --seed, --seeds and --set, or --snapshots and --accept",
+        ));
     }
     if arguments.untimed && arguments.format != OutputFormat::Text {
         return Err(String::from("--untimed is for --format text: the other forms always hold the times; leave it out"));
@@ -236,7 +306,10 @@ fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: 
     };
     match standing {
         Ok(SnapshotStanding::Same) => (),
-        Ok(SnapshotStanding::Accepted { path }) => print_line(&format!("wrote {}", path.display())),
+        Ok(SnapshotStanding::Accepted { path }) => {
+            let wrote = format!("wrote {}", path.display());
+            if arguments.format == OutputFormat::Json { complain(&wrote) } else { print_line(&wrote) }
+        }
         Ok(SnapshotStanding::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
         Ok(SnapshotStanding::Changed { pending, diff }) => {
             problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
@@ -257,6 +330,7 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
+            OutputFormat::Json => (),
             OutputFormat::Jsonl => print_line(&json::to_json_lines(&report.transcript)),
             OutputFormat::Digest => print_line(&format!("{}  {}", digest(), scenario.name)),
             OutputFormat::Text if count == 1 || arguments.detail.is_some() => {
@@ -278,12 +352,14 @@ fn text<E>(arguments: &RunArguments, report: &RunReport<E>) -> String {
     render(&report.transcript, arguments.detail())
 }
 
-/// How many answers were recorded, derived, written by hand (F-12).
-fn provenance<E>(outcomes: &[RunOutcome<E>]) -> String {
-    let mut counts = std::collections::BTreeMap::new();
+/// Counts the answers that were recorded, derived, written by hand (F-12).
+fn count_provenance<E>(outcomes: &[RunOutcome<E>], counts: &mut BTreeMap<Arc<str>, usize>) {
     for (kind, count) in outcomes.iter().flatten().flat_map(RunReport::provenance) {
-        *counts.entry(kind).or_insert(0) += count;
+        *counts.entry(kind).or_default() += count;
     }
+}
+
+fn provenance(counts: &BTreeMap<Arc<str>, usize>) -> String {
     let list: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }

@@ -1,10 +1,13 @@
 //! Which scenarios a command takes, and how they are changed before it does.
 
+use std::env;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::CommandExit;
 use super::output::complain;
+use super::report::UnreadEntry;
+use super::seeds::SeedList;
 use crate::explore::canary::{CANARIES, Canary};
 use crate::files::scenario::{FileReach, FoundFiles, LoadOptions, LoadedScenario, load_all_with, others_text, search};
 use crate::files::tape::TapeWarning;
@@ -20,6 +23,9 @@ pub(super) struct Selection {
     /// Use this seed in place of the scenario's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Take each of these seeds in turn: `7`, `1,5,9`, `1..=100` or `1..101`; seeds that agree are one line
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
+    seeds: Option<SeedList>,
     /// Set a key of the scenario, e.g. `engine.model=claude-haiku-4-5` or `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     set: Vec<(String, String)>,
@@ -49,8 +55,8 @@ impl ReachArguments {
 pub(super) struct SelectedScenarios {
     /// The scenarios that can be run.
     pub(super) scenarios: Vec<LoadedScenario>,
-    /// How many files cannot be run, because something is wrong with them.
-    pub(super) unread: usize,
+    /// The files that cannot be run, each with all that is wrong with it.
+    pub(super) unread: Vec<UnreadEntry>,
     /// The exit code so far.
     pub(super) exit: CommandExit,
 }
@@ -58,12 +64,16 @@ pub(super) struct SelectedScenarios {
 impl SelectedScenarios {
     /// `3 scenarios, 1 file that cannot be read`.
     pub(super) fn count(&self) -> String {
-        let scenarios = plural(self.scenarios.len() as u64, "scenario");
-        match self.unread {
-            0 => scenarios,
-            1 => format!("{scenarios}, 1 file that cannot be run"),
-            count => format!("{scenarios}, {count} files that cannot be run"),
-        }
+        plural(self.scenarios.len() as u64, "scenario") + &unread_text(self.unread.len())
+    }
+}
+
+/// The files that cannot be run, as the last line counts them.
+pub(super) fn unread_text(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => String::from(", 1 file that cannot be run"),
+        count => format!(", {count} files that cannot be run"),
     }
 }
 
@@ -76,7 +86,7 @@ impl Selection {
     }
 
     /// The files that the paths lead to; a path that leads to none is reported.
-    fn search(&self) -> (Vec<PathBuf>, CommandExit) {
+    pub(super) fn search(&self) -> (Vec<PathBuf>, CommandExit) {
         let FoundFiles { scenarios, others, errors } = search(&self.paths);
         if !others.is_empty() {
             complain(&format!("note: left out: {}", others_text(&others)));
@@ -89,30 +99,34 @@ impl Selection {
         (scenarios, if is_fine { CommandExit::Fine } else { CommandExit::WrongInput })
     }
 
-    /// The same with each of the seeds from 1 on.
-    pub(super) fn load_seeds(&self, seeds: u64) -> SelectedScenarios {
-        let (paths, exit) = self.search();
-        let mut all = SelectedScenarios { scenarios: Vec::new(), unread: 0, exit };
-        for seed in 1..=seeds {
+    /// The runs of one file, with each seed in turn. What is wrong with the file is told once.
+    pub(super) fn load_with_seeds(&self, path: &Path, seeds: &SeedList) -> SelectedScenarios {
+        let mut all = SelectedScenarios { scenarios: Vec::new(), unread: Vec::new(), exit: CommandExit::Fine };
+        for seed in seeds.iter() {
             let overrides = [&self.set[..], &[(String::from("seed"), format!("\"{seed}\""))]].concat();
-            let mut read = read_all(&paths, &LoadOptions { overrides, reach: self.reach.reach() });
-            for run in &mut read.scenarios {
-                run.name = format!("{}{}seed={seed}", run.name, if run.name.contains('@') { "," } else { "@" });
-                // As it is typed to make this one again.
-                run.path = format!("{} --seed {seed}", run.path.display()).into();
+            let read = read_all(&[path.into()], &LoadOptions { overrides, reach: self.reach.reach() });
+            if read.exit != CommandExit::Fine {
+                return SelectedScenarios {
+                    exit: read.exit,
+                    scenarios: if all.scenarios.is_empty() { read.scenarios } else { all.scenarios },
+                    ..read
+                };
+            }
+            if read.scenarios.iter().any(|run| run.setup.scenario.seed.0 != seed) {
+                let problem =
+                    format!("{}: a tape by itself takes no seed: name a scenario that replays it, or leave out --seeds", path.display());
+                complain(&problem);
+                let unread = vec![UnreadEntry { path: path.display().to_string(), problem }];
+                return SelectedScenarios { scenarios: Vec::new(), unread, exit: CommandExit::WrongInput };
             }
             all.scenarios.extend(read.scenarios);
-            (all.unread, all.exit) = (read.unread, all.exit.max(read.exit));
-            if read.exit != CommandExit::Fine {
-                break; // the others would say the same
-            }
         }
         all
     }
 
-    /// The given paths.
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        &self.paths
+    /// The seeds, if each scenario is to have several.
+    pub(super) fn seeds(&self) -> Option<&SeedList> {
+        self.seeds.as_ref()
     }
 
     /// How many threads to run on.
@@ -122,7 +136,7 @@ impl Selection {
 
     /// Whether scenarios are run otherwise than they are written.
     pub(super) fn changes_scenarios(&self) -> bool {
-        self.seed.is_some() || !self.set.is_empty()
+        self.seed.is_some() || self.seeds.is_some() || !self.set.is_empty()
     }
 
     /// The values that options set in the scenarios.
@@ -139,17 +153,18 @@ impl Selection {
         self.reach.allow_outside
     }
 
-    /// The options that change scenarios, as they are typed, each with a blank before it.
-    pub(super) fn options(&self) -> String {
+    /// The options that change a scenario, as they are typed, each with a blank before it. One of several seeds is that of the scenario.
+    pub(super) fn options(&self, seed: u64) -> String {
+        let seed = self.seed.or(self.seeds.is_some().then_some(seed));
         let set = self.set.iter().map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
         let outside = self.reach.allow_outside.then(|| String::from(" --allow-outside"));
-        set.chain(self.seed.map(|seed| format!(" --seed {seed}"))).chain(outside).collect()
+        set.chain(seed.map(|seed| format!(" --seed {seed}"))).chain(outside).collect()
     }
 }
 
 /// The scenarios of files; what cannot be read is complained about, all of it.
 fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
-    let mut read = SelectedScenarios { scenarios: Vec::new(), unread: 0, exit: CommandExit::Fine };
+    let mut read = SelectedScenarios { scenarios: Vec::new(), unread: Vec::new(), exit: CommandExit::Fine };
     for path in paths {
         match load_all_with(path, options) {
             Ok(runs) => {
@@ -162,11 +177,23 @@ fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
             }
             Err(error) => {
                 complain(&error.to_string());
-                (read.unread, read.exit) = (read.unread + 1, CommandExit::WrongInput);
+                read.unread.push(UnreadEntry { path: path.display().to_string(), problem: error.to_string() });
+                read.exit = CommandExit::WrongInput;
             }
         }
     }
     read
+}
+
+/// This program, as it was called.
+pub(super) fn program_name() -> String {
+    let program = env::args_os().next().and_then(|program| Some(Path::new(&program).file_name()?.to_string_lossy().into_owned()));
+    program.unwrap_or_else(|| String::from("reenact"))
+}
+
+/// The start of a command that runs a scenario.
+pub(super) fn run_command(path: &Path) -> String {
+    format!("{} run {}", program_name(), quoted(&path.to_string_lossy()))
 }
 
 /// A word as a shell takes it.

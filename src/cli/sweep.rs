@@ -1,40 +1,48 @@
 //! `reenact sweep PATH…`: interrupts at every boundary, all oracles on each run (E-1).
 
+mod findings;
+mod seeds;
+
 use std::collections::BTreeSet;
-use std::env;
 use std::panic;
-use std::path::Path;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use super::CommandExit;
-use super::output::{complain, print_line};
-use super::selection::{Selection, canary, quoted};
+use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
+use super::output::{complain, print_line, wrong_input};
+use super::report::{FindingEntry, SweepEntry, SweepReportDocument, UnreadEntry, group_entries, print_document, verdict_word};
+use super::selection::{SelectedScenarios, Selection, canary, unread_text};
 use crate::engine::contract::Engine;
 use crate::explore::PanicGuard;
 use crate::explore::canary::{CANARIES, Canary, Saboteur};
+use crate::explore::coverage::RunCoverage;
+use crate::explore::finding_group::group;
 use crate::explore::interrupt::SweepKind;
-use crate::explore::sweep::{AT_LIMIT_MAX, SweepFinding, SweepReport};
+use crate::explore::sweep::{AT_LIMIT_MAX, SweepReport};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::statements::judge;
-use crate::runner::sweep::sweep_all;
+use crate::runner::sweep::{sweep_all, sweep_all_with_coverage};
 use crate::sim::Run;
 use crate::sim::statements::RunView;
 use crate::transcript::event::RunEnd;
-
-/// How many findings of a scenario are shown.
-const SHOWN_MAX: usize = 3;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SweepArguments {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    coverage: CoverageArguments,
     /// Which interrupts are injected
     #[arg(long, value_enum, default_value = "both")]
     kind: KindArgument,
-    /// Show all findings, not only the first three of each scenario
+    /// In which form; `json` is one document
+    #[arg(long, value_enum, default_value = "text")]
+    format: SweepFormat,
+    /// Show every finding, and not only each group of equal ones with its smallest run
     #[arg(long)]
     all: bool,
     /// Put this saboteur around the engine, to see that it is caught; `list` shows all of them
@@ -47,6 +55,12 @@ enum KindArgument {
     Cancel,
     Interrupt,
     Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SweepFormat {
+    Text,
+    Json,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,59 +80,179 @@ pub(super) fn run<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn()
     }
 }
 
+/// A scenario that was swept, without its setup: of many seeds only this is kept.
+struct SweptScenario {
+    name: String,
+    path: PathBuf,
+    seed: u64,
+}
+
+/// Everything that was swept.
+#[derive(Default)]
+struct SweptScenarios {
+    scenarios: Vec<SweptScenario>,
+    /// One for each scenario.
+    reports: Vec<SweepReport>,
+    unread: Vec<UnreadEntry>,
+    with_network: BTreeSet<String>,
+    /// Notes on runs without an interrupt that do not meet their scenarios.
+    notes: Vec<String>,
+}
+
 fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
-    let selected = arguments.selection.load();
-    let (scenarios, exit) = (&selected.scenarios[..], selected.exit);
-    if scenarios.is_empty() {
-        return exit;
-    }
-    let kinds: &[SweepKind] = match arguments.kind {
-        KindArgument::Cancel => &[SweepKind::Cancel],
-        KindArgument::Interrupt => &[SweepKind::Interrupt],
-        KindArgument::Both => &SweepKind::ALL,
+    let requirements = match arguments.coverage.requirements() {
+        Ok(requirements) => requirements,
+        Err(problem) => return wrong_input(&problem),
     };
     // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
-    let reports = sweep_all(scenarios, arguments.selection.threads(), kinds, new_engine);
-    if arguments.canary.is_none() {
-        tell_what_is_not_swept(scenarios, new_engine);
-    }
+    let (swept, exit) = sweep_selected(arguments, new_engine);
     panic::set_hook(usual);
-    let mut told = Vec::new();
-    for (scenario, report) in scenarios.iter().zip(&reports) {
-        show(arguments, scenario, report, &mut told);
+    if swept.scenarios.is_empty() {
+        return exit;
     }
-    let runs: usize = reports.iter().map(|report| report.runs).sum();
-    let findings: usize = reports.iter().map(|report| report.findings.len()).sum();
-    let with_findings = reports.iter().filter(|report| !report.findings.is_empty()).count();
-    let count = |count: usize, noun| plural(count as u64, noun);
-    let found = format!("{} in {}", count(findings, "finding"), count(with_findings, "scenario"));
-    print_line(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
-    if let Some(CanaryArgument::Of(canary)) = arguments.canary {
-        return exit.max(canary_exit(canary, &reports));
+    if !swept.with_network.is_empty() {
+        let names: Vec<&str> = swept.with_network.iter().map(String::as_str).collect();
+        complain(&format!("note: [network] is ignored in sweeps: {}", names.join(", ")));
     }
-    exit.max(reports.iter().map(verdict).max().unwrap_or(CommandExit::Failed))
+    swept.notes.iter().for_each(|note| complain(note));
+    let groups = group(&swept.reports);
+    if arguments.format == SweepFormat::Text {
+        match arguments.selection.seeds() {
+            None => swept.scenarios.iter().zip(&swept.reports).for_each(|(scenario, report)| show(arguments, scenario, report)),
+            Some(_) => seeds::show(arguments, &swept),
+        }
+        findings::show_groups(arguments, &swept.scenarios, &groups);
+        print_line(&format!("{}, {}", swept.count(arguments), totals(&swept, groups.len())));
+    }
+    let mut exit = exit.max(match arguments.canary {
+        Some(CanaryArgument::Of(canary)) => canary_exit(arguments, canary, &swept.reports),
+        _ => swept.reports.iter().map(verdict).max().unwrap_or(CommandExit::Failed),
+    });
+    let coverage = arguments.coverage.is_wanted().then(|| swept.coverage());
+    if let Some(coverage) = &coverage {
+        let is_text = arguments.format == SweepFormat::Text;
+        let place = if is_text { CoveragePlace::Output } else { CoveragePlace::Document };
+        exit = exit.max(arguments.coverage.show(coverage, &requirements, place));
+    }
+    if arguments.format == SweepFormat::Json {
+        let coverage = coverage.map(|coverage| CoverageEntry::new(&coverage, &requirements));
+        let sweeps = swept.scenarios.iter().zip(&swept.reports).map(|(scenario, report)| entry(arguments, scenario, report)).collect();
+        let command = |sweep: usize, finding: &_| findings::command(arguments, &swept.scenarios[sweep], finding);
+        let groups = group_entries(&groups, |sweep| swept.scenarios[sweep].name.clone(), command);
+        print_document(&SweepReportDocument::new(sweeps, groups, swept.unread, coverage, exit as u8));
+    }
+    exit
 }
 
-/// A sweep interrupts the run as it is. Where that is not what the scenario says, something else was swept than was meant.
-fn tell_what_is_not_swept<E: Engine>(scenarios: &[LoadedScenario], new_engine: &(impl Fn() -> E + Sync)) {
-    let with_network: Vec<&str> =
-        scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some()).map(|scenario| &*scenario.name).collect();
-    if !with_network.is_empty() {
-        complain(&format!("note: [network] is ignored in sweeps: {}", with_network.join(", ")));
+/// Sweeps over all scenarios at once; with several seeds over one file after the other, each with all seeds.
+fn sweep_selected<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> (SweptScenarios, CommandExit) {
+    let mut swept = SweptScenarios::default();
+    let Some(seeds) = arguments.selection.seeds() else {
+        let exit = swept.add(arguments, arguments.selection.load(), new_engine);
+        return (swept, exit);
+    };
+    let (paths, mut exit) = arguments.selection.search();
+    for path in paths {
+        exit = exit.max(swept.add(arguments, arguments.selection.load_with_seeds(&path, seeds), new_engine));
     }
-    let plain = |scenario: &LoadedScenario| PanicCatcher.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
-    let reports: Vec<_> = scenarios.iter().map(plain).collect();
-    let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
-    for (at, failures) in judge(&runs, RunView::Simulated).failures {
-        complain(&format!("note: {}: the run without an interrupt does not meet its scenario:", scenarios[at].path.display()));
-        failures.iter().for_each(|failure| complain(failure));
+    (swept, exit)
+}
+
+impl SweptScenarios {
+    /// Sweeps over scenarios; the exit code of having read them.
+    fn add<E: Engine>(
+        &mut self,
+        arguments: &SweepArguments,
+        mut selected: SelectedScenarios,
+        new_engine: &(impl Fn() -> E + Sync),
+    ) -> CommandExit {
+        let kinds: &[SweepKind] = match arguments.kind {
+            KindArgument::Cancel => &[SweepKind::Cancel],
+            KindArgument::Interrupt => &[SweepKind::Interrupt],
+            KindArgument::Both => &SweepKind::ALL,
+        };
+        let scenarios = &selected.scenarios[..];
+        let threads = arguments.selection.threads();
+        self.reports.extend(match arguments.coverage.is_wanted() {
+            true => sweep_all_with_coverage(scenarios, threads, kinds, new_engine),
+            false => sweep_all(scenarios, threads, kinds, new_engine),
+        });
+        if arguments.canary.is_none() {
+            self.note_what_is_not_swept(scenarios, new_engine);
+        }
+        self.unread.append(&mut selected.unread);
+        let swept = selected.scenarios.into_iter().map(|LoadedScenario { name, path, setup, .. }| SweptScenario {
+            name,
+            path,
+            seed: setup.scenario.seed.0,
+        });
+        self.scenarios.extend(swept);
+        selected.exit
+    }
+
+    /// A sweep interrupts the run as it is. Where that is not what the scenario says, something else was swept than was meant.
+    fn note_what_is_not_swept<E: Engine>(&mut self, scenarios: &[LoadedScenario], new_engine: &(impl Fn() -> E + Sync)) {
+        let with_network = scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some());
+        self.with_network.extend(with_network.map(|scenario| scenario.name.clone()));
+        let plain = |scenario: &LoadedScenario| PanicCatcher.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
+        let reports: Vec<_> = scenarios.iter().map(plain).collect();
+        let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
+        for (at, failures) in judge(&runs, RunView::Simulated).failures {
+            self.notes.push(format!("note: {}: the run without an interrupt does not meet its scenario:", scenarios[at].path.display()));
+            self.notes.extend(failures);
+        }
+    }
+
+    /// The coverage of all runs.
+    fn coverage(&self) -> RunCoverage {
+        let mut coverage = RunCoverage::default();
+        self.reports.iter().for_each(|report| coverage.add(&report.coverage));
+        coverage
+    }
+
+    /// `3 scenarios, 1 file that cannot be run`, and the seeds.
+    fn count(&self, arguments: &SweepArguments) -> String {
+        let names: BTreeSet<&str> = self.scenarios.iter().map(|scenario| &*scenario.name).collect();
+        let unread = unread_text(self.unread.len());
+        let seeds = arguments.selection.seeds().map_or_else(String::new, |seeds| format!(", {}", plural(seeds.count() as u64, "seed")));
+        format!("{}{unread}{seeds}", plural(names.len() as u64, "scenario"))
+    }
+}
+
+/// `94 runs, 72 findings in 1 scenario, 1 group`.
+fn totals(swept: &SweptScenarios, groups: usize) -> String {
+    let count = |count: usize, noun| plural(count as u64, noun);
+    let runs: usize = swept.reports.iter().map(|report| report.runs).sum();
+    let findings: usize = swept.reports.iter().map(|report| report.findings.len()).sum();
+    let with_findings = swept.scenarios.iter().zip(&swept.reports).filter(|(_, report)| !report.findings.is_empty());
+    let names: BTreeSet<&str> = with_findings.map(|(scenario, _)| &*scenario.name).collect();
+    let groups = if findings > 0 { format!(", {}", count(groups, "group")) } else { String::new() };
+    format!("{}, {} in {}{groups}", count(runs, "run"), count(findings, "finding"), count(names.len(), "scenario"))
+}
+
+/// A sweep as the document has it.
+fn entry(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepReport) -> SweepEntry {
+    let all =
+        report.findings.iter().map(|finding| FindingEntry::new(&scenario.name, finding, findings::command(arguments, scenario, finding)));
+    SweepEntry {
+        scenario: scenario.name.clone(),
+        path: scenario.path.display().to_string(),
+        seed: scenario.seed,
+        verdict: verdict_word(verdict(report) == CommandExit::Fine),
+        boundaries: report.boundaries,
+        runs: report.runs,
+        findings: report.findings.len(),
+        left_out: report.left_out,
+        shown: report.shown,
+        notes: remarks(report),
+        all: arguments.all.then(|| all.collect()),
     }
 }
 
 /// A canary is there to be caught.
-fn canary_exit(canary: Canary, reports: &[SweepReport]) -> CommandExit {
+fn canary_exit(arguments: &SweepArguments, canary: Canary, reports: &[SweepReport]) -> CommandExit {
     let violations = reports.iter().flat_map(|report| &report.findings).flat_map(|finding| &finding.violations);
     let caught_by: BTreeSet<&str> = violations.map(|violation| violation.oracle).collect();
     let Canary { name, oracle, about, .. } = canary;
@@ -130,11 +264,13 @@ fn canary_exit(canary: Canary, reports: &[SweepReport]) -> CommandExit {
         return CommandExit::Failed;
     }
     let by: Vec<&str> = caught_by.iter().copied().collect();
-    print_line(&format!(
-        "canary {name} was caught by {}{}",
-        by.join(", "),
-        if caught_by.contains(oracle) { "" } else { ", not by its own oracle" }
-    ));
+    let own = if caught_by.contains(oracle) { "" } else { ", not by its own oracle" };
+    let caught = format!("canary {name} was caught by {}{own}", by.join(", "));
+    if arguments.format == SweepFormat::Text {
+        print_line(&caught)
+    } else {
+        complain(&caught)
+    }
     CommandExit::Fine
 }
 
@@ -142,25 +278,24 @@ fn verdict(report: &SweepReport) -> CommandExit {
     if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// `told` are the findings that are the same for each scenario, and were shown.
-fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepReport, told: &mut Vec<Vec<SweepKind>>) {
-    let SweepReport { boundaries, runs, findings, ignored, left_out: _, shown: _, usual_end: _ } = report;
-    let word = if verdict(report) == CommandExit::Fine { "ok" } else { "FAILED" };
-    let found = plural(findings.len() as u64, "finding");
-    print_line(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
+fn show(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepReport) {
+    let figures = (report.boundaries, report.runs, report.findings.len());
+    print_line(&line(verdict(report), &scenario.name, figures));
+    tell(arguments, scenario, report);
+}
+
+/// The figures of one or several sweeps: boundaries, runs, findings.
+fn line(verdict: CommandExit, name: &str, (boundaries, runs, findings): (usize, usize, usize)) -> String {
+    let word = if verdict == CommandExit::Fine { "ok" } else { "FAILED" };
+    let found = plural(findings as u64, "finding");
+    format!("{word:<7} {name:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}")
+}
+
+/// Remarks on a sweep, and with `--all` each finding.
+fn tell(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepReport) {
     remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
-    let is_told = !ignored.is_empty() && told.contains(ignored);
-    let findings = if is_told && !arguments.all { &findings[..0] } else { findings };
-    if !is_told {
-        told.push(ignored.clone());
-    }
-    let shown = if arguments.all { findings.len() } else { SHOWN_MAX.min(findings.len()) };
-    for finding in &findings[..shown] {
-        complain(&text(arguments, scenario, finding));
-    }
-    if shown < findings.len() {
-        let more = plural((findings.len() - shown) as u64, "further finding");
-        complain(&format!("{}: {more}: --all shows them", scenario.path.display()));
+    if arguments.all {
+        report.findings.iter().for_each(|finding| complain(&findings::text(arguments, scenario, finding)));
     }
 }
 
@@ -185,33 +320,6 @@ fn remarks(report: &SweepReport) -> Vec<String> {
         remarks.push(format!("the rules under `breaks` are broken, as the scenario expects, in {}", plural(report.shown as u64, "run")));
     }
     remarks
-}
-
-fn text(arguments: &SweepArguments, scenario: &LoadedScenario, finding: &SweepFinding) -> String {
-    let path = scenario.path.display();
-    let mut text = match &finding.interrupt {
-        Some((place, kind)) => format!("{path}: {kind} {place}"),
-        None => format!("{path}: without an interrupt"),
-    };
-    for violation in &finding.violations {
-        text += &format!("\n  {violation}");
-    }
-    text + "\n  look at it: " + &command(arguments, &scenario.path, finding) + "\n  keep it as a scenario: the same with --write-plan FILE"
-}
-
-/// The command that shows a finding.
-fn command(arguments: &SweepArguments, path: &Path, finding: &SweepFinding) -> String {
-    let program = env::args_os().next().and_then(|program| Some(Path::new(&program).file_name()?.to_string_lossy().into_owned()));
-    let mut command = format!("{} run {}", program.as_deref().unwrap_or("reenact"), quoted(&path.to_string_lossy()));
-    command += &match &finding.interrupt {
-        Some((place, kind)) => format!(" --interrupt-at {} --interrupt-kind {kind}", place.boundary),
-        None => String::new(),
-    };
-    command += &arguments.selection.options();
-    if let Some(CanaryArgument::Of(canary)) = arguments.canary {
-        command += &format!(" --canary {}", canary.name);
-    }
-    command
 }
 
 fn canary_or_list(text: &str) -> Result<CanaryArgument, String> {

@@ -64,7 +64,7 @@ const ELSEWHERE: [(&str, &str); 11] = [
     ("schema ", "it writes a file"),
     ("FILE", "it names any file"),
     ("sweep scenarios", "tests/sweep.rs does it"),
-    ("--seeds 200", "tests/live does it, with fewer seeds"),
+    ("--seeds 1..=200", "tests/live does it, with fewer seeds"),
     ("--interrupt-at", "it shows a finding, and this sweep has no finding"),
 ];
 

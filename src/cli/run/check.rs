@@ -2,6 +2,7 @@
 
 use std::env;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::super::CommandExit;
@@ -15,34 +16,33 @@ use crate::transcript::json;
 /// Surroundings of the fresh process that differ from most people's.
 const OTHER_SURROUNDINGS: [(&str, &str); 3] = [("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
 
-pub(super) fn run<E: Engine + Send + 'static>(
+/// Makes all runs again, and tells each that differs. Returns how many digests were compared. `paths` are the files of the scenarios, as they are named.
+pub(super) fn repeat<E: Engine + Send + 'static>(
     arguments: &RunArguments,
     scenarios: &[LoadedScenario],
+    paths: &[PathBuf],
     new_engine: &(impl Fn() -> E + Sync),
-) -> CommandExit {
+) -> Result<usize, CommandExit> {
     let one = digests(arguments, scenarios, NonZeroUsize::MIN, new_engine);
     let many = digests(arguments, scenarios, NonZeroUsize::MIN.saturating_add(7), new_engine);
     let mut differences = compare("eight threads", scenarios, &one, &many);
-    match fresh_process(arguments, scenarios) {
+    match fresh_process(arguments, scenarios, paths) {
         Ok(fresh) => differences += compare("a fresh process with another TZ and LANG", scenarios, &one, &fresh),
         Err(problem) => {
             complain(&format!("check: {problem}"));
-            return CommandExit::Failed;
+            return Err(CommandExit::Failed);
         }
     }
-    if differences > 0 {
-        return CommandExit::Failed;
-    }
+    if differences > 0 { Err(CommandExit::Failed) } else { Ok(one.len()) }
+}
+
+/// Says that all digests were the same.
+pub(super) fn tell(arguments: &RunArguments, digests: usize) {
     let verdict = format!(
         "check: {} the same on one thread, on eight, and in a fresh process with another TZ and LANG",
-        plural(one.len() as u64, "digest")
+        plural(digests as u64, "digest")
     );
-    if arguments.format == OutputFormat::Text {
-        print_line(&verdict)
-    } else {
-        complain(&verdict)
-    }
-    CommandExit::Fine
+    if arguments.format == OutputFormat::Text { print_line(&verdict) } else { complain(&verdict) }
 }
 
 fn digests<E: Engine + Send + 'static>(
@@ -65,7 +65,7 @@ fn compare(what: &str, scenarios: &[LoadedScenario], one: &[String], other: &[St
         .count()
 }
 
-fn fresh_process(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<Vec<String>, String> {
+fn fresh_process(arguments: &RunArguments, scenarios: &[LoadedScenario], paths: &[PathBuf]) -> Result<Vec<String>, String> {
     let program = env::current_exe().map_err(|error| format!("this program cannot find itself: {error}"))?;
     let mut command = Command::new(program);
     command.args(["run", "--format", "digest"]).envs(OTHER_SURROUNDINGS);
@@ -74,10 +74,10 @@ fn fresh_process(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Resu
     }
     command.args(level::options(arguments));
     command.args(arguments.selection.allows_outside().then_some("--allow-outside"));
-    match arguments.level.seeds {
-        Some(_) => command.args(arguments.selection.paths()),
-        None => command.args(scenarios.iter().map(|scenario| &scenario.path)),
-    };
+    if let Some(seeds) = arguments.selection.seeds() {
+        command.args(["--seeds", &seeds.to_string()]);
+    }
+    command.args(paths);
     let output = command.output().map_err(|error| format!("a fresh process cannot be started: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let is_digest = |word: &&str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -2,7 +2,8 @@
 
 use super::super::CommandExit;
 use super::super::output::{complain, print_line, wrong_input};
-use super::{OutputFormat, RunArguments};
+use super::super::report::{RunReportDocument, print_document};
+use super::{OutputFormat, RunArguments, verdict};
 use crate::engine::contract::Engine;
 use crate::explore::interrupt::RunBoundary;
 use crate::explore::verdict::look;
@@ -21,6 +22,7 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
         Err(problem) => return wrong_input(&format!("{path}: {problem}")),
     };
     match arguments.format {
+        OutputFormat::Json => (),
         OutputFormat::Jsonl => print_line(&json::to_json_lines(&looked.transcript)),
         OutputFormat::Digest => print_line(&format!("{}  {}", json::digest(&looked.transcript), scenario.name)),
         OutputFormat::Text => print_line(&format!("{}\n{}", scenario.name, text::render(&looked.transcript, arguments.detail()))),
@@ -28,9 +30,16 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
     let expect = &scenario.setup.scenario.expect;
     let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
     shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario expects (`breaks`)")));
-    broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
+    let exit = if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed };
+    if arguments.format == OutputFormat::Json {
+        let failures: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        let entry = verdict::inspected(arguments, scenario, &looked, failures);
+        print_document(&RunReportDocument::new(vec![entry], Vec::new(), (0, usize::from(!broken.is_empty())), None, exit as u8));
+    } else {
+        broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
+    }
     if *expect != Expectations::default() {
         complain("note: the expectations were not checked: they are for the run without an interrupt");
     }
-    if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
+    exit
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -11,7 +11,7 @@ use super::super::CommandExit;
 use super::super::output::complain;
 use super::super::selection::quoted;
 use super::super::serve::{listen, runtime};
-use super::{OutputFormat, RunArguments};
+use super::RunArguments;
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
 use crate::live::clock::TimeScale;
@@ -42,9 +42,6 @@ pub(super) struct LevelArguments {
     /// How long a second of the scenario takes at level network, e.g. `10%`: answers, tools, waits and limits together
     #[arg(long, value_name = "N%", value_parser = scale)]
     scale: Option<TimeScale>,
-    /// Run each scenario with the seeds 1 to N at level network
-    #[arg(long, value_name = "N", conflicts_with = "seed")]
-    pub(super) seeds: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -74,16 +71,18 @@ const NAMED_MAX: usize = 5;
 
 /// Refuses options that do not go together.
 pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
-    let LevelArguments { level, upstream, scale, seeds, ca: _, api_key_var: _ } = &arguments.level;
+    let LevelArguments { level, upstream, scale, ca: _, api_key_var: _ } = &arguments.level;
     let only = |option: &str, of: &str| Err(format!("{option} is for --level {of}: add that, or leave out {option}"));
     match level {
         Level::Engine | Level::Network if upstream.is_some() => return only("--upstream", "live"),
         Level::Engine | Level::Live if scale.is_some() => return only("--scale", "network"),
-        Level::Engine | Level::Live if seeds.is_some() => return only("--seeds", "network"),
         Level::Network if arguments.no_oracles => return only("--no-oracles", "engine"),
         Level::Engine => return Ok(()),
         Level::Live if upstream.is_none() => {
             return Err("--level live needs --upstream URL; `reenact serve SCENARIO` starts a server".into());
+        }
+        Level::Live if arguments.selection.seeds().is_some() => {
+            return Err("--level live takes one run: name its seed with --seed N in place of --seeds".into());
         }
         Level::Live if scenarios.len() > 1 => {
             return Err(format!("--level live takes one scenario, and these are {}: name one of them", scenarios.len()));
@@ -117,21 +116,19 @@ pub(super) fn run<E: Engine + Send + 'static>(
     threads: NonZeroUsize,
     new_engine: &(impl Fn() -> E + Sync),
 ) -> Result<Vec<RunOutcome<E>>, String> {
+    tell(arguments, scenarios);
     match arguments.level.level {
-        Level::Engine => {
-            if arguments.format == OutputFormat::Text {
-                tell_what_is_left_out(scenarios);
-            }
-            Ok(run_quietly(arguments, scenarios, threads, new_engine))
-        }
-        Level::Network => {
-            tell_what_is_not_compared(arguments, scenarios);
-            Ok(run_quietly(arguments, scenarios, threads, new_engine))
-        }
-        Level::Live => {
-            tell_what_is_not_compared(arguments, scenarios);
-            live(arguments, &scenarios[0], new_engine()).map(|outcome| vec![outcome])
-        }
+        Level::Engine | Level::Network => Ok(run_quietly(arguments, scenarios, threads, new_engine)),
+        Level::Live => live(arguments, &scenarios[0], new_engine()).map(|outcome| vec![outcome]),
+    }
+}
+
+/// Notes on what the level leaves out.
+pub(super) fn tell(arguments: &RunArguments, scenarios: &[LoadedScenario]) {
+    match arguments.level.level {
+        _ if !arguments.format.has_notes() => (),
+        Level::Engine => tell_what_is_left_out(scenarios),
+        Level::Network | Level::Live => tell_what_is_not_compared(scenarios),
     }
 }
 
@@ -165,10 +162,10 @@ fn tell_what_is_left_out(scenarios: &[LoadedScenario]) {
 }
 
 /// Times on a network are not those of a run without one, so lines are compared without them.
-fn tell_what_is_not_compared(arguments: &RunArguments, scenarios: &[LoadedScenario]) {
+fn tell_what_is_not_compared(scenarios: &[LoadedScenario]) {
     let has_times = |one: &&LoadedScenario| one.setup.scenario.expect.order.iter().any(|part| untimed(part) != *part);
     let names: BTreeSet<&str> = scenarios.iter().filter(has_times).map(|one| &*one.name).collect();
-    if arguments.format == OutputFormat::Text && !names.is_empty() {
+    if !names.is_empty() {
         let names: Vec<&str> = names.into_iter().collect();
         complain(&format!("note: times inside `order` are not compared at this level: {}", named(&names)));
     }
@@ -187,11 +184,10 @@ pub(super) fn named(files: &[impl AsRef<str>]) -> String {
 
 /// The options of a level, as they are typed, for a process that does the same again.
 pub(super) fn options(arguments: &RunArguments) -> Vec<String> {
-    let LevelArguments { level, scale, seeds, .. } = &arguments.level;
+    let LevelArguments { level, scale, .. } = &arguments.level;
     let level = (*level == Level::Network).then(|| vec![String::from("--level"), "network".into()]);
     let scale = scale.map(|scale| vec![String::from("--scale"), format!("{}%", scale.percent())]);
-    let seeds = seeds.map(|seeds| vec![String::from("--seeds"), seeds.to_string()]);
-    level.into_iter().chain(scale).chain(seeds).flatten().collect()
+    level.into_iter().chain(scale).flatten().collect()
 }
 
 fn on_network<E: Engine + 'static>(scenario: &LoadedScenario, engine: E, scale: TimeScale) -> RunOutcome<E> {

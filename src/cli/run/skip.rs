@@ -16,16 +16,19 @@ use crate::runner::run_each;
 use crate::sim::Run;
 use crate::transcript::event::RunEnd;
 
-/// Takes out what the level does not run, and says why. Returns how many runs that are.
+/// The files that are not run, by the reason.
+pub(super) type SkippedFiles = BTreeMap<String, Vec<String>>;
+
+/// Takes out what the level does not run, and adds the files to `reasons`. Returns how many runs that are.
 pub(super) fn take_out<E: Engine + Send + 'static>(
     arguments: &RunArguments,
     scenarios: &mut Vec<LoadedScenario>,
     new_engine: &(impl Fn() -> E + Sync),
+    reasons: &mut SkippedFiles,
 ) -> usize {
     let Some(scale) = arguments.level.network_scale() else { return 0 };
     let ends =
         run_each(scenarios, arguments.selection.threads(), |scenario| Run::new(scenario.setup.clone(), new_engine()).without_oracles());
-    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut ends = ends.into_iter();
     let before = scenarios.len();
     scenarios.retain(|scenario| {
@@ -39,10 +42,14 @@ pub(super) fn take_out<E: Engine + Send + 'static>(
         files.into_iter().filter(|files| !files.contains(&file)).for_each(|files| files.push(file.clone()));
         is_run
     });
-    for (reason, files) in reasons {
-        complain(&format!("note: not run at this level ({reason}): {}", level::named(&files)));
-    }
     before - scenarios.len()
+}
+
+/// A note for each reason.
+pub(super) fn tell(reasons: &SkippedFiles) {
+    for (reason, files) in reasons {
+        complain(&format!("note: not run at this level ({reason}): {}", level::named(files)));
+    }
 }
 
 /// Why the scenario says that it is not run.

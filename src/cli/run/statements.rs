@@ -3,34 +3,34 @@
 use std::collections::BTreeMap;
 
 use super::super::output::complain;
-use super::{OutputFormat, RunArguments, level};
+use super::{RunArguments, level};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::RunOutcome;
 use crate::runner::statements::{StatementsVerdict, judge};
 
-/// The statements that did not come to pass, by the position of the file's first run. Where that was not asked, a note says so.
+/// A file that was not asked, and the reason.
+pub(super) type UnaskedFile = (String, &'static str);
+
+/// The statements that did not come to pass, by the position of the file's first run, and the files that were not asked, with the reason.
 pub(super) fn unpassed<E>(
     arguments: &RunArguments,
     scenarios: &[LoadedScenario],
     outcomes: &[RunOutcome<E>],
-) -> BTreeMap<usize, Vec<String>> {
+) -> (BTreeMap<usize, Vec<String>>, Vec<UnaskedFile>) {
     if arguments.canary.is_some() {
-        return BTreeMap::new(); // an engine that is broken on purpose shows what it shows
+        return Default::default(); // an engine that is broken on purpose shows what it shows
     }
     let ran = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(Into::into));
     let runs: Vec<_> = scenarios.iter().zip(ran).collect();
     let StatementsVerdict { failures, not_asked } = judge(&runs, level::view(arguments));
-    if arguments.format == OutputFormat::Text {
-        print_reasons(&not_asked);
-    }
-    failures.into_iter().collect()
+    (failures.into_iter().collect(), not_asked)
 }
 
 /// A line for each reason.
-fn print_reasons(not_asked: &[(String, &'static str)]) {
+pub(super) fn print_reasons(arguments: &RunArguments, not_asked: &[UnaskedFile]) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (file, reason) in not_asked {
+    for (file, reason) in not_asked.iter().filter(|_| arguments.format.has_notes()) {
         by_reason.entry(reason).or_default().push(file);
     }
     for (reason, files) in by_reason {

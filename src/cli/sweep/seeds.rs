@@ -1,0 +1,67 @@
+//! `sweep --seeds`: seeds with the same verdict are one line, and each other seed is one, with its command.
+
+use std::collections::BTreeMap;
+
+use super::super::CommandExit;
+use super::super::output::print_line;
+use super::super::selection::{program_name, quoted};
+use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, verdict};
+use crate::explore::sweep::SweepReport;
+use crate::prelude::*;
+
+/// Sweeps over one scenario, one for each seed.
+type SeedSweeps<'a> = Vec<(&'a SweptScenario, &'a SweepReport)>;
+
+/// Shows each scenario with all of its seeds.
+pub(super) fn show(arguments: &SweepArguments, swept: &SweptScenarios) {
+    let mut sweeps: Vec<SeedSweeps<'_>> = Vec::new();
+    for sweep in swept.scenarios.iter().zip(&swept.reports) {
+        match sweeps.iter_mut().find(|known| known[0].0.name == sweep.0.name) {
+            Some(known) => known.push(sweep),
+            None => sweeps.push(vec![sweep]),
+        }
+    }
+    sweeps.iter().for_each(|sweeps| show_scenario(arguments, sweeps));
+}
+
+fn show_scenario(arguments: &SweepArguments, sweeps: &SeedSweeps<'_>) {
+    let usual = usual_verdict(sweeps);
+    let (agreeing, others): (SeedSweeps<'_>, SeedSweeps<'_>) = sweeps.iter().partition(|(_, report)| verdict(report) == usual);
+    let Some((first, report)) = agreeing.first() else { return };
+    let sum = |of: fn(&SweepReport) -> usize| agreeing.iter().map(|(_, report)| of(report)).sum::<usize>();
+    let figures = (sum(|report| report.boundaries), sum(|report| report.runs), sum(|report| report.findings.len()));
+    let seeds = match others.len() {
+        0 => plural(agreeing.len() as u64, "seed"),
+        _ => format!("{} of {}", agreeing.len(), plural(sweeps.len() as u64, "seed")),
+    };
+    print_line(&format!("{}  {seeds}", line(usual, &first.name, figures)));
+    tell(arguments, first, report);
+    for (scenario, report) in others {
+        let name = format!("{}{}seed={}", scenario.name, if scenario.name.contains('@') { "," } else { "@" }, scenario.seed);
+        let figures = (report.boundaries, report.runs, report.findings.len());
+        print_line(&format!("{}  {}", line(verdict(report), &name, figures), command(arguments, scenario)));
+        tell(arguments, scenario, report);
+    }
+}
+
+/// The verdict on most seeds. Of two that are as many it is that of the first seed.
+fn usual_verdict(sweeps: &SeedSweeps<'_>) -> CommandExit {
+    let mut counts: BTreeMap<CommandExit, usize> = BTreeMap::new();
+    sweeps.iter().for_each(|(_, report)| *counts.entry(verdict(report)).or_default() += 1);
+    let most = counts.values().copied().max().unwrap_or_default();
+    sweeps.iter().map(|(_, report)| verdict(report)).find(|verdict| counts[verdict] == most).unwrap_or(CommandExit::Fine)
+}
+
+/// The command that sweeps over a scenario with its seed.
+fn command(arguments: &SweepArguments, scenario: &SweptScenario) -> String {
+    let mut command = program_name() + " sweep " + &quoted(&scenario.path.to_string_lossy()) + &arguments.selection.options(scenario.seed);
+    match arguments.kind {
+        KindArgument::Cancel => command += " --kind cancel",
+        KindArgument::Interrupt => command += " --kind interrupt",
+        KindArgument::Both => (),
+    }
+    if let Some(CanaryArgument::Of(canary)) = arguments.canary {
+        command += &format!(" --canary {}", canary.name);
+    }
+    command
+}
