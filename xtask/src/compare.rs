@@ -62,6 +62,10 @@ fn compare(commit: &str) -> Result<bool, String> {
 /// One line if both are equal, and otherwise the first line that is not.
 fn tell(what: &str, before: &str, now: &str) -> bool {
     let lines = before.lines().count();
+    if lines == 0 {
+        println!("{what}: NOT COMPARED, the program of the commit printed nothing");
+        return false;
+    }
     if before == now {
         println!("{what}: {lines} lines, all equal");
         return true;
@@ -134,5 +138,6 @@ mod tests {
         assert!(!tell("t", "a\nb\n", "a\nc\n"));
         assert!(!tell("t", "a\n", "a\nb\n"));
         assert!(!tell("t", "a\nb\n", ""));
+        assert!(!tell("t", "", ""), "nothing was looked at");
     }
 }

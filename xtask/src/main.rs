@@ -18,6 +18,7 @@ mod insta;
 mod mutants;
 mod preset_table;
 mod reader_fuzz;
+mod room_graph;
 mod rules;
 mod schema;
 mod tidy;

@@ -7,6 +7,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::random::Seed;
 use reenact::engine::time::Time;
 use reenact::explore::PanicGuard;
+use reenact::explore::coverage::RunCoverage;
 use reenact::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
 use reenact::explore::plan::planned;
 use reenact::explore::sweep::sweep;
@@ -34,9 +35,16 @@ const TOO_FEW_ANSWERS: &str = "tape_exhausted";
 pub(super) struct CaseCheck {
     pub(super) findings: Vec<FuzzFinding>,
     /// The plain run; `None` where there was none.
-    pub(super) run: Option<(Transcript, RunEnd)>,
+    pub(super) run: Option<CheckedRun>,
     /// The scenario as it is written.
     pub(super) text: String,
+}
+
+/// A run, and what it reached.
+pub(super) struct CheckedRun {
+    pub(super) transcript: Transcript,
+    pub(super) end: RunEnd,
+    pub(super) coverage: RunCoverage,
 }
 
 /// Checks a case. `number` decides which of the dearer checks it gets.
@@ -66,7 +74,11 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> CaseCheck {
     if number.is_multiple_of(2) {
         findings.extend(interrupted(&setup, &transcript, number));
     }
-    CaseCheck { findings: distinct(findings), run: Some((transcript, report.end)), text }
+    CaseCheck {
+        findings: distinct(findings),
+        run: Some(CheckedRun { coverage: RunCoverage::of_transcript(&setup, &transcript), transcript, end: report.end }),
+        text,
+    }
 }
 
 /// Each bug of a case once: what an oracle says a check need not say again, nor an interrupted run what the plain one said.

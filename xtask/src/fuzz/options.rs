@@ -104,7 +104,7 @@ fn search(options: &FuzzOptions) -> (Coverage, BTreeMap<String, FindingGroup>) {
         |cases, number| {
             let scenario = cases.tree(number).current();
             let checked = check(&scenario, number);
-            let reached = points(&scenario, &checked.text, checked.run.as_ref());
+            let reached = points(&checked.text, checked.run.as_ref());
             (checked.findings, reached)
         },
         |number, (findings, reached)| {

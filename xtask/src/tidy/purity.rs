@@ -80,6 +80,7 @@ mod tests {
         for text in ["use std::fs;", "fn f() { std::fs::read(p); }", "fn f() { File::open(p); }", "fn f() { fs::read(p); }"] {
             assert_eq!(count("src/runner/a.rs", text).min(1), 1, "{text}");
             assert_eq!(count("src/files/a.rs", text), 0, "{text}");
+            assert_eq!([count("src/redact/a.rs", text).min(1), count("src/import/a.rs", text).min(1)], [1, 1], "{text}");
         }
         assert_eq!(count("src/runner/a.rs", "#[cfg(test)] mod tests { use std::fs; }"), 0);
         let files = [

@@ -30,10 +30,12 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
     ("strategies", RoomImports::Import(&["wire", "engine", "scenario"])),
     ("stores", RoomImports::Import(&["wire"])),
-    ("files", RoomImports::PureAnd(&[])),
+    ("redact", RoomImports::Import(&["wire", "engine", "scenario"])),
+    ("files", RoomImports::Import(&["wire", "engine", "scenario", "world"])),
+    ("import", RoomImports::Import(&["wire", "engine", "scenario", "world", "sim", "redact", "files"])),
     ("runner", RoomImports::PureAnd(&["files"])),
     ("children", RoomImports::Import(&[])),
-    ("live", RoomImports::PureAnd(&["files", "children"])),
+    ("live", RoomImports::PureAnd(&["redact", "files", "children"])),
     (PROGRAM, RoomImports::All),
 ];
 
@@ -139,6 +141,9 @@ mod tests {
         }
         assert_eq!(problems(&[("src/live/Cargo.toml", "[dependencies]\nreenact-files.workspace = true\n")]), []);
         assert_eq!(problems(&[("src/live/Cargo.toml", "[dependencies]\nreenact-runner.workspace = true\n")]).len(), 1);
+        // What replaces secrets cannot come to a file by way of a room that opens some.
+        assert_eq!(problems(&[("src/redact/Cargo.toml", "[dependencies]\nreenact-files.workspace = true\n")]).len(), 1);
+        assert_eq!(problems(&[("src/files/Cargo.toml", "[dependencies]\nreenact-import.workspace = true\n")]).len(), 1);
     }
 
     #[test]

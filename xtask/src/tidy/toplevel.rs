@@ -14,6 +14,7 @@ const ALLOWED: &[&str] = &[
     "clippy.toml",
     "deny.toml",
     "docs",
+    "museum",
     "rustfmt.toml",
     "scenarios",
     "snapshots",
