@@ -18,19 +18,19 @@ mod closing;
 pub(crate) mod entry;
 mod input;
 mod ordering;
+mod phase;
 pub(crate) mod pipeline;
 pub(crate) mod result;
 mod scopes;
-mod stage;
 mod tree;
 
 use abort::AbortScopes;
 use admission::ConcurrencyClass;
 use entry::{EntryState, ToolCause, ToolEntry};
 use input::InputAuthor;
+use phase::ToolPhase;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
-use stage::ToolStage;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
@@ -178,7 +178,7 @@ impl Executor {
 
     /// Emits what is in and not held back (T-7, T-8).
     pub(crate) fn emit_completed(&mut self, settings: &Settings, effects: &mut AgentEffects) {
-        for (position, emits_result) in ordering::pass(&self.stages(), settings.emission_order) {
+        for (position, emits_result) in ordering::pass(&self.phases(), settings.emission_order) {
             let entry = &mut self.entries[position];
             entry.emit_progress(effects);
             if emits_result {
@@ -226,7 +226,8 @@ impl Executor {
 
     /// The results for the next request, in the order that the settings say (T-8). Of tool uses that share an id the first one counts.
     pub(crate) fn results(&self, settings: &Settings) -> Vec<Block> {
-        let order = ordering::for_next_request(&self.stages(), settings.result_order);
+        let emitted = |entry: &ToolEntry| if let EntryState::Yielded { nth, .. } = entry.state { nth } else { u32::MAX };
+        let order = ordering::for_next_request(&self.entries.iter().map(emitted).collect::<Vec<_>>(), settings.result_order);
         let is_first = |position: &usize| {
             let id = &self.entries[*position].tool_use.id;
             !self.entries[..*position].iter().any(|earlier| earlier.tool_use.id == *id)
@@ -293,7 +294,7 @@ impl Executor {
                 break;
             }
             for position in starts {
-                if self.entries[position].stage() != ToolStage::Queued {
+                if self.entries[position].phase() != ToolPhase::Queued {
                     continue; // one that started before it has failed, and it with it
                 }
                 let abort = self.start(scope, position);
@@ -308,11 +309,11 @@ impl Executor {
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: TreeLoad) -> Vec<usize> {
-        let Some(batch) = self.entries.iter().find(|entry| !entry.stage().is_over()).and_then(|entry| entry.batch) else {
+        let Some(batch) = self.entries.iter().find(|entry| !entry.phase().is_over()).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
-        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, ToolStage::Executing));
-        let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.stage()));
+        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, ToolPhase::Executing));
+        let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.phase()));
         let others = tree::slots(elsewhere);
         let before = others.len() + self.ghosts.len();
         let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
@@ -364,8 +365,8 @@ impl Executor {
         }
     }
 
-    fn stages(&self) -> Vec<(ConcurrencyClass, ToolStage)> {
-        self.entries.iter().map(|entry| (entry.class, entry.stage())).collect()
+    fn phases(&self) -> Vec<(ConcurrencyClass, ToolPhase)> {
+        self.entries.iter().map(|entry| (entry.class, entry.phase())).collect()
     }
 
     fn check_invariants(&self, settings: &Settings) {
@@ -377,7 +378,7 @@ impl Executor {
         let yielded = self.entries.iter().filter(|entry| matches!(entry.state, EntryState::Yielded { .. })).count();
         invariant!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
         let is_left = |entry: &ToolEntry| {
-            entry.stage() == ToolStage::Queued
+            entry.phase() == ToolPhase::Queued
                 && !entry.has_a_turn(settings)
                 && entry.why_aborted(&AbortScopes { sibling: None, ..self.aborts.clone() }, settings).is_some()
         };

@@ -5,7 +5,7 @@
 //!   scan             ▲ stops here: R3 must not overtake W2, which would then wait for R3 too
 //! ```
 
-use super::stage::ToolStage;
+use super::phase::ToolPhase;
 use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
@@ -19,11 +19,11 @@ pub(crate) enum ConcurrencyClass {
 
 /// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
 /// how many safe ones run together.
-pub(crate) fn admit(entries: &[(ConcurrencyClass, ToolStage)], safe_at_once: Option<u32>) -> Vec<usize> {
+pub(crate) fn admit(entries: &[(ConcurrencyClass, ToolPhase)], safe_at_once: Option<u32>) -> Vec<usize> {
     let mut executing = ExecutingTools::from_entries(entries);
     let mut starts = Vec::new();
-    for (position, (class, stage)) in entries.iter().enumerate() {
-        if *stage != ToolStage::Queued {
+    for (position, (class, phase)) in entries.iter().enumerate() {
+        if *phase != ToolPhase::Queued {
             continue;
         }
         if executing.admits(*class, safe_at_once) {
@@ -61,9 +61,9 @@ struct ExecutingTools {
 }
 
 impl ExecutingTools {
-    fn from_entries(entries: &[(ConcurrencyClass, ToolStage)]) -> Self {
+    fn from_entries(entries: &[(ConcurrencyClass, ToolPhase)]) -> Self {
         let mut executing = Self { count: 0, all_safe: true };
-        for (class, _) in entries.iter().filter(|(_, stage)| *stage == ToolStage::Executing) {
+        for (class, _) in entries.iter().filter(|(_, phase)| phase.is_running()) {
             executing.add(*class);
         }
         executing
@@ -90,11 +90,11 @@ mod tests {
         let entries: Vec<_> = picture
             .chars()
             .map(|entry| match entry {
-                'r' => (ConcurrencyClass::Safe, ToolStage::Queued),
-                'w' => (ConcurrencyClass::Exclusive, ToolStage::Queued),
-                'R' => (ConcurrencyClass::Safe, ToolStage::Executing),
-                'W' => (ConcurrencyClass::Exclusive, ToolStage::Executing),
-                _ => (ConcurrencyClass::Safe, ToolStage::Completed),
+                'r' => (ConcurrencyClass::Safe, ToolPhase::Queued),
+                'w' => (ConcurrencyClass::Exclusive, ToolPhase::Queued),
+                'R' => (ConcurrencyClass::Safe, ToolPhase::Executing),
+                'W' => (ConcurrencyClass::Exclusive, ToolPhase::Executing),
+                _ => (ConcurrencyClass::Safe, ToolPhase::Completed),
             })
             .collect();
         admit(&entries, cap)

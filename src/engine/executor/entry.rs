@@ -2,15 +2,15 @@
 
 pub(crate) mod diagram;
 
+use diagram::DIAGRAM;
 pub(super) use diagram::ToolCause;
-use diagram::{DIAGRAM, ToolPhase};
 
 use super::abort::{self, AbortReason, AbortScopes};
 use super::admission::ConcurrencyClass;
 use super::class::class_of;
 use super::input::InputProblem;
+use super::phase::ToolPhase;
 use super::pipeline::{Pipeline, TurnHookOutcome};
-use super::stage::ToolStage;
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
@@ -114,7 +114,7 @@ impl ToolEntry {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.state, EntryState::Executing(_) | EntryState::Stopping { .. })
+        self.phase().is_running()
     }
 
     /// Whether the tool itself runs and is not stopping.
@@ -139,12 +139,13 @@ impl ToolEntry {
         env.settings.discarded_tools == DiscardPolicy::Ignore && self.is_called() && !is_agent
     }
 
-    pub(super) fn stage(&self) -> ToolStage {
+    pub(super) fn phase(&self) -> ToolPhase {
         match self.state {
-            EntryState::Queued { .. } => ToolStage::Queued,
-            EntryState::Executing(_) | EntryState::Stopping { .. } => ToolStage::Executing,
-            EntryState::Completed(_) => ToolStage::Completed,
-            EntryState::Yielded { nth, .. } => ToolStage::Yielded(nth),
+            EntryState::Queued { .. } => ToolPhase::Queued,
+            EntryState::Executing(_) => ToolPhase::Executing,
+            EntryState::Stopping { .. } => ToolPhase::Stopping,
+            EntryState::Completed(_) => ToolPhase::Completed,
+            EntryState::Yielded { .. } => ToolPhase::Yielded,
         }
     }
 
@@ -189,8 +190,9 @@ impl ToolEntry {
 
     /// The next state, and what brings it about.
     pub(super) fn to(&mut self, cause: ToolCause, state: EntryState) {
-        DIAGRAM.pass(Some(self.state.phase()), cause, state.phase());
+        let before = self.phase();
         self.state = state;
+        DIAGRAM.pass(Some(before), cause, self.phase());
     }
 
     pub(super) fn emit_progress(&mut self, effects: &mut AgentEffects) {

@@ -1,19 +1,19 @@
 //! In which order results come out (T-7, T-8): pure functions over what is in.
 
 use super::admission::ConcurrencyClass;
-use super::stage::ToolStage;
+use super::phase::ToolPhase;
 use crate::settings::{EmissionOrder, ResultOrder};
 use reenact_wire::prelude::*;
 
 /// The positions that this pass visits, in order, each with whether its result is emitted now; progress of every visited entry
 /// is emitted too (T-7).
-pub(crate) fn pass(entries: &[(ConcurrencyClass, ToolStage)], order: EmissionOrder) -> Vec<(usize, bool)> {
+pub(crate) fn pass(entries: &[(ConcurrencyClass, ToolPhase)], order: EmissionOrder) -> Vec<(usize, bool)> {
     let mut visited = Vec::new();
-    for (position, (class, stage)) in entries.iter().enumerate() {
-        visited.push((position, *stage == ToolStage::Completed));
+    for (position, (class, phase)) in entries.iter().enumerate() {
+        visited.push((position, *phase == ToolPhase::Completed));
         let holds = match order {
-            EmissionOrder::Eager => *stage == ToolStage::Executing && *class == ConcurrencyClass::Exclusive,
-            EmissionOrder::Arrival => matches!(stage, ToolStage::Queued | ToolStage::Executing),
+            EmissionOrder::Eager => phase.is_running() && *class == ConcurrencyClass::Exclusive,
+            EmissionOrder::Arrival => !phase.is_over(),
         };
         if holds {
             break;
@@ -25,14 +25,11 @@ pub(crate) fn pass(entries: &[(ConcurrencyClass, ToolStage)], order: EmissionOrd
     visited
 }
 
-/// The order of the results in the next request. Every entry is yielded (T-8).
-pub(crate) fn for_next_request(entries: &[(ConcurrencyClass, ToolStage)], order: ResultOrder) -> Vec<usize> {
-    let mut positions: Vec<usize> = (0..entries.len()).collect();
+/// The order of the results in the next request, from the order in which each was emitted (T-8).
+pub(crate) fn for_next_request(emitted: &[u32], order: ResultOrder) -> Vec<usize> {
+    let mut positions: Vec<usize> = (0..emitted.len()).collect();
     if order == ResultOrder::Emission {
-        positions.sort_by_key(|position| match entries[*position].1 {
-            ToolStage::Yielded(nth) => nth,
-            _ => u32::MAX,
-        });
+        positions.sort_by_key(|position| emitted[*position]);
     }
     positions
 }
@@ -42,16 +39,16 @@ mod tests {
     use super::*;
 
     /// `r`/`w` queued, `R`/`W` executing, `c` completed, `y` yielded.
-    fn entries(picture: &str) -> Vec<(ConcurrencyClass, ToolStage)> {
+    fn entries(picture: &str) -> Vec<(ConcurrencyClass, ToolPhase)> {
         picture
             .chars()
             .map(|entry| match entry {
-                'r' => (ConcurrencyClass::Safe, ToolStage::Queued),
-                'w' => (ConcurrencyClass::Exclusive, ToolStage::Queued),
-                'R' => (ConcurrencyClass::Safe, ToolStage::Executing),
-                'W' => (ConcurrencyClass::Exclusive, ToolStage::Executing),
-                'c' => (ConcurrencyClass::Safe, ToolStage::Completed),
-                _ => (ConcurrencyClass::Safe, ToolStage::Yielded(0)),
+                'r' => (ConcurrencyClass::Safe, ToolPhase::Queued),
+                'w' => (ConcurrencyClass::Exclusive, ToolPhase::Queued),
+                'R' => (ConcurrencyClass::Safe, ToolPhase::Executing),
+                'W' => (ConcurrencyClass::Exclusive, ToolPhase::Executing),
+                'c' => (ConcurrencyClass::Safe, ToolPhase::Completed),
+                _ => (ConcurrencyClass::Safe, ToolPhase::Yielded),
             })
             .collect()
     }
@@ -85,8 +82,7 @@ mod tests {
 
     #[test]
     fn t_8_the_next_request_has_tool_use_order_or_emission_order() {
-        let yielded = [(ConcurrencyClass::Safe, ToolStage::Yielded(1)), (ConcurrencyClass::Safe, ToolStage::Yielded(0))];
-        assert_eq!(for_next_request(&yielded, ResultOrder::ToolUse), [0, 1]);
-        assert_eq!(for_next_request(&yielded, ResultOrder::Emission), [1, 0]);
+        assert_eq!(for_next_request(&[1, 0], ResultOrder::ToolUse), [0, 1]);
+        assert_eq!(for_next_request(&[1, 0], ResultOrder::Emission), [1, 0]);
     }
 }

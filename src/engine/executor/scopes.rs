@@ -8,8 +8,8 @@
 use super::Executor;
 use super::abort::AbortKind;
 use super::entry::{EntryState, ToolCause, ToolEntry};
+use super::phase::ToolPhase;
 use super::pipeline::{PipelineHalt, PipelineScope};
-use super::stage::ToolStage;
 use crate::emission::ToolState;
 use crate::time::Time;
 use reenact_wire::prelude::*;
@@ -62,7 +62,7 @@ impl Executor {
 
     fn apply_to_all(&mut self, scope: &mut PipelineScope<'_>) {
         self.apply_aborts(scope, |_| true);
-        if self.entries.iter().any(|entry| entry.stage() == ToolStage::Queued) {
+        if self.entries.iter().any(|entry| entry.phase() == ToolPhase::Queued) {
             self.scan(scope).by_nobody(); // what stopped at once may have made room
         }
     }

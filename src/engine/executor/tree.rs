@@ -4,16 +4,16 @@
 //! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
 
 use super::admission::ConcurrencyClass;
-use super::stage::ToolStage;
+use super::phase::ToolPhase;
 use super::{Executor, PipelineScope, ToolEvent};
 use crate::agent_effects::TreeLoad;
 use crate::settings::Environment;
 use reenact_wire::prelude::*;
 
-/// The running tools of other agents, as stages of tool uses here.
-pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, ToolStage)> {
-    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, ToolStage::Executing), load.safe);
-    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, ToolStage::Executing), load.exclusive)).collect()
+/// The running tools of other agents, as phases of tool uses here.
+pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, ToolPhase)> {
+    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, ToolPhase::Executing), load.safe);
+    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, ToolPhase::Executing), load.exclusive)).collect()
 }
 
 fn add(load: &mut TreeLoad, class: ConcurrencyClass) {
@@ -26,8 +26,7 @@ fn add(load: &mut TreeLoad, class: ConcurrencyClass) {
 impl Executor {
     /// The running tools here, as the other agents see them.
     pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
-        let own =
-            self.entries.iter().filter(|entry| entry.stage() == ToolStage::Executing && env.agent_tool(&entry.tool_use.name).is_none());
+        let own = self.entries.iter().filter(|entry| entry.phase().is_running() && env.agent_tool(&entry.tool_use.name).is_none());
         let mut executing = TreeLoad::default();
         own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| add(&mut executing, class));
         executing
@@ -35,7 +34,7 @@ impl Executor {
 
     /// Something ended in another agent: what waited for it may start.
     pub(crate) fn on_room(&mut self, scope: &mut PipelineScope<'_>) -> ToolEvent {
-        match self.entries.iter().any(|entry| entry.stage() == ToolStage::Queued) {
+        match self.entries.iter().any(|entry| entry.phase() == ToolPhase::Queued) {
             true => self.scan(scope),
             false => ToolEvent::default(),
         }

@@ -1,19 +1,9 @@
 //! The states that a tool use goes through (T-1).
 
-use super::EntryState;
+use super::super::phase::ToolPhase;
 use crate::diagram::Diagram;
 use ToolCause::*;
 use ToolPhase::*;
-
-/// The states without their data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ToolPhase {
-    Queued,
-    Executing,
-    Stopping,
-    Completed,
-    Yielded,
-}
 
 /// The causes of a change of state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,15 +33,3 @@ pub(crate) const DIAGRAM: Diagram<ToolPhase, ToolCause> = Diagram {
         (Some(Stopping), Abort, Completed),
     ],
 };
-
-impl EntryState {
-    pub(super) fn phase(&self) -> ToolPhase {
-        match self {
-            Self::Queued { .. } => Queued,
-            Self::Executing(_) => Executing,
-            Self::Stopping { .. } => Stopping,
-            Self::Completed(_) => Completed,
-            Self::Yielded { .. } => Yielded,
-        }
-    }
-}
