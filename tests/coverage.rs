@@ -8,7 +8,7 @@ use std::process::Command;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
 use reenact::explore::coverage::{CoverageClass, RunCoverage};
-use reenact::explore::interrupt::SweepKind;
+use reenact::explore::interrupt::InjectionKind;
 use reenact::explore::sweep::SweepReport;
 use reenact::files::scenario::{LoadedScenario, load};
 use reenact::runner::sweep::{sweep_all, sweep_all_with_coverage};
@@ -35,7 +35,7 @@ fn hello() -> LoadedScenario {
 }
 
 fn swept<E: Engine>(new_engine: impl Fn() -> E + Sync) -> SweepReport {
-    sweep_all_with_coverage(&[hello()], NonZeroUsize::MIN, &SweepKind::ALL, new_engine).remove(0)
+    sweep_all_with_coverage(&[hello()], NonZeroUsize::MIN, &InjectionKind::ALL, new_engine).remove(0)
 }
 
 /// An engine without notes and emissions.
@@ -80,7 +80,7 @@ fn e_7_an_event_before_an_interrupt_is_counted_once_in_all() {
     let cancels = report.coverage.reached(CoverageClass::Input)["cancel"];
     // The prompt comes in the run as it is, and after the interrupts before it: one of each kind.
     assert_eq!((prompts, report.coverage.runs), (3, 1 + 2 * cancels), "{:?}", report.coverage);
-    let plain = sweep_all(&[hello()], NonZeroUsize::MIN, &SweepKind::ALL, AgentLoop::default).remove(0);
+    let plain = sweep_all(&[hello()], NonZeroUsize::MIN, &InjectionKind::ALL, AgentLoop::default).remove(0);
     assert_eq!(SweepReport { coverage: RunCoverage::default(), ..report }, plain, "counting changes nothing else");
 }
 

@@ -9,7 +9,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
 use reenact::explore::canary::{CANARIES, Canary, Saboteur};
 use reenact::explore::finding_group::group;
-use reenact::explore::interrupt::SweepKind;
+use reenact::explore::interrupt::InjectionKind;
 use reenact::explore::sweep::{AT_LIMIT_MAX, SweepFinding, SweepReport};
 use reenact::explore::verdict::look;
 use reenact::files::scenario::{LoadedScenario, find, load, load_all};
@@ -27,7 +27,7 @@ fn shipped() -> Vec<LoadedScenario> {
     paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-fn swept<E: Engine>(scenarios: &[LoadedScenario], kinds: &[SweepKind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {
+fn swept<E: Engine>(scenarios: &[LoadedScenario], kinds: &[InjectionKind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {
     sweep_all(scenarios, NonZeroUsize::new(2).unwrap(), kinds, new_engine)
 }
 
@@ -44,7 +44,7 @@ fn told(scenario: &LoadedScenario, finding: &SweepFinding) -> String {
 #[test]
 fn e_1_no_interrupt_at_any_boundary_of_any_scenario_breaks_an_oracle() {
     let scenarios = shipped();
-    let reports = swept(&scenarios, &SweepKind::ALL, AgentLoop::default);
+    let reports = swept(&scenarios, &InjectionKind::ALL, AgentLoop::default);
     let mut findings = Vec::new();
     for (scenario, report) in scenarios.iter().zip(&reports) {
         assert!(report.boundaries > 0 && report.runs > report.boundaries, "{}: {report:?}", scenario.name);
@@ -56,66 +56,66 @@ fn e_1_no_interrupt_at_any_boundary_of_any_scenario_breaks_an_oracle() {
 #[test]
 fn e_1_threads_change_no_report() {
     let scenarios = shipped();
-    let reports = |threads| sweep_all(&scenarios[..6], NonZeroUsize::new(threads).unwrap(), &SweepKind::ALL, AgentLoop::default);
+    let reports = |threads| sweep_all(&scenarios[..6], NonZeroUsize::new(threads).unwrap(), &InjectionKind::ALL, AgentLoop::default);
     assert_eq!(reports(1), reports(5));
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[SweepKind]); 54] = [
-    ("drop-result-from-request", "query/read-one-file", &SweepKind::ALL),
-    ("swap-results-in-request", "executor/arrival-results", &SweepKind::ALL),
-    ("invent-result-in-request", "session/hello", &SweepKind::ALL),
-    ("text-before-results", "query/read-one-file", &SweepKind::ALL),
-    ("drop-result", "query/read-one-file", &SweepKind::ALL),
-    ("double-result", "query/read-one-file", &SweepKind::ALL),
-    ("drop-results-after-cancel", "query/read-one-file", &[SweepKind::Cancel]),
-    ("call-all-tools-safe", "executor/batches", &SweepKind::ALL),
-    ("forget-the-cap", "executor/cap", &SweepKind::ALL),
-    ("drop-tombstone", "world/faults/cut-after-content", &SweepKind::ALL),
-    ("keep-signatures", "fallback/three-529s", &SweepKind::ALL),
-    ("error-before-recovery", "query/output-limit-escalated", &SweepKind::ALL),
-    ("double-terminal", "session/hello", &SweepKind::ALL),
+const CAUGHT: [(&str, &str, &[InjectionKind]); 54] = [
+    ("drop-result-from-request", "query/read-one-file", &InjectionKind::ALL),
+    ("swap-results-in-request", "executor/arrival-results", &InjectionKind::ALL),
+    ("invent-result-in-request", "session/hello", &InjectionKind::ALL),
+    ("text-before-results", "query/read-one-file", &InjectionKind::ALL),
+    ("drop-result", "query/read-one-file", &InjectionKind::ALL),
+    ("double-result", "query/read-one-file", &InjectionKind::ALL),
+    ("drop-results-after-cancel", "query/read-one-file", &[InjectionKind::Cancel]),
+    ("call-all-tools-safe", "executor/batches", &InjectionKind::ALL),
+    ("forget-the-cap", "executor/cap", &InjectionKind::ALL),
+    ("drop-tombstone", "world/faults/cut-after-content", &InjectionKind::ALL),
+    ("keep-signatures", "fallback/three-529s", &InjectionKind::ALL),
+    ("error-before-recovery", "query/output-limit-escalated", &InjectionKind::ALL),
+    ("double-terminal", "session/hello", &InjectionKind::ALL),
     ("drop-terminal", "session/hello", &[]), // a cancelled prompt without a terminal did not end in time either
-    ("result-after-terminal", "session/hello", &SweepKind::ALL),
-    ("request-after-terminal", "session/hello", &SweepKind::ALL),
-    ("hide-retry-after", "world/faults/rate-limited", &SweepKind::ALL),
-    ("drop-retry-notice", "call/overloaded", &SweepKind::ALL),
-    ("send-empty-text", "query/read-one-file", &SweepKind::ALL),
-    ("drop-cancel", "session/hello", &[SweepKind::Cancel]),
-    ("request-after-cancel", "session/hello", &[SweepKind::Cancel]),
-    ("grow-after-compaction", "compaction/reactive", &SweepKind::ALL),
-    ("repeat-too-long", "call/prompt-too-long", &SweepKind::ALL),
-    ("forget-the-turn-limit", "budget/max-turns", &SweepKind::ALL),
+    ("result-after-terminal", "session/hello", &InjectionKind::ALL),
+    ("request-after-terminal", "session/hello", &InjectionKind::ALL),
+    ("hide-retry-after", "world/faults/rate-limited", &InjectionKind::ALL),
+    ("drop-retry-notice", "call/overloaded", &InjectionKind::ALL),
+    ("send-empty-text", "query/read-one-file", &InjectionKind::ALL),
+    ("drop-cancel", "session/hello", &[InjectionKind::Cancel]),
+    ("request-after-cancel", "session/hello", &[InjectionKind::Cancel]),
+    ("grow-after-compaction", "compaction/reactive", &InjectionKind::ALL),
+    ("repeat-too-long", "call/prompt-too-long", &InjectionKind::ALL),
+    ("forget-the-turn-limit", "budget/max-turns", &InjectionKind::ALL),
     ("forget-the-money", "budget/spent-by-agents", &[]), // each agent alone stays within the budget
-    ("delay-progress", "executor/progress", &SweepKind::ALL),
-    ("swap-results", "executor/arrival-results", &SweepKind::ALL),
-    ("count-across-copies", "session/hello", &SweepKind::ALL),
-    ("drop-repetition", "fallback/streaming", &SweepKind::ALL),
-    ("keep-timers", "session/hello", &SweepKind::ALL),
-    ("keep-requests-open", "session/hello", &[SweepKind::Cancel]),
-    ("invent-interruption", "session/hello", &SweepKind::ALL),
+    ("delay-progress", "executor/progress", &InjectionKind::ALL),
+    ("swap-results", "executor/arrival-results", &InjectionKind::ALL),
+    ("count-across-copies", "session/hello", &InjectionKind::ALL),
+    ("drop-repetition", "fallback/streaming", &InjectionKind::ALL),
+    ("keep-timers", "session/hello", &InjectionKind::ALL),
+    ("keep-requests-open", "session/hello", &[InjectionKind::Cancel]),
+    ("invent-interruption", "session/hello", &InjectionKind::ALL),
     ("hold-first-start", "executor/context-change", &[]), // an interrupt stops the tool that was never started
-    ("tell-never-run", "query/read-one-file", &[SweepKind::Cancel]),
-    ("stamp-first-message", "query/read-one-file", &SweepKind::ALL),
+    ("tell-never-run", "query/read-one-file", &[InjectionKind::Cancel]),
+    ("stamp-first-message", "query/read-one-file", &InjectionKind::ALL),
     ("allow-what-is-refused", "permission/refused", &[]),
     ("cancel-later-prompts", "session/two-prompts", &[]), // after a real cancel the invented one is without its message
-    ("replace-result", "query/read-one-file", &SweepKind::ALL),
-    ("hide-starts", "query/read-one-file", &SweepKind::ALL),
-    ("change-input", "query/read-one-file", &SweepKind::ALL),
+    ("replace-result", "query/read-one-file", &InjectionKind::ALL),
+    ("hide-starts", "query/read-one-file", &InjectionKind::ALL),
+    ("change-input", "query/read-one-file", &InjectionKind::ALL),
     ("hide-denial", "hook/denies", &[]),
-    ("miscount-tokens", "session/hello", &SweepKind::ALL),
-    ("answer-without-run", "query/read-one-file", &SweepKind::ALL),
-    ("keep-late-result", "query/read-one-file", &[SweepKind::Cancel]),
-    ("reword-answer", "query/read-one-file", &SweepKind::ALL),
-    ("forget-recoveries", "query/output-limit-recovered", &SweepKind::ALL),
-    ("recover-once-more", "query/output-limit", &SweepKind::ALL),
-    ("summarise-with-tools", "compaction/reactive", &SweepKind::ALL),
-    ("clear-new-results", "compaction/microcompact-local", &SweepKind::ALL),
-    ("forget-failures", "compaction/three-failures-open-the-breaker", &SweepKind::ALL),
-    ("give-up-early", "retry/ten-retries", &SweepKind::ALL),
-    ("hurry-retries", "call/overloaded", &SweepKind::ALL),
-    ("hand-over-early", "fallback/three-529s", &SweepKind::ALL),
-    ("begin-with-another-model", "session/two-prompts", &SweepKind::ALL),
+    ("miscount-tokens", "session/hello", &InjectionKind::ALL),
+    ("answer-without-run", "query/read-one-file", &InjectionKind::ALL),
+    ("keep-late-result", "query/read-one-file", &[InjectionKind::Cancel]),
+    ("reword-answer", "query/read-one-file", &InjectionKind::ALL),
+    ("forget-recoveries", "query/output-limit-recovered", &InjectionKind::ALL),
+    ("recover-once-more", "query/output-limit", &InjectionKind::ALL),
+    ("summarise-with-tools", "compaction/reactive", &InjectionKind::ALL),
+    ("clear-new-results", "compaction/microcompact-local", &InjectionKind::ALL),
+    ("forget-failures", "compaction/three-failures-open-the-breaker", &InjectionKind::ALL),
+    ("give-up-early", "retry/ten-retries", &InjectionKind::ALL),
+    ("hurry-retries", "call/overloaded", &InjectionKind::ALL),
+    ("hand-over-early", "fallback/three-529s", &InjectionKind::ALL),
+    ("begin-with-another-model", "session/two-prompts", &InjectionKind::ALL),
 ];
 
 /// The scenario, with requests that have results in the order of their tool uses: a result that was swapped on its way out would
@@ -205,7 +205,7 @@ impl Engine for AskOnce {
 fn a_foreign_engine_without_interrupts_is_found_out() {
     let hello = [scenario("session/hello")];
     assert_eq!(run_file(&hello[0].path, AskOnce).unwrap().terminal(), "completed");
-    let report = &swept(&hello, &SweepKind::ALL, || AskOnce)[0];
+    let report = &swept(&hello, &InjectionKind::ALL, || AskOnce)[0];
     assert_eq!(oracles(report), BTreeSet::from(["O-8", "O-11"]), "it ends late when cancelled, and answers no message");
 }
 
@@ -259,7 +259,7 @@ fn e_1_runs_that_go_on_for_ever_are_cut_short_and_told() {
     let turns = "[[prompt]]\ntext = \"Hi.\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
     std::fs::write(&path, format!("{turns}{hook}[limits]\nrequests = 30\n[expect]\nterminal = \"tape_exhausted\"\n")).unwrap();
     let loaded = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let report = &swept(&[loaded], &SweepKind::ALL, AgentLoop::default)[0];
+    let report = &swept(&[loaded], &InjectionKind::ALL, AgentLoop::default)[0];
     assert!(report.left_out > 0 && report.findings.len() <= 2 * AT_LIMIT_MAX, "{report:?}");
     let output = reenact(&["sweep", &path.to_string_lossy()]);
     assert_eq!(output.status.code(), Some(1));

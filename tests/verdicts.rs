@@ -17,7 +17,7 @@ use std::process::{Command, Output};
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effects, Engine, Environment, Input, Time};
 use reenact::explore::canary::{Canary, Saboteur};
-use reenact::explore::interrupt::SweepKind;
+use reenact::explore::interrupt::InjectionKind;
 use reenact::files::scenario::load;
 use reenact::runner::sweep::sweep_all;
 use reenact::runner::{run_all, run_file};
@@ -138,7 +138,7 @@ fn e_1_what_a_scenario_says_is_broken_is_a_remark_in_sweeps() {
     let folder = folder(&[("x.toml", &breaking("\"O-14\"")), ("y.toml", TWO_READS)]);
     let swept = |name: &str| {
         let loaded = [load(&folder.path().join(name), &[]).unwrap()];
-        sweep_all(&loaded, NonZeroUsize::MIN, &[SweepKind::Interrupt], swaps_results).remove(0)
+        sweep_all(&loaded, NonZeroUsize::MIN, &[InjectionKind::Interrupt], swaps_results).remove(0)
     };
     let (hazard, plain) = (swept("x.toml"), swept("y.toml"));
     assert!(hazard.findings.is_empty() && hazard.shown > 1, "{hazard:?}");
@@ -193,16 +193,16 @@ impl Engine for Deaf {
 fn e_1_an_engine_without_interrupts_is_told_so_once() {
     let folder = folder(&[("x.toml", TWO_READS)]);
     let loaded = [load(&folder.path().join("x.toml"), &[]).unwrap()];
-    let report = &sweep_all(&loaded, NonZeroUsize::MIN, &SweepKind::ALL, Deaf::default)[0];
-    assert_eq!(report.ignored, SweepKind::ALL);
+    let report = &sweep_all(&loaded, NonZeroUsize::MIN, &InjectionKind::ALL, Deaf::default)[0];
+    assert_eq!(report.ignored, InjectionKind::ALL);
     let [finding] = &report.findings[..] else { panic!("{} findings", report.findings.len()) };
     let words: Vec<String> = finding.violations.iter().map(ToString::to_string).collect();
     assert!(words[0].starts_with("O-11") && words[0].contains("ignores a cancel"), "{words:?}");
     assert!(words[1].starts_with("O-8") && words[1].contains("ignores a message"), "{words:?}");
     // One that hears of messages alone is told of the other.
     let drop_cancel = || Saboteur::new(AgentLoop::default(), Canary::named("drop-cancel").unwrap());
-    let report = &sweep_all(&loaded, NonZeroUsize::MIN, &SweepKind::ALL, drop_cancel)[0];
-    assert_eq!((report.ignored.as_slice(), report.findings.len()), (&[SweepKind::Cancel][..], 1));
+    let report = &sweep_all(&loaded, NonZeroUsize::MIN, &InjectionKind::ALL, drop_cancel)[0];
+    assert_eq!((report.ignored.as_slice(), report.findings.len()), (&[InjectionKind::Cancel][..], 1));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Engine, Micros};
-use reenact::explore::interrupt::SweepKind;
+use reenact::explore::interrupt::InjectionKind;
 use reenact::explore::sweep::{SweepReport, sweep};
 use reenact::files::scenario::{LoadOptions, LoadedScenario, load_with};
 use reenact::runner::{PanicCatcher, run_file};
@@ -43,7 +43,7 @@ fn load(card: &Card, ending: &str) -> LoadedScenario {
 }
 
 fn swept<E: Engine>(card: &Card, ending: &str, engine: &E) -> SweepReport {
-    sweep(&load(card, ending).setup, engine, &SweepKind::ALL, &PanicCatcher)
+    sweep(&load(card, ending).setup, engine, &InjectionKind::ALL, &PanicCatcher)
 }
 
 /// The oracles that saw something, sorted, each once.

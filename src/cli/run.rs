@@ -23,7 +23,7 @@ use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::coverage::RunCoverage;
-use crate::explore::interrupt::{RunBoundary, SweepKind};
+use crate::explore::interrupt::{InjectionKind, RunBoundary};
 use crate::files::atomic::{self, FileAccess};
 use crate::files::open;
 use crate::files::plan::is_ours;
@@ -79,7 +79,7 @@ pub(super) struct RunArguments {
     interrupt_at: Option<RunBoundary>,
     /// How it is interrupted: `cancel` or `interrupt`
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
-    interrupt_kind: SweepKind,
+    interrupt_kind: InjectionKind,
     /// Put this saboteur around the engine; `reenact sweep --canary list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary, conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     canary: Option<Canary>,

@@ -19,7 +19,7 @@ use crate::explore::PanicGuard;
 use crate::explore::canary::{CANARIES, Canary, Saboteur};
 use crate::explore::coverage::RunCoverage;
 use crate::explore::finding_group::group;
-use crate::explore::interrupt::SweepKind;
+use crate::explore::interrupt::InjectionKind;
 use crate::explore::sweep::{AT_LIMIT_MAX, SweepReport};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
@@ -168,10 +168,10 @@ impl SweptScenarios {
         mut selected: SelectedScenarios,
         new_engine: &(impl Fn() -> E + Sync),
     ) -> CommandExit {
-        let kinds: &[SweepKind] = match arguments.kind {
-            KindArgument::Cancel => &[SweepKind::Cancel],
-            KindArgument::Interrupt => &[SweepKind::Interrupt],
-            KindArgument::Both => &SweepKind::ALL,
+        let kinds: &[InjectionKind] = match arguments.kind {
+            KindArgument::Cancel => &[InjectionKind::Cancel],
+            KindArgument::Interrupt => &[InjectionKind::Interrupt],
+            KindArgument::Both => &InjectionKind::ALL,
         };
         let scenarios = &selected.scenarios[..];
         let threads = arguments.selection.threads();

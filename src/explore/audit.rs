@@ -6,7 +6,7 @@
 
 use super::PanicGuard;
 use super::finding::SweepFinding;
-use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, inject, interrupt_at};
+use super::interrupt::{BoundaryPlace, BoundarySide, InjectionKind, RunBoundary, content, inject, interrupt_at};
 use reenact_engine::contract::Engine;
 use reenact_oracle::repeated_requests;
 use reenact_sim::Run;
@@ -22,7 +22,7 @@ const PLACES: u64 = 6;
 pub fn audit<E: Engine>(
     setup: &Arc<RunSetup>,
     engine: &E,
-    kinds: &[SweepKind],
+    kinds: &[InjectionKind],
     boundaries: usize,
     guard: &impl PanicGuard,
 ) -> (usize, Vec<SweepFinding>) {
@@ -84,7 +84,7 @@ fn bring<E: Engine>(run: &mut Run<E>, boundary: RunBoundary) -> Option<BoundaryP
     Some(BoundaryPlace::new(boundary, run.now(), &input?))
 }
 
-fn finding(interrupt: Option<(BoundaryPlace, SweepKind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<SweepFinding> {
+fn finding(interrupt: Option<(BoundaryPlace, InjectionKind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<SweepFinding> {
     let nothing = Transcript { header: copied.header.clone(), events: [].into() };
     let violation = repeated_requests::compare(repeated.unwrap_or(&nothing), copied)?;
     Some(SweepFinding { interrupt, violations: vec![violation] })

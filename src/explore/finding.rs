@@ -1,6 +1,6 @@
 //! The finding of a sweep: a run, and what did not hold in it.
 
-use super::interrupt::{BoundaryPlace, SweepKind};
+use super::interrupt::{BoundaryPlace, InjectionKind};
 use reenact_oracle::Violation;
 use reenact_wire::prelude::*;
 
@@ -8,7 +8,7 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepFinding {
     /// Where and how it was interrupted; `None` for the run as it is.
-    pub interrupt: Option<(BoundaryPlace, SweepKind)>,
+    pub interrupt: Option<(BoundaryPlace, InjectionKind)>,
     /// The failures.
     pub violations: Vec<Violation>,
 }

@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use super::finding::SweepFinding;
 use super::fingerprint::Fingerprint;
 use super::input_kind::InputKind;
-use super::interrupt::{RunBoundary, SweepKind};
+use super::interrupt::{InjectionKind, RunBoundary};
 use super::sweep::SweepReport;
 use reenact_wire::prelude::*;
 
@@ -24,7 +24,7 @@ pub struct SweepFindingGroup {
     /// How many of the findings are runs without an interrupt.
     pub uninterrupted: usize,
     /// How many are runs with each kind of interrupt.
-    pub interrupts: BTreeMap<SweepKind, usize>,
+    pub interrupts: BTreeMap<InjectionKind, usize>,
     /// How many were interrupted before or after each kind of input.
     pub boundaries: BTreeMap<InputKind, usize>,
     /// The other violations in these runs, each with the number of runs.
@@ -43,7 +43,7 @@ pub struct SmallestFinding {
 }
 
 /// The order of sizes: a run without an interrupt before any other, then the shortest run, then the earliest boundary.
-type FindingSize = (Option<()>, usize, Option<(RunBoundary, SweepKind)>, usize);
+type FindingSize = (Option<()>, usize, Option<(RunBoundary, InjectionKind)>, usize);
 
 /// Groups the findings of sweeps. Those with most findings come first.
 pub fn group(reports: &[SweepReport]) -> Vec<SweepFindingGroup> {
@@ -122,7 +122,7 @@ mod tests {
         Violation { at: Time(at), oracle, text: text.into() }
     }
 
-    fn finding(event: Option<u64>, kind: SweepKind, violations: &[Violation]) -> SweepFinding {
+    fn finding(event: Option<u64>, kind: InjectionKind, violations: &[Violation]) -> SweepFinding {
         let place = |event| BoundaryPlace {
             boundary: RunBoundary { event, side: BoundarySide::Before },
             at: Time(event),
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn e_5_a_defect_is_one_group_with_its_smallest_run() {
-        let (cancel, interrupt) = (SweepKind::Cancel, SweepKind::Interrupt);
+        let (cancel, interrupt) = (InjectionKind::Cancel, InjectionKind::Interrupt);
         let long = report(90, vec![finding(Some(1), cancel, &[lost("toolu_a")])]);
         let short = report(10, vec![finding(Some(7), interrupt, &[lost("toolu_b")]), finding(Some(7), cancel, &[lost("toolu_b")])]);
         let groups = group(&[long, short]);
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn e_5_a_run_without_an_interrupt_is_smaller_than_any_other() {
-        let short = report(4, vec![finding(Some(1), SweepKind::Cancel, &[lost("toolu_a")])]);
-        let long = report(900, vec![finding(None, SweepKind::Cancel, &[lost("toolu_a")])]);
+        let short = report(4, vec![finding(Some(1), InjectionKind::Cancel, &[lost("toolu_a")])]);
+        let long = report(900, vec![finding(None, InjectionKind::Cancel, &[lost("toolu_a")])]);
         let groups = group(&[short, long]);
         assert_eq!((groups.len(), groups[0].smallest.sweep, groups[0].uninterrupted), (1, 1, 1));
     }
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn e_5_a_run_counts_for_what_came_first_in_it() {
         let late = violation(9, "O-27", "timer 3.1 is still set when all is over");
-        let both = finding(Some(1), SweepKind::Cancel, &[late.clone(), lost("toolu_a")]);
-        let alone = finding(Some(2), SweepKind::Cancel, core::slice::from_ref(&late));
+        let both = finding(Some(1), InjectionKind::Cancel, &[late.clone(), lost("toolu_a")]);
+        let alone = finding(Some(2), InjectionKind::Cancel, core::slice::from_ref(&late));
         let groups = group(&[report(10, vec![both.clone(), both, alone])]);
         let told: Vec<_> = groups.iter().map(|group| (group.fingerprint.oracle, group.findings, group.others.len())).collect();
         assert_eq!(told, [("O-2", 2, 1), ("O-27", 1, 0)]);

@@ -4,7 +4,7 @@
 
 use super::PanicGuard;
 use super::finding::SweepFinding;
-use super::interrupt::{SweepKind, content, inject};
+use super::interrupt::{InjectionKind, content, inject};
 use reenact_engine::contract::Engine;
 use reenact_engine::time::Time;
 use reenact_oracle::Violation;
@@ -20,13 +20,13 @@ const FEW: usize = 1;
 pub(super) fn fold<E: Engine>(
     setup: &Arc<RunSetup>,
     engine: &E,
-    kinds: &[SweepKind],
+    kinds: &[InjectionKind],
     findings: Vec<SweepFinding>,
     guard: &impl PanicGuard,
-) -> (Vec<SweepKind>, Vec<SweepFinding>) {
-    let of = |findings: &[SweepFinding], kind: SweepKind| findings.iter().filter(|finding| is_of(finding, kind)).count();
+) -> (Vec<InjectionKind>, Vec<SweepFinding>) {
+    let of = |findings: &[SweepFinding], kind: InjectionKind| findings.iter().filter(|finding| is_of(finding, kind)).count();
     let suspected = kinds.iter().copied().filter(|kind| of(&findings, *kind) > FEW);
-    let ignored: Vec<SweepKind> = suspected.filter(|kind| is_ignored(setup, engine, *kind, guard)).collect();
+    let ignored: Vec<InjectionKind> = suspected.filter(|kind| is_ignored(setup, engine, *kind, guard)).collect();
     if ignored.is_empty() {
         return (ignored, findings);
     }
@@ -38,18 +38,18 @@ pub(super) fn fold<E: Engine>(
     (ignored, others)
 }
 
-fn is_of(finding: &SweepFinding, kind: SweepKind) -> bool {
+fn is_of(finding: &SweepFinding, kind: InjectionKind) -> bool {
     finding.interrupt.as_ref().is_some_and(|(_, of)| *of == kind)
 }
 
-fn violation(kind: SweepKind, at: Time, places: usize) -> Violation {
+fn violation(kind: InjectionKind, at: Time, places: usize) -> Violation {
     let (oracle, text) = match kind {
-        SweepKind::Cancel => (
+        InjectionKind::Cancel => (
             "O-11",
             "the engine ignores a cancel: at every boundary the run continues as it does without one. Handle `Input::Cancel`: close the \
              request, stop the tools, finish the prompt",
         ),
-        SweepKind::Interrupt => (
+        InjectionKind::Interrupt => (
             "O-8",
             "the engine ignores a message that is submitted while it works: the message is lost, and its prompt gets no terminal. Handle \
              `Input::Interrupt`: keep the message, and start its prompt when the open one is over",
@@ -59,7 +59,7 @@ fn violation(kind: SweepKind, at: Time, places: usize) -> Violation {
 }
 
 /// Whether each run with such an interrupt does what the run without one does. Most engines show at the first prompt that it is not so.
-fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, guard: &impl PanicGuard) -> bool {
+fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: InjectionKind, guard: &impl PanicGuard) -> bool {
     let mut run = Run::new(setup.clone(), engine.clone()).without_oracles();
     run.expect_injections();
     let end = |run: Run<E>| guard.run(|| run.to_end().transcript).ok();

@@ -16,14 +16,14 @@ pub const TEXT: &str = "Wait. Something else first.";
 
 /// The kinds of interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SweepKind {
+pub enum InjectionKind {
     /// The user aborts.
     Cancel,
     /// The user submits a message.
     Interrupt,
 }
 
-impl SweepKind {
+impl InjectionKind {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Cancel, Self::Interrupt];
 
@@ -44,13 +44,13 @@ impl SweepKind {
     }
 }
 
-impl fmt::Display for SweepKind {
+impl fmt::Display for InjectionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for SweepKind {
+impl FromStr for InjectionKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -111,7 +111,7 @@ pub fn content() -> Arc<[Block]> {
 }
 
 /// Interrupts a run here and now.
-pub fn inject<E: Engine, W: TranscriptWatch>(run: &mut Run<E, W>, kind: SweepKind, content: &Arc<[Block]>) {
+pub fn inject<E: Engine, W: TranscriptWatch>(run: &mut Run<E, W>, kind: InjectionKind, content: &Arc<[Block]>) {
     let input = kind.input(run.next_prompt(), content);
     run.inject(input);
 }
@@ -123,7 +123,7 @@ pub fn inject<E: Engine, W: TranscriptWatch>(run: &mut Run<E, W>, kind: SweepKin
 pub fn interrupt_at<E: Engine, W: TranscriptWatch>(
     run: &mut Run<E, W>,
     boundary: RunBoundary,
-    kind: SweepKind,
+    kind: InjectionKind,
 ) -> Result<(), (RunEnd, u64)> {
     let before = match boundary.side {
         BoundarySide::Before => boundary.event - 1,

@@ -1,7 +1,7 @@
 //! A run with all its choices, as a scenario that makes the same run under every seed (F-11).
 
 use super::PanicGuard;
-use super::interrupt::{RunBoundary, SweepKind, TEXT};
+use super::interrupt::{InjectionKind, RunBoundary, TEXT};
 use reenact_engine::contract::{Block, Engine};
 use reenact_engine::time::Micros;
 use reenact_scenario::interrupt::InterruptKind;
@@ -14,7 +14,12 @@ use reenact_wire::validate::is_defect;
 use reenact_world::setup::RunSetup;
 
 /// The scenario with the plan of its run, interrupted at a boundary or as it is. A run that ends in a panic has the choices up to it.
-pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBoundary, SweepKind)>, guard: &impl PanicGuard) -> Scenario {
+pub fn planned<E: Engine>(
+    setup: &RunSetup,
+    engine: &E,
+    interrupt: Option<(RunBoundary, InjectionKind)>,
+    guard: &impl PanicGuard,
+) -> Scenario {
     let mut setup = setup.clone();
     if let Some((boundary, kind)) = interrupt {
         setup.scenario.plan.add_interrupt(planned_interrupt(boundary, kind));
@@ -40,14 +45,14 @@ pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBo
 }
 
 /// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
-fn planned_interrupt(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt {
+fn planned_interrupt(boundary: RunBoundary, kind: InjectionKind) -> PlannedInterrupt {
     let side = match boundary.side {
         super::interrupt::BoundarySide::Before => reenact_scenario::interrupt::TriggerSide::Before,
         super::interrupt::BoundarySide::After => reenact_scenario::interrupt::TriggerSide::After,
     };
     let kind = match kind {
-        SweepKind::Cancel => InterruptKind::Cancel,
-        SweepKind::Interrupt => InterruptKind::Interrupt(vec![Block::text(TEXT)]),
+        InjectionKind::Cancel => InterruptKind::Cancel,
+        InjectionKind::Interrupt => InterruptKind::Interrupt(vec![Block::text(TEXT)]),
     };
     PlannedInterrupt { event: boundary.event, side, kind }
 }

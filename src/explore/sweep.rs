@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 
 use super::coverage::{CoverageWatch, RunCoverage};
-use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, inject};
+use super::interrupt::{BoundaryPlace, BoundarySide, InjectionKind, RunBoundary, content, inject};
 use super::sweep_watch::SweepWatch;
 use super::verdict::{judge, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
@@ -30,7 +30,7 @@ pub struct SweepReport {
     /// The findings, in the order of the boundaries; empty when all is well.
     pub findings: Vec<SweepFinding>,
     /// The kinds of interrupt of which the engine takes no notice anywhere: one finding stands for all that follow from it.
-    pub ignored: Vec<SweepKind>,
+    pub ignored: Vec<InjectionKind>,
     /// How many interrupts were not made, because so many runs before them had reached a limit that all others would have, too.
     pub left_out: usize,
     /// In how many runs a rule was broken of which the scenario says so.
@@ -46,20 +46,20 @@ pub struct SweepReport {
 pub const AT_LIMIT_MAX: usize = 3;
 
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
-pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[SweepKind], guard: &impl PanicGuard) -> SweepReport {
+pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[InjectionKind], guard: &impl PanicGuard) -> SweepReport {
     sweep_with(setup, engine, kinds, guard, None)
 }
 
 /// The same, counting what the runs reach: the run as it is, and each interrupted one from its interrupt on. A run that panics is not counted, nor are
 /// those that are only made again.
-pub fn sweep_with_coverage<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[SweepKind], guard: &impl PanicGuard) -> SweepReport {
+pub fn sweep_with_coverage<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[InjectionKind], guard: &impl PanicGuard) -> SweepReport {
     sweep_with(setup, engine, kinds, guard, Some(CoverageWatch::new(setup)))
 }
 
 fn sweep_with<E: Engine>(
     setup: &Arc<RunSetup>,
     engine: &E,
-    kinds: &[SweepKind],
+    kinds: &[InjectionKind],
     guard: &impl PanicGuard,
     counter: Option<CoverageWatch>,
 ) -> SweepReport {
@@ -88,14 +88,14 @@ fn sweep_with<E: Engine>(
 }
 
 struct InterruptSweep<'a, G> {
-    kinds: &'a [SweepKind],
+    kinds: &'a [InjectionKind],
     guard: &'a G,
     content: Arc<[Block]>,
     setup: &'a RunSetup,
     /// A counter that has counted nothing, for each run that is counted.
     counter: Option<CoverageWatch>,
     /// How many runs with each kind of interrupt reached a limit.
-    at_limit: BTreeMap<SweepKind, usize>,
+    at_limit: BTreeMap<InjectionKind, usize>,
     report: SweepReport,
 }
 
@@ -148,7 +148,7 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
         &mut self,
         run: &Run<E, SweepWatch>,
         accepted: Option<&str>,
-        place: Option<&dyn Fn() -> (BoundaryPlace, SweepKind)>,
+        place: Option<&dyn Fn() -> (BoundaryPlace, InjectionKind)>,
         work: impl FnOnce(Run<E, SweepWatch>) -> FinishedRun<E, SweepWatch>,
     ) -> Option<RunEnd> {
         self.report.runs += 1;

@@ -1,7 +1,7 @@
 //! The verdict on a finished run: the violations that the oracles saw, and its end.
 
 use super::PanicGuard;
-use super::interrupt::{RunBoundary, SweepKind, interrupt_at};
+use super::interrupt::{InjectionKind, RunBoundary, interrupt_at};
 use reenact_engine::contract::Engine;
 use reenact_engine::time::{Micros, Time};
 use reenact_oracle::{Oracles, Violation, repeated_requests};
@@ -33,7 +33,7 @@ pub fn look<E: Engine>(
     setup: &Arc<RunSetup>,
     engine: &E,
     boundary: RunBoundary,
-    kind: SweepKind,
+    kind: InjectionKind,
     guard: &impl PanicGuard,
 ) -> Result<InspectedRun, String> {
     let new_run = || Run::new(setup.clone(), engine.clone());

@@ -6,7 +6,7 @@ use super::shipped_scenarios::shipped;
 use super::{PanicCatcher, in_parallel, threads_available};
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::diagram::{DIAGRAMS, DrawnEdge, taken};
-use reenact_explore::interrupt::SweepKind;
+use reenact_explore::interrupt::InjectionKind;
 use reenact_explore::sweep::sweep;
 
 #[test]
@@ -14,7 +14,7 @@ fn q_1_and_q_2_and_t_1_the_diagrams_show_what_is_done_and_nothing_else() {
     let runs = shipped();
     // Beside the runs that it interrupts, a sweep makes the run as it is. Another kind of interrupt would take the same edges.
     let swept = in_parallel(&runs, threads_available(), |run| {
-        taken::during(|| drop(sweep(&run.setup, &AgentLoop::default(), &[SweepKind::Cancel], &PanicCatcher)))
+        taken::during(|| drop(sweep(&run.setup, &AgentLoop::default(), &[InjectionKind::Cancel], &PanicCatcher)))
     });
     let taken: BTreeSet<_> = swept.into_iter().flatten().collect();
     let mut problems = String::new();

@@ -9,7 +9,7 @@ use super::sweep::sweep_all;
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
 use reenact_explore::audit::audit;
-use reenact_explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
+use reenact_explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact_explore::sweep::{SweepFinding, SweepReport};
 use reenact_explore::verdict::{look, violations_of};
 use reenact_files::scenario::{LoadedScenario, load};
@@ -22,7 +22,7 @@ fn hello(overrides: &[(&str, &str)]) -> LoadedScenario {
     load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn swept<E: Engine>(kinds: &[SweepKind], new_engine: impl Fn() -> E + Sync) -> SweepReport {
+fn swept<E: Engine>(kinds: &[InjectionKind], new_engine: impl Fn() -> E + Sync) -> SweepReport {
     sweep_all(&[hello(&[])], NonZeroUsize::MIN, kinds, new_engine).remove(0)
 }
 
@@ -43,17 +43,17 @@ impl Engine for Nervous {
 
 #[test]
 fn e_1_each_kind_is_tried_on_both_sides_of_events_and_a_panic_is_a_finding() {
-    let report = swept(&SweepKind::ALL, Nervous::default);
+    let report = swept(&InjectionKind::ALL, Nervous::default);
     assert_eq!(rules(&report.findings), BTreeSet::from(["O-19"]));
     let places: Vec<_> = report.findings.iter().filter_map(|finding| finding.interrupt.as_ref()).collect();
-    for kind in SweepKind::ALL {
+    for kind in InjectionKind::ALL {
         for side in [BoundarySide::Before, BoundarySide::After] {
             let is_there = places.iter().any(|(place, of)| *of == kind && place.boundary.side == side);
             assert!(is_there, "nothing was found for {kind} on the side {side:?}");
         }
     }
     let boundary = RunBoundary { event: 2, side: BoundarySide::After };
-    let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, SweepKind::Cancel, &PanicCatcher).unwrap();
+    let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, InjectionKind::Cancel, &PanicCatcher).unwrap();
     assert_eq!(looked.violations.iter().map(|violation| violation.oracle).collect::<Vec<_>>(), ["O-19"]);
 }
 
@@ -75,7 +75,7 @@ impl Engine for HardOfHearing {
 
 #[test]
 fn e_1_an_engine_that_ignores_some_interrupts_does_not_ignore_all() {
-    let report = swept(&[SweepKind::Cancel], HardOfHearing::default);
+    let report = swept(&[InjectionKind::Cancel], HardOfHearing::default);
     assert_eq!(report.ignored, []);
     assert!(report.findings.len() > 1, "each place is told: {:?}", report.findings);
 }
@@ -108,16 +108,16 @@ impl Engine for Forgetful {
 #[test]
 fn o_16_the_audit_repeats_the_run_as_it_is_and_interrupted_ones() {
     let setup = hello(&[]).setup;
-    let found = |only_when_interrupted, kinds: &[SweepKind]| {
+    let found = |only_when_interrupted, kinds: &[InjectionKind]| {
         let engine = Forgetful { only_when_interrupted, ..Forgetful::default() };
         audit(&setup, &engine, kinds, 8, &PanicCatcher).1.into_iter().map(|finding| finding.interrupt.is_some()).collect::<BTreeSet<_>>()
     };
     assert_eq!(found(false, &[]), BTreeSet::from([false]), "without an interrupt there is the run as it is");
-    assert_eq!(found(true, &[SweepKind::Cancel]), BTreeSet::from([true]), "the run as it is says nothing else");
+    assert_eq!(found(true, &[InjectionKind::Cancel]), BTreeSet::from([true]), "the run as it is says nothing else");
     assert_eq!(rules(&swept(&[], Forgetful::default).findings), BTreeSet::from(["O-16"]), "a sweep tells what its audit finds");
     let engine = Forgetful { only_when_interrupted: true, ..Forgetful::default() };
     let boundary = RunBoundary { event: 1, side: BoundarySide::After };
-    let looked = look(&setup, &engine, boundary, SweepKind::Cancel, &PanicCatcher).unwrap();
+    let looked = look(&setup, &engine, boundary, InjectionKind::Cancel, &PanicCatcher).unwrap();
     assert!(looked.violations.iter().any(|violation| violation.oracle == "O-16"), "{:?}", looked.violations);
 }
 

@@ -10,7 +10,7 @@ use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::log;
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
-use reenact_explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
+use reenact_explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact_explore::plan::planned;
 use reenact_explore::verdict::look;
 use reenact_files::scenario::{FileReach, LoadOptions, LoadedScenario, load, load_with};
@@ -29,7 +29,7 @@ fn run(loaded: &LoadedScenario) -> Transcript {
 }
 
 /// Writes the run with its plan, and reads that with another seed.
-fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(RunBoundary, SweepKind)>) -> LoadedScenario {
+fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(RunBoundary, InjectionKind)>) -> LoadedScenario {
     let file = folder.join(format!("{}.toml", loaded.name.replace(['/', '@', '=', ','], "-")));
     let scenario = planned(&loaded.setup, &AgentLoop::default(), interrupt, &PanicCatcher);
     plan::write(&file, loaded, scenario.clone()).unwrap();
@@ -85,7 +85,8 @@ fn f_11_an_interrupted_run_with_its_plan_is_the_run_of_the_sweep() {
     let problems = in_parallel(&runs, threads_available(), |loaded| {
         let events = Run::new(loaded.setup.clone(), AgentLoop::default()).to_end().transcript.events.len() as u64;
         let (mut problems, mut compared) = (String::new(), 0);
-        for (divisor, side, kind) in [(6, BoundarySide::After, SweepKind::Cancel), (9, BoundarySide::Before, SweepKind::Interrupt)] {
+        for (divisor, side, kind) in [(6, BoundarySide::After, InjectionKind::Cancel), (9, BoundarySide::Before, InjectionKind::Interrupt)]
+        {
             let boundary = RunBoundary { event: 1 + events / divisor, side };
             let Ok(looked) = look(&loaded.setup, &AgentLoop::default(), boundary, kind, &PanicCatcher) else { continue };
             let again = through_a_file(folder.path(), loaded, Some((boundary, kind)));

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 
 use super::{PanicCatcher, in_parallel};
 use reenact_engine::contract::Engine;
-use reenact_explore::interrupt::SweepKind;
+use reenact_explore::interrupt::InjectionKind;
 use reenact_explore::sweep::{SweepReport, sweep, sweep_with_coverage};
 use reenact_files::scenario::LoadedScenario;
 use reenact_wire::prelude::*;
 
 /// Sweeps over scenarios on `threads` threads, each with an engine that `new_engine` makes. A panic is a finding. How many threads
 /// there are changes no report.
-pub fn sweep_all<E, F>(scenarios: &[LoadedScenario], threads: NonZeroUsize, kinds: &[SweepKind], new_engine: F) -> Vec<SweepReport>
+pub fn sweep_all<E, F>(scenarios: &[LoadedScenario], threads: NonZeroUsize, kinds: &[InjectionKind], new_engine: F) -> Vec<SweepReport>
 where
     E: Engine,
     F: Fn() -> E + Sync,
@@ -23,7 +23,7 @@ where
 pub fn sweep_all_with_coverage<E, F>(
     scenarios: &[LoadedScenario],
     threads: NonZeroUsize,
-    kinds: &[SweepKind],
+    kinds: &[InjectionKind],
     new_engine: F,
 ) -> Vec<SweepReport>
 where

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::super::coverage::CoverageEntry;
 use super::{REPORT_VERSION, UnreadEntry, ViolationEntry};
 use crate::explore::finding_group::SweepFindingGroup;
-use crate::explore::interrupt::{BoundaryPlace, BoundarySide, SweepKind};
+use crate::explore::interrupt::{BoundaryPlace, BoundarySide, InjectionKind};
 use crate::explore::sweep::SweepFinding;
 use crate::prelude::*;
 
@@ -137,7 +137,7 @@ impl FindingEntry {
     }
 }
 
-fn interrupt_entry((place, kind): &(BoundaryPlace, SweepKind)) -> SweepInterruptEntry {
+fn interrupt_entry((place, kind): &(BoundaryPlace, InjectionKind)) -> SweepInterruptEntry {
     let side = match place.boundary.side {
         BoundarySide::Before => "before",
         BoundarySide::After => "after",

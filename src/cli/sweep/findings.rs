@@ -7,7 +7,7 @@ use super::super::selection::run_command;
 use super::{CanaryArgument, SweepArguments, SweptScenario};
 use crate::explore::finding_group::{SmallestFinding, SweepFindingGroup};
 use crate::explore::fingerprint::Fingerprint;
-use crate::explore::interrupt::SweepKind;
+use crate::explore::interrupt::InjectionKind;
 use crate::explore::sweep::SweepFinding;
 use crate::oracle::Violation;
 use crate::prelude::*;
@@ -61,10 +61,10 @@ pub(super) fn command(arguments: &SweepArguments, scenario: &SweptScenario, find
 
 /// `104 findings in 3 scenarios: 60 with a cancel, 44 with an interrupt; most at tool_ended (40), stream.ping (12)`.
 fn count(group: &SweepFindingGroup, scenarios: &[SweptScenario]) -> String {
-    let of = |kind: SweepKind| group.interrupts.get(&kind).copied().unwrap_or_default();
+    let of = |kind: InjectionKind| group.interrupts.get(&kind).copied().unwrap_or_default();
     let parts = [
-        (of(SweepKind::Cancel), "with a cancel"),
-        (of(SweepKind::Interrupt), "with an interrupt"),
+        (of(InjectionKind::Cancel), "with a cancel"),
+        (of(InjectionKind::Interrupt), "with an interrupt"),
         (group.uninterrupted, "without either"),
     ];
     let parts: Vec<String> = parts.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();

@@ -8,7 +8,7 @@ use reenact::engine::random::Seed;
 use reenact::engine::time::Time;
 use reenact::explore::PanicGuard;
 use reenact::explore::coverage::RunCoverage;
-use reenact::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
+use reenact::explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact::explore::plan::planned;
 use reenact::explore::sweep::sweep;
 use reenact::explore::verdict::{look, violations_of};
@@ -97,7 +97,7 @@ pub(super) fn has(scenario: &Scenario, wanted: &FuzzFinding) -> Option<FuzzFindi
     }
     let setup = Arc::new(read_back(scenario, &scenario_text(scenario, &[])).ok()?);
     if wanted.rule.starts_with("O-") {
-        let report = sweep(&setup, &AgentLoop::default(), &SweepKind::ALL, &PanicCatcher);
+        let report = sweep(&setup, &AgentLoop::default(), &InjectionKind::ALL, &PanicCatcher);
         let named = report.findings.into_iter().flat_map(|found| {
             let interrupt = found.interrupt.map(|(place, kind)| (place.boundary, kind));
             found
@@ -199,7 +199,7 @@ fn through_a_plan(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<Fuzz
 fn interrupted(setup: &Arc<RunSetup>, transcript: &Transcript, number: u64) -> Vec<FuzzFinding> {
     const PLACES: u64 = 3;
     let mut draws = Seed(number).draws("fuzz-interrupts", "");
-    let all: Vec<(RunBoundary, SweepKind)> = boundaries(count_inputs(setup, transcript)).collect();
+    let all: Vec<(RunBoundary, InjectionKind)> = boundaries(count_inputs(setup, transcript)).collect();
     if all.is_empty() {
         return Vec::new();
     }
@@ -215,12 +215,12 @@ fn count_inputs(setup: &RunSetup, transcript: &Transcript) -> u64 {
     transcript.events.iter().filter(counts).count() as u64
 }
 
-fn boundaries(events: u64) -> impl Iterator<Item = (RunBoundary, SweepKind)> {
+fn boundaries(events: u64) -> impl Iterator<Item = (RunBoundary, InjectionKind)> {
     let sides = |event| [BoundarySide::Before, BoundarySide::After].map(|side| RunBoundary { event, side });
-    (1..=events).flat_map(sides).flat_map(|boundary| SweepKind::ALL.map(|kind| (boundary, kind)))
+    (1..=events).flat_map(sides).flat_map(|boundary| InjectionKind::ALL.map(|kind| (boundary, kind)))
 }
 
-fn interrupted_at(setup: &Arc<RunSetup>, boundary: RunBoundary, kind: SweepKind) -> Vec<FuzzFinding> {
+fn interrupted_at(setup: &Arc<RunSetup>, boundary: RunBoundary, kind: InjectionKind) -> Vec<FuzzFinding> {
     // A run that is over before its last input is not interrupted there.
     let Ok(looked) = look(setup, &AgentLoop::default(), boundary, kind, &PanicCatcher) else { return Vec::new() };
     let violations = looked.violations.iter().map(|violation| FuzzFinding::new(violation.oracle, violation.text.clone()));

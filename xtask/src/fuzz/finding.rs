@@ -1,6 +1,6 @@
 //! Something that did not hold, and what makes two of them the same bug.
 
-use reenact::explore::interrupt::{RunBoundary, SweepKind};
+use reenact::explore::interrupt::{InjectionKind, RunBoundary};
 use reenact::strategies::tools::NAMES;
 
 /// Something that did not hold in a case.
@@ -11,7 +11,7 @@ pub(super) struct FuzzFinding {
     /// The observation.
     pub(super) text: String,
     /// Where the run was interrupted for it.
-    pub(super) interrupt: Option<(RunBoundary, SweepKind)>,
+    pub(super) interrupt: Option<(RunBoundary, InjectionKind)>,
 }
 
 impl FuzzFinding {
