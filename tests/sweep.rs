@@ -61,7 +61,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[InjectionKind]); 54] = [
+const CAUGHT: [(&str, &str, &[InjectionKind]); 55] = [
     ("drop-result-from-request", "query/read-one-file", &InjectionKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &InjectionKind::ALL),
     ("invent-result-in-request", "session/hello", &InjectionKind::ALL),
@@ -114,7 +114,8 @@ const CAUGHT: [(&str, &str, &[InjectionKind]); 54] = [
     ("forget-failures", "compaction/three-failures-open-the-breaker", &InjectionKind::ALL),
     ("give-up-early", "retry/ten-retries", &InjectionKind::ALL),
     ("hurry-retries", "call/overloaded", &InjectionKind::ALL),
-    ("hand-over-early", "fallback/three-529s", &InjectionKind::ALL),
+    ("hand-over-early", "fallback/three-529s", &InjectionKind::OF_USER),
+    ("sleep-on", "retry/outage-without-end", &InjectionKind::ALL),
     ("begin-with-another-model", "session/two-prompts", &InjectionKind::ALL),
 ];
 

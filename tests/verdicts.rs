@@ -194,7 +194,7 @@ fn e_1_an_engine_without_interrupts_is_told_so_once() {
     let folder = folder(&[("x.toml", TWO_READS)]);
     let loaded = [load(&folder.path().join("x.toml"), &[]).unwrap()];
     let report = &sweep_all(&loaded, NonZeroUsize::MIN, &InjectionKind::ALL, Deaf::default)[0];
-    assert_eq!(report.ignored, InjectionKind::ALL);
+    assert_eq!(report.ignored, InjectionKind::OF_USER);
     let [finding] = &report.findings[..] else { panic!("{} findings", report.findings.len()) };
     let words: Vec<String> = finding.violations.iter().map(ToString::to_string).collect();
     assert!(words[0].starts_with("O-11") && words[0].contains("ignores a cancel"), "{words:?}");

@@ -77,7 +77,7 @@ pub(super) struct RunArguments {
     /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not checked
     #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log", "coverage", "require"])]
     interrupt_at: Option<RunBoundary>,
-    /// How it is interrupted: `cancel` or `interrupt`
+    /// The injection: `cancel`, `interrupt`, or `heal` (no fault comes from there on)
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
     interrupt_kind: InjectionKind,
     /// Put this saboteur around the engine; `reenact sweep --canary list` shows all of them

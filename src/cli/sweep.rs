@@ -36,8 +36,8 @@ pub(super) struct SweepArguments {
     selection: Selection,
     #[command(flatten)]
     coverage: CoverageArguments,
-    /// Which interrupts are injected
-    #[arg(long, value_enum, default_value = "both")]
+    /// The injections at the boundaries
+    #[arg(long, value_enum, default_value = "all")]
     kind: KindArgument,
     /// In which form; `json` is one document
     #[arg(long, value_enum, default_value = "text")]
@@ -52,9 +52,16 @@ pub(super) struct SweepArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum KindArgument {
+    /// The user cancels
     Cancel,
+    /// The user submits a message
     Interrupt,
+    /// From here on, the API answers without faults
+    Heal,
+    /// Cancel and interrupt
     Both,
+    /// All of these
+    All,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -171,7 +178,9 @@ impl SweptScenarios {
         let kinds: &[InjectionKind] = match arguments.kind {
             KindArgument::Cancel => &[InjectionKind::Cancel],
             KindArgument::Interrupt => &[InjectionKind::Interrupt],
-            KindArgument::Both => &InjectionKind::ALL,
+            KindArgument::Heal => &[InjectionKind::Heal],
+            KindArgument::Both => &InjectionKind::OF_USER,
+            KindArgument::All => &InjectionKind::ALL,
         };
         let scenarios = &selected.scenarios[..];
         let threads = arguments.selection.threads();

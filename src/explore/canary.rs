@@ -51,6 +51,7 @@ enum CanaryTrick {
     DelayProgress,
     SwapResults,
     CountAcrossCopies,
+    SleepOn,
     DropTombstone,
     HoldFirstStart,
     KeepSignatures,
@@ -147,6 +148,7 @@ pub const CANARIES: &[Canary] = &[
     canary("give-up-early", "O-31", "gives the engine one retry", CanaryTrick::GiveUpEarly),
     canary("hurry-retries", "O-31", "tells the engine that delays begin with a millisecond", CanaryTrick::HurryRetries),
     canary("hand-over-early", "O-31", "tells the engine that one overload is enough for another model", CanaryTrick::HandOverEarly),
+    canary("sleep-on", "O-18", "after a failed attempt, sets each timer that rings again and tells nobody", CanaryTrick::SleepOn),
     canary("begin-with-another-model", "O-31", "asks another model in each prompt after the first", CanaryTrick::BeginWithAnotherModel),
     canary("miscount-tokens", "O-32", "counts a token more in each result message", CanaryTrick::MiscountTokens),
     canary("answer-without-run", "O-33", "answers the first tool use without running the tool", CanaryTrick::AnswerWithoutRun),
@@ -218,7 +220,7 @@ impl<E: Engine> Engine for Saboteur<E> {
             let (lies, told) = (self.lies(env), self.garbles(input));
             self.engine.step(lies.as_ref().unwrap_or(env), now, told.as_ref().unwrap_or(input), &mut honest);
         }
-        self.before(input, effects);
+        self.before(now, input, effects);
         let unrun = honest.iter().find_map(|(agent, effect)| Some((agent.clone(), self.unrun(effect)?)));
         for (agent, effect) in honest.drain() {
             effects.for_agent(agent, |effects| self.pass(effect, effects));

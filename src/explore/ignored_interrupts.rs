@@ -25,7 +25,8 @@ pub(super) fn fold<E: Engine>(
     guard: &impl PanicGuard,
 ) -> (Vec<InjectionKind>, Vec<SweepFinding>) {
     let of = |findings: &[SweepFinding], kind: InjectionKind| findings.iter().filter(|finding| is_of(finding, kind)).count();
-    let suspected = kinds.iter().copied().filter(|kind| of(&findings, *kind) > FEW);
+    let is_seen = |kind: &InjectionKind| *kind != InjectionKind::Heal && of(&findings, *kind) > FEW;
+    let suspected = kinds.iter().copied().filter(is_seen);
     let ignored: Vec<InjectionKind> = suspected.filter(|kind| is_ignored(setup, engine, *kind, guard)).collect();
     if ignored.is_empty() {
         return (ignored, findings);
@@ -49,7 +50,7 @@ fn violation(kind: InjectionKind, at: Time, places: usize) -> Violation {
             "the engine ignores a cancel: at every boundary the run continues as it does without one. Handle `Input::Cancel`: close the \
              request, stop the tools, finish the prompt",
         ),
-        InjectionKind::Interrupt => (
+        InjectionKind::Interrupt | InjectionKind::Heal => (
             "O-8",
             "the engine ignores a message that is submitted while it works: the message is lost, and its prompt gets no terminal. Handle \
              `Input::Interrupt`: keep the message, and start its prompt when the open one is over",

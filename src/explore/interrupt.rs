@@ -14,32 +14,30 @@ use reenact_wire::prelude::*;
 /// The text of an interrupting message.
 pub const TEXT: &str = "Wait. Something else first.";
 
-/// The kinds of interrupt.
+/// The kinds of interrupt, and the end of all faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InjectionKind {
     /// The user aborts.
     Cancel,
     /// The user submits a message.
     Interrupt,
+    /// From here on, the API answers without faults (O-18).
+    Heal,
 }
 
 impl InjectionKind {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Cancel, Self::Interrupt];
+    pub const ALL: [Self; 3] = [Self::Cancel, Self::Interrupt, Self::Heal];
+
+    /// Those of the user.
+    pub const OF_USER: [Self; 2] = [Self::Cancel, Self::Interrupt];
 
     /// The word that the command line uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cancel => "cancel",
             Self::Interrupt => "interrupt",
-        }
-    }
-
-    /// The input that does it. `prompt` is the number that a message gets.
-    pub fn input(self, prompt: u32, content: &Arc<[Block]>) -> Input {
-        match self {
-            Self::Cancel => Input::Cancel,
-            Self::Interrupt => Input::Interrupt { prompt, content: content.clone() },
+            Self::Heal => "heal",
         }
     }
 }
@@ -55,7 +53,7 @@ impl FromStr for InjectionKind {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        known.ok_or_else(|| format!("unknown interrupt `{text}`: write `cancel` or `interrupt`"))
+        known.ok_or_else(|| format!("unknown interrupt `{text}`: write `cancel`, `interrupt` or `heal`"))
     }
 }
 
@@ -112,8 +110,11 @@ pub fn content() -> Arc<[Block]> {
 
 /// Interrupts a run here and now.
 pub fn inject<E: Engine, W: TranscriptWatch>(run: &mut Run<E, W>, kind: InjectionKind, content: &Arc<[Block]>) {
-    let input = kind.input(run.next_prompt(), content);
-    run.inject(input);
+    match kind {
+        InjectionKind::Cancel => run.inject(Input::Cancel),
+        InjectionKind::Interrupt => run.inject(Input::Interrupt { prompt: run.next_prompt(), content: content.clone() }),
+        InjectionKind::Heal => run.heal(),
+    }
 }
 
 /// Brings a run that has not begun to a boundary and interrupts it there.

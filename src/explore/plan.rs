@@ -4,8 +4,7 @@ use super::PanicGuard;
 use super::interrupt::{InjectionKind, RunBoundary, TEXT};
 use reenact_engine::contract::{Block, Engine};
 use reenact_engine::time::Micros;
-use reenact_scenario::interrupt::InterruptKind;
-use reenact_scenario::plan::PlannedInterrupt;
+use reenact_scenario::plan::{PlannedInterrupt, PlannedInterruptKind};
 use reenact_scenario::types::{Expectations, Scenario};
 use reenact_sim::{Run, rules};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
@@ -51,8 +50,9 @@ fn planned_interrupt(boundary: RunBoundary, kind: InjectionKind) -> PlannedInter
         super::interrupt::BoundarySide::After => reenact_scenario::interrupt::TriggerSide::After,
     };
     let kind = match kind {
-        InjectionKind::Cancel => InterruptKind::Cancel,
-        InjectionKind::Interrupt => InterruptKind::Interrupt(vec![Block::text(TEXT)]),
+        InjectionKind::Cancel => PlannedInterruptKind::Cancel,
+        InjectionKind::Interrupt => PlannedInterruptKind::Interrupt(vec![Block::text(TEXT)]),
+        InjectionKind::Heal => PlannedInterruptKind::Heal,
     };
     PlannedInterrupt { event: boundary.event, side, kind }
 }
@@ -63,7 +63,9 @@ fn interrupted_expectations(setup: &RunSetup, end: Option<&RunEnd>, transcript: 
     let expect = &setup.scenario.expect;
     let is_refusal = |what: &EventKind| matches!(what, EventKind::Refused { rule, overruled: false, .. } if is_defect(rule));
     let refusals = transcript.events.iter().filter(|event| is_refusal(&event.what)).count() as u64;
-    let terminal = end.filter(|end| **end != RunEnd::Idle).map(|end| end.as_str().into());
+    // A limit is a good end of no run (O-18).
+    let accepted = |end: &&RunEnd| !matches!(end, RunEnd::Idle | RunEnd::LimitReached { .. });
+    let terminal = end.filter(accepted).map(|end| end.as_str().into());
     let broken = rules::violations_in(setup, transcript, terminal.as_deref(), Micros::ZERO);
     let is_broken = |rule: &&String| broken.iter().any(|violation| violation.oracle == rule.as_str());
     let breaks = expect.breaks.iter().filter(is_broken).cloned().collect();

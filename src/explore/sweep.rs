@@ -9,7 +9,7 @@ use alloc::collections::BTreeMap;
 use super::coverage::{CoverageWatch, RunCoverage};
 use super::interrupt::{BoundaryPlace, BoundarySide, InjectionKind, RunBoundary, content, inject};
 use super::sweep_watch::SweepWatch;
-use super::verdict::{judge, panicked};
+use super::verdict::{judge, may_end_as_usual, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
 use reenact_engine::contract::{Block, Engine, Input};
 use reenact_oracle::repeated_requests;
@@ -65,7 +65,7 @@ fn sweep_with<E: Engine>(
 ) -> SweepReport {
     let expect = &setup.scenario.expect;
     let (content, at_limit, report) = (content(), BTreeMap::new(), SweepReport::default());
-    let mut sweep = InterruptSweep { kinds, guard, content, setup, counter, at_limit, report };
+    let mut sweep = InterruptSweep { kinds, guard, content, setup, counter, at_limit, faults_before_heal: None, report };
     let mut run = Run::watched(setup.clone(), engine.clone(), SweepWatch::new(rules::oracles(setup)));
     run.expect_injections();
     sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, Run::finish);
@@ -96,6 +96,8 @@ struct InterruptSweep<'a, G> {
     counter: Option<CoverageWatch>,
     /// How many runs with each kind of interrupt reached a limit.
     at_limit: BTreeMap<InjectionKind, usize>,
+    /// How many faults had come where the world was healed last: as long as no further one comes, the same run would follow.
+    faults_before_heal: Option<u32>,
     report: SweepReport,
 }
 
@@ -132,12 +134,15 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
                 self.report.left_out += 1;
                 continue;
             }
+            if *kind == InjectionKind::Heal && self.faults_before_heal.replace(run.faults()) == Some(run.faults()) {
+                continue;
+            }
             let place = || (BoundaryPlace::new(boundary, run.now(), input), *kind);
             let end = self.check(run, usual_end.as_ref().map(RunEnd::as_str), Some(&place), |mut copy| {
                 inject(&mut copy, *kind, &content);
                 copy.finish()
             });
-            if matches!(end, Some(RunEnd::LimitReached { .. })) && end != usual_end {
+            if matches!(end, Some(RunEnd::LimitReached { .. })) && (end != usual_end || *kind == InjectionKind::Heal) {
                 *self.at_limit.entry(*kind).or_default() += 1;
             }
         }
@@ -152,6 +157,7 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
         work: impl FnOnce(Run<E, SweepWatch>) -> FinishedRun<E, SweepWatch>,
     ) -> Option<RunEnd> {
         self.report.runs += 1;
+        let kind = place.map(|place| place().1);
         // What was wrong before the interrupt is a finding of the run as it is.
         let known = run.watcher().oracles.violations().len();
         let asked_before = place.map(|_| run.watcher().oracles.question_counts());
@@ -161,11 +167,12 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
             copy
         };
         let (end, mut violations) = match self.guard.run(|| work(copy())) {
-            Ok(FinishedRun { end, at, watcher: SweepWatch { oracles, counter }, .. }) => {
+            Ok(FinishedRun { end, at, watcher: SweepWatch { oracles, counter }, faults, .. }) => {
                 if let Some(counter) = counter {
                     self.report.coverage.add(&counter.into_coverage());
                     self.report.coverage.add_asked(oracles.asked_since(asked_before.as_ref()));
                 }
+                let accepted = accepted.filter(|_| may_end_as_usual(kind, &end, faults));
                 (Some(end.clone()), judge(self.setup, oracles, known, (&end, at), accepted))
             }
             Err(panic) => (None, vec![panicked(run.now(), &panic)]),

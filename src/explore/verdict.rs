@@ -4,15 +4,13 @@ use super::PanicGuard;
 use super::interrupt::{InjectionKind, RunBoundary, interrupt_at};
 use reenact_engine::contract::Engine;
 use reenact_engine::time::{Micros, Time};
-use reenact_oracle::{Oracles, Violation, repeated_requests};
+use reenact_oracle::{Oracles, Violation, repeated_requests, run_end};
 use reenact_sim::{Run, limits, rules};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::record::TranscriptRecorder;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
-/// The oracle of a run that ends otherwise than with a terminal for every prompt.
-const ENDS: &str = "O-18";
 /// The oracle of a run whose engine panics.
 const NO_PANIC: &str = "O-19";
 
@@ -47,6 +45,7 @@ pub fn look<E: Engine>(
     let accepted = usual_end.as_ref().map(RunEnd::as_str);
     match (copy, guard.run(|| run.clone().finish())) {
         (Ok(copy), Ok(again)) => {
+            let accepted = accepted.filter(|_| may_end_as_usual(Some(kind), &copy.end, copy.faults));
             let transcript = transcript_of(copy.watcher);
             let mut violations = violations_of(setup, &transcript, accepted);
             violations.extend(repeated_requests::compare(&transcript, &transcript_of(again.watcher)));
@@ -71,6 +70,12 @@ pub fn violations_of(setup: &RunSetup, transcript: &Transcript, accepted: Option
     }
 }
 
+/// Whether a run may end as the run without an interrupt does. That one may reach a limit because the API fails for ever; once no fault comes any
+/// more, each run comes to its terminals (O-18).
+pub(super) fn may_end_as_usual(kind: Option<InjectionKind>, end: &RunEnd, faults: u32) -> bool {
+    kind != Some(InjectionKind::Heal) || faults == 0 || !matches!(end, RunEnd::LimitReached { .. })
+}
+
 /// The violations of a finished run, beside the `known` ones that it began with.
 pub(super) fn judge(setup: &RunSetup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     let mut violations = rules::violations(oracles, end, accepted);
@@ -83,7 +88,7 @@ fn with_end(setup: &RunSetup, mut violations: Vec<Violation>, (end, at): (&RunEn
     let is_good = *end == RunEnd::Idle || accepted == Some(end.as_str());
     if violations.is_empty() && !is_good {
         let text = format!("the run ended with {}: {}", end.as_str(), limits::end_text(setup, end));
-        violations.push(Violation { at, oracle: ENDS, text });
+        violations.push(Violation { at, oracle: run_end::ORACLE, text });
     }
     violations
 }

@@ -55,6 +55,8 @@ mod violation;
 mod withheld_errors;
 
 pub mod repeated_requests;
+#[doc(hidden)]
+pub mod run_end;
 
 pub use violation::Violation;
 
@@ -125,6 +127,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
+    (run_end::ORACLE, "once faults stop, the run comes to a terminal for every prompt"),
     (truthful_results::ORACLE, "the model is not told of a tool that was started that it was never run"),
     (stable_prefix::ORACLE, "each request begins with the one before, unless an edit was announced"),
     (tool_starts::CONSENT, "a tool that a person was asked about starts only after the word for that tool use"),
@@ -453,6 +456,9 @@ impl TranscriptWatch for Oracles {
 
     fn note(&mut self, at: Time, agent: &Agent, what: &EventKind) {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        if let EventKind::Ended { end } = what {
+            run_end::on_end(end, found);
+        }
         match what {
             EventKind::Ended { end: RunEnd::Idle | RunEnd::Stalled } => {
                 Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));

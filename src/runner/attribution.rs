@@ -100,7 +100,7 @@ fn k_6_requests_are_known_by_what_they_say() {
     let is_known = |name: &str| UNSAID.iter().any(|unsaid| name.starts_with(unsaid));
     let unknown: Vec<_> = mistaken.iter().filter(|(name, _)| !is_known(name)).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
-    assert!(mistaken.len() < 44, "{mistaken:#?}");
+    assert!(mistaken.len() * 10 < shipped().len(), "no more than a tenth of all scenarios: {mistaken:#?}");
 }
 
 #[test]

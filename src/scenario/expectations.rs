@@ -67,7 +67,8 @@ impl Expectations {
 /// The run's own ends (M-3, M-9), which may stand where a terminal does.
 const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
 
-/// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for the one that compares two runs.
+/// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for the one that compares two runs (O-16) and the one about
+/// runs without further faults (O-18).
 #[doc(hidden)]
 pub const BREAKABLE: [&str; 31] = [
     "O-1", "O-2", "O-3", "O-4", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-20", "O-21", "O-22",

@@ -7,11 +7,12 @@
 
 use alloc::collections::BTreeMap;
 
-use super::interrupt::{InterruptKind, TriggerSide};
+use super::interrupt::TriggerSide;
 use crate::language::forms::ChunkSize;
 use crate::language::keys::keys;
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
+use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
 /// Choices by the name of what they are about.
@@ -40,15 +41,26 @@ pub struct Plan {
     pub backoff: NamedChoices<Micros>,
 }
 
-/// An interrupt at a boundary of the run, which a sweep made and the scenario does not have.
+/// An interrupt at a boundary of the run, which a sweep made and the scenario does not have; or the end of all faults (E-3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedInterrupt {
     /// Which input of the engine, from 1.
     pub event: u64,
     /// On which side of it.
     pub side: TriggerSide,
-    /// [`InterruptKind::Cancel`] or [`InterruptKind::Interrupt`].
-    pub kind: InterruptKind,
+    /// The injection.
+    pub kind: PlannedInterruptKind,
+}
+
+/// An injection at a boundary.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlannedInterruptKind {
+    /// The user aborts.
+    Cancel,
+    /// The user submits a message.
+    Interrupt(Vec<Block>),
+    /// From here on, the API answers without faults.
+    Heal,
 }
 
 keys! {

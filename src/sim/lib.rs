@@ -33,9 +33,10 @@ use rules::JudgedBy;
 
 use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input};
 use reenact_engine::log::BoundaryLog;
-use reenact_engine::time::Time;
-use reenact_scenario::interrupt::{InterruptKind, TriggerSide};
-use reenact_scenario::plan::Plan;
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::interrupt::TriggerSide;
+use reenact_scenario::plan::{Plan, PlannedInterruptKind};
+use reenact_scenario::types::RunLimits;
 use reenact_transcript::event::{EventKind, RunEnd};
 use reenact_transcript::record::TranscriptRecorder;
 use reenact_transcript::watch::TranscriptWatch;
@@ -55,6 +56,7 @@ pub struct Run<E, W = TranscriptRecorder> {
     now: Time,
     events: u64,
     requests: u64,
+    limits: RunLimits,
     /// The prompts that exist only because of an injection.
     injected: InjectedPrompts,
     judged_by: JudgedBy,
@@ -88,6 +90,8 @@ pub struct FinishedRun<E, W> {
     pub engine: E,
     /// The watcher, in its last state.
     pub watcher: W,
+    /// How many faults came, and answers that fail, with those that did not come because of [`Run::heal`].
+    pub faults: u32,
 }
 
 impl<E: Engine> Run<E> {
@@ -132,6 +136,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             now: Time::ZERO,
             events: 0,
             requests: 0,
+            limits: setup.scenario.limits,
             injected: InjectedPrompts::default(),
             outside: None,
             judged_by: JudgedBy::ScenarioAndOracles,
@@ -168,7 +173,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     pub fn finish(mut self) -> FinishedRun<E, W> {
         let end = self.run_out();
         self.tell_end(&end);
-        FinishedRun { end, at: self.now, engine: self.engine, watcher: self.watcher }
+        let faults = self.world.faults_with_withheld();
+        FinishedRun { end, at: self.now, engine: self.engine, watcher: self.watcher, faults }
     }
 
     /// Gives the engine the next input; `Some` when the run is over.
@@ -186,7 +192,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             (agent, input) = self.due.pop()?;
         }
         self.events += 1;
-        if self.events > self.setup.scenario.limits.events {
+        if self.events > self.limits.events {
             return Some(RunEnd::LimitReached { limit: limits::EVENTS.into() });
         }
         self.step(agent, &input)
@@ -211,7 +217,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         if !self.world.awaits(at, &arrival) {
             return None;
         }
-        if at > Time::ZERO + self.setup.scenario.limits.time {
+        if at > Time::ZERO + self.limits.time {
             return Some(RunEnd::LimitReached { limit: limits::TIME.into() });
         }
         self.now = self.now.max(at);
@@ -231,6 +237,22 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.injected.add(&self.setup, &input);
         self.world.on_injected();
         self.due.push((Agent::ROOT, input));
+    }
+
+    /// From here on, no fault of the scenario comes, and no answer fails: a request gets the next answer that is whole, or the default answer (O-18).
+    /// Answers on their way stay as they are. The limits are counted from here.
+    pub fn heal(&mut self) {
+        self.injections += 1;
+        self.world.heal();
+        let RunLimits { time, events, requests } = self.setup.scenario.limits;
+        let time = Micros(self.now.since(Time::ZERO).0.saturating_add(time.0));
+        self.limits = RunLimits { time, events: self.events.saturating_add(events), requests: self.requests.saturating_add(requests) };
+        self.watcher.note(self.now, &Agent::ROOT, &EventKind::Healed);
+    }
+
+    /// How many faults have come so far.
+    pub fn faults(&self) -> u32 {
+        self.world.faults()
     }
 
     /// Gets ready for injections, so that copies of this run share the work.
@@ -281,12 +303,16 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         while let Some(planned) = self.setup.scenario.plan.interrupts.get(self.planned)
             && (planned.side, planned.event) == (side, event)
         {
-            let input = match &planned.kind {
-                InterruptKind::Interrupt(said) => Input::Interrupt { prompt: self.next_prompt(), content: said.clone().into() },
-                _ => Input::Cancel,
-            };
+            let prompt = self.next_prompt();
             self.planned += 1;
-            self.inject(input);
+            match &planned.kind {
+                PlannedInterruptKind::Cancel => self.inject(Input::Cancel),
+                PlannedInterruptKind::Interrupt(said) => {
+                    let content = said.clone().into();
+                    self.inject(Input::Interrupt { prompt, content });
+                }
+                PlannedInterruptKind::Heal => self.heal(),
+            }
         }
     }
 
@@ -356,7 +382,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.watcher.effect(self.now, agent, effect);
         if matches!(effect, Effect::Request { .. }) {
             self.requests += 1;
-            if self.requests > self.setup.scenario.limits.requests {
+            if self.requests > self.limits.requests {
                 return Some(RunEnd::LimitReached { limit: limits::REQUESTS.into() });
             }
         }

@@ -56,7 +56,11 @@ fn scenario() -> Scenario {
 
 /// A run of a scenario file.
 fn run_file(toml: &str) -> RunReport<AgentLoop> {
-    run(reenact_scenario::parse::scenario("x.toml", toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario)
+    run(read_file(toml))
+}
+
+fn read_file(toml: &str) -> Scenario {
+    reenact_scenario::parse::scenario("x.toml", toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario
 }
 
 fn run(scenario: Scenario) -> RunReport<AgentLoop> {

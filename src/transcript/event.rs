@@ -103,6 +103,8 @@ pub enum EventKind {
         /// The text of the note.
         text: String,
     },
+    /// From here on, the world makes no faults (O-18).
+    Healed,
     /// The run is over.
     Ended {
         /// The reason of the end.

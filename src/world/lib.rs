@@ -21,6 +21,7 @@ pub mod delivery;
 #[doc(hidden)]
 pub mod endpoint;
 mod faults;
+mod healing;
 #[doc(hidden)]
 pub mod model;
 #[doc(hidden)]

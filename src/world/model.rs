@@ -9,6 +9,7 @@
 use super::answer_queue::{AnswerOwner, AnswerQueue, QueuedAnswer};
 use super::choices::ChoiceMaker;
 use super::faults;
+use super::healing::FaultGate;
 use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::ResponsePlan;
 use super::refusal;
@@ -32,6 +33,7 @@ pub(crate) struct ModelServer {
     signatures: GivenThinking,
     /// Which faults hit.
     hits: PassedStatements,
+    pub(crate) faults: FaultGate,
 }
 
 /// The response to a request.
@@ -65,7 +67,8 @@ impl ModelServer {
         let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
         let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         self.hits.extend(faults::chances(&scenario.faults, asking).into_iter().map(Statement::FaultChance));
-        let (plan, note) = match faults::verdict(&scenario.faults, asking, choices) {
+        let fault = faults::verdict(&scenario.faults, asking, choices).filter(|_| self.faults.admits());
+        let (plan, note) = match fault {
             Some((index, kind @ FaultKind::Instead(instead))) => {
                 self.hits.note(Statement::Fault(index));
                 let plan = faults::instead(instead, asking, terms.timing(scenario), choices);
@@ -108,6 +111,16 @@ impl ModelServer {
         passed
     }
 
+    /// The next answer of the queue; of a healed API the next that does not fail.
+    fn queued(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, is_lent: bool) -> Option<QueuedAnswer> {
+        loop {
+            let queued = self.server.serve(setup, asking, is_lent)?;
+            if !setup.answers[queued.answer].fails() || self.faults.admits() {
+                return Some(queued);
+            }
+        }
+    }
+
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
     fn prepared(
         &mut self,
@@ -122,7 +135,7 @@ impl ModelServer {
             choices.on_served(answer);
             ResponsePlan::new(answer, choices.times(&agent.key(id), terms.timing(&setup.scenario), &answer.known))
         };
-        let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || terms.lends) {
+        let (mut plan, name, provenance, differences) = match self.queued(setup, asking, change.is_some() || terms.lends) {
             Some(QueuedAnswer { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);

@@ -84,6 +84,12 @@ pub struct PreparedAnswer {
 }
 
 impl PreparedAnswer {
+    /// Whether it is an error, or breaks off.
+    pub(crate) fn fails(&self) -> bool {
+        let is_said = || !self.is_stream || self.pieces.iter().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
+        !(200..300).contains(&self.status) || self.end != ResponseEnd::Complete || !is_said()
+    }
+
     /// Its statement among those of its scenario; `None` for answers of other threads of a tape, which belong to no statement.
     /// `turns` counts along the answers.
     pub(crate) fn statement(&self, index: usize, turns: &mut BTreeMap<AnswerOrigin, u32>) -> Option<Statement> {

@@ -65,6 +65,7 @@ fn count(group: &SweepFindingGroup, scenarios: &[SweptScenario]) -> String {
     let parts = [
         (of(InjectionKind::Cancel), "with a cancel"),
         (of(InjectionKind::Interrupt), "with an interrupt"),
+        (of(InjectionKind::Heal), "without further faults"),
         (group.uninterrupted, "without either"),
     ];
     let parts: Vec<String> = parts.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();

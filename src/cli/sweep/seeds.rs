@@ -58,7 +58,9 @@ fn command(arguments: &SweepArguments, scenario: &SweptScenario) -> String {
     match arguments.kind {
         KindArgument::Cancel => command += " --kind cancel",
         KindArgument::Interrupt => command += " --kind interrupt",
-        KindArgument::Both => (),
+        KindArgument::Heal => command += " --kind heal",
+        KindArgument::Both => command += " --kind both",
+        KindArgument::All => (),
     }
     if let Some(CanaryArgument::Of(canary)) = arguments.canary {
         command += &format!(" --canary {}", canary.name);

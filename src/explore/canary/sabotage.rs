@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use super::{CanaryTrick, Saboteur};
 use reenact_engine::contract::{
     Block, Effect, Effects, Emission, Environment, HookOutcome, Input, Json, Message, Micros, Note, PermissionAnswer, Request, RequestId,
-    Role, ToolRun,
+    Role, Time, ToolRun,
 };
 use reenact_engine::emission::AssistantMessage;
 use reenact_engine::settings::ToolSafety;
@@ -13,10 +13,17 @@ use reenact_engine::texts::TextName;
 use reenact_wire::block::{BlockKind, ToolInput, joined_text};
 use reenact_wire::prelude::*;
 
+/// How long a timer is set again for.
+const LONG_SLEEP: Micros = Micros::from_secs(3_600);
+
 impl<E> Saboteur<E> {
     /// Whether the engine does not get to know of an input.
     pub(super) fn swallows(&self, input: &Input) -> bool {
-        self.canary.trick == CanaryTrick::DropCancel && *input == Input::Cancel
+        match self.canary.trick {
+            CanaryTrick::DropCancel => *input == Input::Cancel,
+            CanaryTrick::SleepOn => self.is_done && matches!(input, Input::Timer(_)),
+            _ => false,
+        }
     }
 
     /// Another input than the real one.
@@ -88,7 +95,16 @@ impl<E> Saboteur<E> {
     }
 
     /// The effects before the engine's own.
-    pub(super) fn before(&mut self, input: &Input, effects: &mut Effects) {
+    pub(super) fn before(&mut self, now: Time, input: &Input, effects: &mut Effects) {
+        match (self.canary.trick, input) {
+            (CanaryTrick::SleepOn, Input::Head { status: 400.., .. }) => self.is_done = true,
+            // The engine takes its timer back.
+            (CanaryTrick::SleepOn, Input::Cancel | Input::Interrupt { .. }) => self.is_done = false,
+            (CanaryTrick::SleepOn, Input::Timer(timer)) if self.is_done => {
+                effects.push(Effect::SetTimer { timer: *timer, at: now + LONG_SLEEP });
+            }
+            _ => (),
+        }
         if self.canary.trick == CanaryTrick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
             self.is_done = true;
         }

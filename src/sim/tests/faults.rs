@@ -143,3 +143,52 @@ fn m_6_chunks_change_no_run_with_faults() {
         assert_eq!(digest("\"bytes\""), digest("\"as_recorded\""), "{fault}");
     }
 }
+
+/// Four attempts fail, whatever the reason.
+const OUTAGE: &str = r#"
+[engine.retry]
+max_retries = 3
+jitter_percent = 0
+
+[[prompt]]
+text = "Hello?"
+
+[[prompt.turn]]
+status = 500
+may = true
+
+[[prompt.turn]]
+text = "Hello."
+may = true
+
+[[fault]]
+at = { attempt = "1..=2" }
+status = 529
+may = true
+
+[[fault]]
+at = { attempt = "3.." }
+cut = { after_events = 2 }
+may = true
+"#;
+
+#[test]
+fn o_18_a_healed_run_gets_the_next_answer_that_is_whole() {
+    let setup = Arc::new(RunSetup::new(read_file(OUTAGE), None).unwrap());
+    let start = || Run::new(setup.clone(), AgentLoop::default());
+    assert_eq!(start().to_end().terminal(), "model_error");
+    for events in 0..12 {
+        let mut run = start();
+        while run.events() < events {
+            assert_eq!(run.advance(), None);
+        }
+        let before = run.faults();
+        run.heal();
+        let healed = run.clone().finish();
+        let report = run.to_end();
+        assert_eq!((report.terminal(), report.violations.as_deref()), ("completed", Some(&[][..])), "{}", report.text(DetailLevel::Normal));
+        assert!(healed.faults > before || before == 3, "the faults that did not come are counted");
+        let shown = report.text(DetailLevel::Normal);
+        assert!(shown.contains("Hello.") && shown.contains("no fault comes from here on"), "{shown}");
+    }
+}

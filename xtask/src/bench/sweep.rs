@@ -81,14 +81,14 @@ fn cost_of_copy<T: Clone>(run: &T) -> f64 {
 /// The whole sweep beside plain replays: by event that was stepped, and as a whole.
 pub(crate) fn sweeps() -> Vec<ReportLine> {
     let setup = setup();
-    let report = sweep(&setup, &AgentLoop::default(), &InjectionKind::ALL, &NoPanicGuard);
+    let report = sweep(&setup, &AgentLoop::default(), &InjectionKind::OF_USER, &NoPanicGuard);
     assert!(report.findings.is_empty(), "{:?}", report.findings);
     let plain = || Run::new(setup.clone(), AgentLoop::default()).without_oracles();
     let events = usize::try_from(watched_to_end(watched(&setup))).expect("events are few");
     assert!((120..=150).contains(&events), "the scenario has some 130 events, not {events}");
     let steps = events + steps_after_interrupts(&setup);
     let rounds = rounds::in_turns([
-        &mut || rounds::used(sweep(&setup, &AgentLoop::default(), &InjectionKind::ALL, &NoPanicGuard)),
+        &mut || rounds::used(sweep(&setup, &AgentLoop::default(), &InjectionKind::OF_USER, &NoPanicGuard)),
         &mut || rounds::used(plain().to_end()),
         &mut || rounds::used(watched(&setup).finish()),
     ]);
@@ -125,7 +125,7 @@ pub(crate) fn sweeps() -> Vec<ReportLine> {
 fn steps_after_interrupts(setup: &Arc<RunSetup>) -> usize {
     let mut steps = 0;
     for run in at_each_boundary(setup) {
-        for kind in InjectionKind::ALL {
+        for kind in InjectionKind::OF_USER {
             let mut copy = run.clone();
             inject(&mut copy, kind, &content());
             steps += watched_to_end(copy) - run.events();

@@ -15,7 +15,7 @@ use reenact_engine::contract::{Agent, StagedSummary};
 use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
 
-word_forms!(TriggerSide, ReachedState, AbortWord);
+word_forms!(TriggerSide, ReachedState, AbortWord, PlannedInterruptWord);
 
 words! {
     /// The user's action while work goes on.
@@ -25,6 +25,19 @@ words! {
         Cancel = "cancel",
         /// The user submits a message.
         Interrupt = "interrupt",
+    }
+}
+
+words! {
+    /// An injection at a boundary of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum PlannedInterruptWord {
+        /// The user cancels.
+        Cancel = "cancel",
+        /// The user submits a message.
+        Interrupt = "interrupt",
+        /// From here on, the API answers without faults.
+        Heal = "heal",
     }
 }
 

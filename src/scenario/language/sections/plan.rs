@@ -3,18 +3,18 @@
 use core::marker::PhantomData;
 
 use crate::fault::FaultRule;
-use crate::interrupt::{InterruptKind, TriggerSide};
+use crate::interrupt::TriggerSide;
 use crate::language::description::ValueShape;
 use crate::language::forms::{ChunkSize, SeedNumber};
 use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::language::sections::interrupt::{AbortWord, refuse_content};
+use crate::language::sections::interrupt::{PlannedInterruptWord, refuse_content};
 use crate::language::sections::prompt::{Content, ContentKeys};
 use crate::language::tables::{Flat, Section, Sections};
 use crate::language::toml::{TomlTable, TomlValue};
 use crate::parse::reader::TableReader;
 use crate::parse::report::DiagnosticReport;
 use crate::parse::tree::{TreeValue, TreeValueKind};
-use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
+use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
@@ -112,8 +112,8 @@ keys! {
         event: Option<u32> = None, required, above_zero("events are counted from 1");
         /// On which side of it.
         side: Option<TriggerSide> = None;
-        /// The user's action.
-        kind: Option<AbortWord> = None, required;
+        /// The injection.
+        kind: Option<PlannedInterruptWord> = None, required;
         /// The message. Only with kind `interrupt`.
         content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
     }
@@ -124,11 +124,12 @@ impl ConvertedTable for PlannedInterrupt {
 
     fn from_keys(keys: PlannedInterruptKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
         let PlannedInterruptKeys { event, side, kind, content } = keys;
-        let kind = match kind? {
-            AbortWord::Interrupt => InterruptKind::Interrupt(Content::from_keys(content, reader)?.0),
-            AbortWord::Cancel => {
+        let word = kind?;
+        let kind = match word {
+            PlannedInterruptWord::Interrupt => PlannedInterruptKind::Interrupt(Content::from_keys(content, reader)?.0),
+            PlannedInterruptWord::Cancel | PlannedInterruptWord::Heal => {
                 refuse_content(reader, "text");
-                InterruptKind::Cancel
+                if word == PlannedInterruptWord::Heal { PlannedInterruptKind::Heal } else { PlannedInterruptKind::Cancel }
             }
         };
         Some(Self { event: event?.into(), side: side.unwrap_or_default(), kind })
@@ -137,8 +138,9 @@ impl ConvertedTable for PlannedInterrupt {
     fn to_keys(&self) -> PlannedInterruptKeys {
         let Self { event, side, kind } = self.clone();
         let (kind, content) = match kind {
-            InterruptKind::Interrupt(content) => (AbortWord::Interrupt, Content(content).to_keys()),
-            _ => (AbortWord::Cancel, ContentKeys::default()),
+            PlannedInterruptKind::Interrupt(content) => (PlannedInterruptWord::Interrupt, Content(content).to_keys()),
+            PlannedInterruptKind::Cancel => (PlannedInterruptWord::Cancel, ContentKeys::default()),
+            PlannedInterruptKind::Heal => (PlannedInterruptWord::Heal, ContentKeys::default()),
         };
         PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content }
     }

@@ -1,27 +1,10 @@
 //! `--seeds`: every scenario once per seed, a line for all that agree, and a line with a command for each that does not.
 
+use super::{HELLO, folder, reenact};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use tempfile::TempDir;
-
-const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n";
 
 /// A fault that hits with some seeds, after which there is no answer.
 const UNSURE: &str = "[[fault]]\nat = { request = 1, probability = 0.3 }\nstatus = 400\n";
-
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    files.iter().for_each(|(name, contents)| fs::write(folder.path().join(name), contents).unwrap());
-    folder
-}
-
-fn reenact(at: &Path, arguments: &[&str]) -> (String, String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_reenact")).args(arguments).current_dir(at).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
-}
 
 /// The command at the end of a line, without the name of the program.
 fn command(line: &str) -> Vec<&str> {
@@ -120,7 +103,7 @@ fn d_3_other_forms_show_each_seed() {
 
 #[test]
 fn d_3_what_does_not_go_with_seeds_is_refused() {
-    let tape = include_str!("../scenarios/world/replayed.tape.jsonl");
+    let tape = include_str!("../../scenarios/world/replayed.tape.jsonl");
     let folder = folder(&[("a.toml", HELLO), ("x.tape.jsonl", tape)]);
     for (arguments, words) in [
         (&["run", "a.toml", "--seeds", "5..5"][..], "write `5` or `5..=5`"),

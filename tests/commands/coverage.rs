@@ -1,9 +1,8 @@
 //! E-7: what runs reached is counted for any engine, what they never reached is listed, and `--require` is a gate.
 
-use std::fs;
+use super::{HELLO, folder, reenact};
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::process::Command;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
@@ -13,21 +12,6 @@ use reenact::explore::sweep::SweepReport;
 use reenact::files::scenario::{LoadedScenario, load};
 use reenact::runner::sweep::{sweep_all, sweep_all_with_coverage};
 use reenact::sim::Run;
-use tempfile::TempDir;
-
-const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n";
-
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    files.iter().for_each(|(name, contents)| fs::write(folder.path().join(name), contents).unwrap());
-    folder
-}
-
-fn reenact(at: &Path, arguments: &[&str]) -> (String, String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_reenact")).args(arguments).current_dir(at).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
-}
 
 fn hello() -> LoadedScenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/session/hello.toml");
@@ -35,7 +19,7 @@ fn hello() -> LoadedScenario {
 }
 
 fn swept<E: Engine>(new_engine: impl Fn() -> E + Sync) -> SweepReport {
-    sweep_all_with_coverage(&[hello()], NonZeroUsize::MIN, &InjectionKind::ALL, new_engine).remove(0)
+    sweep_all_with_coverage(&[hello()], NonZeroUsize::MIN, &InjectionKind::OF_USER, new_engine).remove(0)
 }
 
 /// An engine without notes and emissions.
@@ -80,7 +64,7 @@ fn e_7_an_event_before_an_interrupt_is_counted_once_in_all() {
     let cancels = report.coverage.reached(CoverageClass::Input)["cancel"];
     // The prompt comes in the run as it is, and after the interrupts before it: one of each kind.
     assert_eq!((prompts, report.coverage.runs), (3, 1 + 2 * cancels), "{:?}", report.coverage);
-    let plain = sweep_all(&[hello()], NonZeroUsize::MIN, &InjectionKind::ALL, AgentLoop::default).remove(0);
+    let plain = sweep_all(&[hello()], NonZeroUsize::MIN, &InjectionKind::OF_USER, AgentLoop::default).remove(0);
     assert_eq!(SweepReport { coverage: RunCoverage::default(), ..report }, plain, "counting changes nothing else");
 }
 
