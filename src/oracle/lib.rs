@@ -77,7 +77,7 @@ pub use question_counts::QuestionCounts;
 use recoveries::RecoveryOracle;
 use refused_requests::RefusedRequestOracle;
 use repeated_effects::RepeatedEffectOracle;
-use request_kind::{RequestKind, SentRequest};
+use request_kind::{RequestKindReader, SentRequest};
 use results::ResultOracle;
 use retry::RetryOracle;
 use retry_decisions::RetryDecisionOracle;
@@ -154,6 +154,7 @@ pub const ORACLES: &[(&str, &str)] = &[
 pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
+    kinds: RequestKindReader,
     /// The memory of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     /// The words of the model to each agent.
@@ -226,6 +227,7 @@ impl Oracles {
         Self {
             rules: Arc::new(OracleRules::from_environment(environment)),
             running: RunningTools::default(),
+            kinds: RequestKindReader::default(),
             agents: Arc::default(),
             speech: Arc::default(),
             violations: Vec::new(),
@@ -305,7 +307,7 @@ impl Oracles {
 
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Arc<Request>) {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
-        let sent = SentRequest { id, request, kind: RequestKind::read(request, &self.rules.settings.texts) };
+        let sent = SentRequest { id, request, kind: self.kinds.read(request, &self.rules.settings.texts) };
         let spent = spent(&self.agents);
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         if !self.rules.expects_refusals {
@@ -352,6 +354,7 @@ impl TranscriptWatch for Oracles {
             Arc::make_mut(&mut self.speech).entry(agent).on_input(input);
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        self.kinds.on_input(input, &self.rules.settings.texts);
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.

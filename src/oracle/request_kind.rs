@@ -3,7 +3,7 @@
 //! The environment states the texts that an engine sends to the model (T-31), and a request is known by them. The requests of an engine with other
 //! texts are all ordinary.
 
-use reenact_engine::contract::{Json, Request, RequestId, Role};
+use reenact_engine::contract::{Block, Input, Json, Request, RequestId, Role};
 use reenact_engine::texts::{ModelTexts, TextName};
 use reenact_wire::block::BlockKind;
 use reenact_wire::prelude::*;
@@ -27,21 +27,38 @@ pub(super) enum RequestKind {
     ToolSummary,
 }
 
-impl RequestKind {
-    pub(super) fn read(request: &Request, texts: &ModelTexts) -> Self {
+/// What tells requests apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RequestKindReader {
+    /// Whether a message of the user begins like a request for a summary, so that none is known by its text.
+    is_summary_text_said: bool,
+}
+
+impl RequestKindReader {
+    pub(super) fn on_input(&mut self, input: &Input, texts: &ModelTexts) {
+        if let Input::Prompt { content, .. } | Input::Interrupt { content, .. } = input {
+            self.is_summary_text_said |= content.iter().any(|block| begins_with(block, texts.template(TextName::SummaryPrompt)));
+        }
+    }
+
+    pub(super) fn read(&self, request: &Request, texts: &ModelTexts) -> RequestKind {
         let prompt = texts.template(TextName::SummaryPrompt);
         let last = request.messages.last().filter(|message| message.role == Role::User);
         // What nobody has answered yet stands behind the prompt.
-        let asks_for_summary = last.is_some_and(|last| {
-            last.content.iter().any(|block| matches!(block.kind(), BlockKind::Text(text) if !prompt.is_empty() && text.starts_with(prompt)))
-        });
+        let is_asked = last.is_some_and(|last| last.content.iter().any(|block| begins_with(block, prompt)));
+        let asks_for_summary = is_asked && !self.is_summary_text_said;
         let line = texts.template(TextName::ToolSummaryPrompt);
         match () {
-            () if asks_for_summary => Self::Summary,
-            () if !line.is_empty() && request.system == Some(Json::from_value(line)) => Self::ToolSummary,
-            () => Self::Ordinary,
+            () if asks_for_summary => RequestKind::Summary,
+            () if !line.is_empty() && request.system == Some(Json::from_value(line)) => RequestKind::ToolSummary,
+            () => RequestKind::Ordinary,
         }
     }
+}
+
+/// Whether a block is a text that begins so.
+fn begins_with(block: &Block, template: &str) -> bool {
+    matches!(block.kind(), BlockKind::Text(text) if !template.is_empty() && text.starts_with(template))
 }
 
 /// Whether the model is offered tools.
@@ -52,20 +69,23 @@ pub(super) fn has_tools(request: &Request) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reenact_engine::contract::{Block, Message};
+    use reenact_engine::contract::Message;
 
     #[test]
     fn c_4_a_request_for_a_summary_is_known_by_its_text() {
         let texts = ModelTexts::default();
         let prompt = Block::text(&format!("{}\n\nMind the tests.", TextName::SummaryPrompt.ours()));
-        let kind = |messages: Vec<Message>| RequestKind::read(&Request::new("m", 1).with_messages(messages), &texts);
+        let kind = |messages: Vec<Message>| RequestKindReader::default().read(&Request::new("m", 1).with_messages(messages), &texts);
         let said = || Message::assistant(vec![Block::text("well")]);
         assert_eq!(kind(vec![Message::user(vec![Block::text("hi")]), said(), Message::user(vec![prompt.clone()])]), RequestKind::Summary);
         assert_eq!(kind(vec![Message::user(vec![prompt.clone(), Block::text("and then?")])]), RequestKind::Summary);
-        assert_eq!(kind(vec![Message::user(vec![prompt]), said(), Message::user(vec![Block::text("hi")])]), RequestKind::Ordinary);
+        assert_eq!(kind(vec![Message::user(vec![prompt.clone()]), said(), Message::user(vec![Block::text("hi")])]), RequestKind::Ordinary);
+        let mut user = RequestKindReader::default();
+        user.on_input(&Input::Prompt { prompt: 1, content: [prompt.clone()].into() }, &texts);
+        assert_eq!(user.read(&Request::new("m", 1).with_messages([Message::user(vec![prompt])]), &texts), RequestKind::Ordinary);
         let mut line = Request::new("m", 1);
         line.system = Some(Json::from_value(TextName::ToolSummaryPrompt.ours()));
-        assert_eq!(RequestKind::read(&line, &texts), RequestKind::ToolSummary);
+        assert_eq!(RequestKindReader::default().read(&line, &texts), RequestKind::ToolSummary);
     }
 
     #[test]

@@ -33,7 +33,12 @@ struct SentConversation {
 
 impl PrefixOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
-        self.is_edited |= matches!(input, Input::Head { status: 400 | 413, .. });
+        self.is_edited |= match input {
+            Input::Head { status: 400 | 413, .. } => true,
+            // A command of the user may clear the conversation, and be aborted before anything is said of it.
+            Input::Prompt { content, .. } | Input::Interrupt { content, .. } => content.iter().any(is_command),
+            _ => false,
+        };
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect) {
@@ -98,6 +103,10 @@ impl SentConversation {
         let is_last = |place| place == messages.iter().map(|message| message.content.len()).sum::<usize>();
         self.is_after_edit || (ends_with_text && self.difference(next).is_none_or(is_last))
     }
+}
+
+fn is_command(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Text(text) if text.starts_with('/'))
 }
 
 fn blocks(messages: &[Arc<Message>]) -> impl Iterator<Item = (Role, &Block)> {

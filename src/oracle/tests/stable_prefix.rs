@@ -27,6 +27,14 @@ fn o_21_each_request_begins_with_the_one_before() {
 }
 
 #[test]
+fn o_21_a_command_of_the_user_announces_an_edit() {
+    for (text, count) in [("/clear", 0), ("clear", 1)] {
+        let said = Input::Prompt { prompt: 2, content: [Block::text(text)].into() };
+        assert_eq!(EventStory::new().sends_texts(1, &["a"]).input(said).sends_texts(2, &["b"]).o_21(), count, "{text}");
+    }
+}
+
+#[test]
 fn o_21_an_edit_that_was_announced_is_none_of_its_affairs() {
     let kept = Vec::new();
     let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept };
