@@ -8,7 +8,7 @@ use reenact_engine::contract::{Effect, Emission, Message, RequestId, Role};
 use reenact_engine::settings::ResultOrder;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
-use reenact_wire::validate;
+use reenact_wire::validate::{self, SettledMessages};
 
 pub(super) const ORACLE: &str = "O-1";
 
@@ -16,6 +16,8 @@ pub(super) const ORACLE: &str = "O-1";
 #[derive(Clone, Debug, Default)]
 pub(super) struct PairOracle {
     emitted: Vec<OfAnswer>,
+    /// The part of the conversation in which all was right with the request before.
+    settled: SettledMessages,
 }
 
 /// The results of one answer's tool uses.
@@ -41,16 +43,18 @@ impl PairOracle {
         }
     }
 
-    pub(super) fn on_request(&self, rules: &OracleRules, id: RequestId, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
+    pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
         if messages.len() > 1 {
             found.ask(ORACLE);
         }
-        if let Some(refusal) = validate::pairs(messages) {
+        let known = found.violations.len();
+        let start = self.settled.start_in(messages);
+        if let Some(refusal) = validate::pairs(messages, start) {
             return found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
         }
         // Each use has its one result: what is left to see is their order.
         let mut emitted = &*self.emitted;
-        for turns in ApiTurns::from_messages(messages).0.windows(2).rev() {
+        for turns in ApiTurns::from_messages(&messages[start..]).0.windows(2).rev() {
             let is_in_order = match rules.settings.result_order {
                 ResultOrder::ToolUse => is_as_asked(&turns[0].1, &turns[1].1),
                 ResultOrder::Emission => is_as_emitted(&mut emitted, &turns[1].1),
@@ -62,6 +66,9 @@ impl PairOracle {
                 };
                 found.add(ORACLE, format!("request {id} has its results in another order than {order}"));
             }
+        }
+        if found.violations.len() == known {
+            self.settled.settle(messages, start);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Content blocks and messages: what was understood of each beside the JSON that is sent (N-8).
 
+mod size;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -8,12 +10,16 @@ use super::{
 };
 use crate::prelude::*;
 
+pub(crate) use size::BlockSize;
+
 /// One content block of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Json", into = "Json")]
 pub struct Block {
     kind: BlockKind,
     json: Json,
+    /// A long session counts the same blocks with every request.
+    size: BlockSize,
 }
 
 /// The kinds of blocks that matter to an agent loop.
@@ -119,7 +125,7 @@ impl Block {
         let mut json = String::from(r#"{"type":"text","text":"#);
         push_string(&mut json, text);
         json.push('}');
-        Self { kind: BlockKind::Text(text.into()), json: Json::trusted(json) }
+        Self::assembled(BlockKind::Text(text.into()), Json::trusted(json))
     }
 
     /// A tool result of our own. `content` is a JSON string or a JSON array of blocks; `is_error` is written only when true.
@@ -132,12 +138,18 @@ impl Block {
             json.push_str(r#","is_error":true"#);
         }
         json.push('}');
-        Self { kind: BlockKind::ToolResult { tool_use_id: tool_use_id.into(), is_error }, json: Json::trusted(json) }
+        Self::assembled(BlockKind::ToolResult { tool_use_id: tool_use_id.into(), is_error }, Json::trusted(json))
     }
 
     /// A block put together elsewhere: the caller vouches that `json` says what `kind` says.
     pub fn assembled(kind: BlockKind, json: Json) -> Self {
-        Self { kind, json }
+        let size = BlockSize::of_block(&kind, &json);
+        Self { kind, json, size }
+    }
+
+    /// What is counted of it for the estimate of its tokens.
+    pub(crate) fn size(&self) -> BlockSize {
+        self.size
     }
 
     /// Its kind.
@@ -158,7 +170,7 @@ impl Block {
         let mut input = format!(r#"{{"{UNPARSED_INPUT}":{{"raw":"#);
         push_string(&mut input, text);
         input.push_str(&format!(r#","len":{}}}}}"#, text.chars().count()));
-        Self { json: Json::trusted(object.with(&[("input", input)])), kind: self.kind.clone() }
+        Self::assembled(self.kind.clone(), Json::trusted(object.with(&[("input", input)])))
     }
 
     /// Whether it is thinking, redacted or not.
@@ -203,7 +215,7 @@ impl From<Json> for Block {
                 known_kind(&kind, &block).unwrap_or_else(|| BlockKind::Other(kind.into()))
             },
         );
-        Self { kind, json }
+        Self::assembled(kind, json)
     }
 }
 

@@ -5,9 +5,8 @@
 //! what is rounded, not messages, because neighbouring messages merge in a request (N-7) and the figure must not depend on that.
 //! The characters are those of what a block says (its text, a tool's name and input, a result's content), not of the JSON around it.
 
-use super::block::{Block, BlockKind, Message};
+use super::block::{Block, BlockSize, Message};
 use super::json::Json;
-use super::raw_json::{self, RawObject};
 use super::request::Request;
 use crate::prelude::*;
 
@@ -21,12 +20,16 @@ pub fn tokens_of_characters(characters: u64) -> u64 {
 
 /// The estimate for a piece of text.
 pub fn tokens_of_text(text: &str) -> u64 {
-    tokens_of_characters(characters(text))
+    tokens_of_characters(text.chars().count() as u64)
+}
+
+fn tokens_of_size(size: BlockSize) -> u64 {
+    tokens_of_characters(size.characters) + size.media * MEDIA_TOKENS
 }
 
 /// The estimate for one block.
 pub fn block(block: &Block) -> u64 {
-    count_block(block).tokens()
+    tokens_of_size(block.size())
 }
 
 /// The estimate for the content of a message.
@@ -41,7 +44,7 @@ pub fn messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> u64
 
 /// The estimate for a system prompt: a JSON string or a JSON array of blocks.
 pub fn system(system: &Json) -> u64 {
-    count_content(system.as_str()).tokens()
+    tokens_of_size(BlockSize::of_content(system.as_str()))
 }
 
 /// The estimate for a list of tools: all of its JSON, because the model sees names, descriptions and schemas.
@@ -51,61 +54,12 @@ pub fn tools(tools: &Json) -> u64 {
 
 /// The estimate for all that a request makes the model read.
 pub fn request(request: &Request) -> u64 {
-    let frame = request.system.as_ref().map_or(0, system) + request.tools.as_ref().map_or(0, tools);
-    frame + messages(&request.messages)
+    frame(request) + messages(&request.messages)
 }
 
-/// The figures before anything is rounded.
-#[derive(Clone, Copy, Default)]
-struct TokenCount {
-    characters: u64,
-    media: u64,
-}
-
-impl TokenCount {
-    fn of_text(text: &str) -> Self {
-        Self { characters: characters(text), media: 0 }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self { characters: self.characters + other.characters, media: self.media + other.media }
-    }
-
-    fn tokens(self) -> u64 {
-        tokens_of_characters(self.characters) + self.media * MEDIA_TOKENS
-    }
-}
-
-fn characters(text: &str) -> u64 {
-    text.chars().count() as u64
-}
-
-fn count_block(block: &Block) -> TokenCount {
-    match block.kind() {
-        BlockKind::Text(text) => TokenCount::of_text(text),
-        BlockKind::Thinking { thinking, .. } => TokenCount::of_text(thinking), // the signature is for the API, not for the model
-        BlockKind::ToolUse(tool_use) => TokenCount::of_text(&tool_use.name).plus(TokenCount::of_text(tool_use.input.as_str())),
-        BlockKind::ToolResult { .. } => {
-            let content = RawObject::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(count_content));
-            content.unwrap_or_default()
-        }
-        BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => TokenCount { characters: 0, media: 1 },
-        BlockKind::RedactedThinking | BlockKind::Other(_) => TokenCount::of_text(block.json().as_str()),
-    }
-}
-
-/// A JSON string or a JSON array of blocks; what is neither counts as it is written.
-fn count_content(content: &str) -> TokenCount {
-    if let Some(text) = raw_json::string(content.trim()) {
-        return TokenCount::of_text(&text);
-    }
-    match raw_json::elements(content) {
-        Ok(elements) => elements
-            .into_iter()
-            .map(|element| count_block(&Block::from(Json::trusted(element))))
-            .fold(TokenCount::default(), TokenCount::plus),
-        Err(_) => TokenCount::of_text(content),
-    }
+/// The estimate for what surrounds the messages of a request: system prompt and tools.
+pub fn frame(request: &Request) -> u64 {
+    request.system.as_ref().map_or(0, system) + request.tools.as_ref().map_or(0, tools)
 }
 
 #[cfg(test)]

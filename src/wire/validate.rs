@@ -15,10 +15,14 @@
 pub mod endpoint;
 mod frame;
 mod image;
+mod prefix;
 mod tools;
 mod turns;
 
 use frame::CheckedFrame;
+
+#[doc(hidden)]
+pub use prefix::SettledMessages;
 
 use super::block::Message;
 use super::error::ErrorKind;
@@ -68,10 +72,41 @@ pub fn refusal(request: &Request, rules: &ValidationContext) -> Option<Refusal> 
     RequestValidator::default().refusal(request, rules)
 }
 
-/// The same for requests one after another: what surrounds the conversation is mostly the same in all of them, and looked at once.
+/// The same for requests one after another: what surrounds the conversation is mostly the same in all of them, and so is its beginning. Both are
+/// looked at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestValidator {
     last: Option<Arc<CheckedFrame>>,
+    settled: SettledPart,
+}
+
+/// The part of the conversation that needs no second look, and what was counted of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct SettledPart {
+    messages: SettledMessages,
+    /// By which rules it was looked at.
+    rules: Option<(ValidationContext, Arc<str>, bool)>,
+    sums: MessageSums,
+}
+
+/// The figures of messages that are checked as sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct MessageSums {
+    bytes: usize,
+    breakpoints: usize,
+    images: usize,
+    tokens: u64,
+}
+
+impl MessageSums {
+    fn plus(self, messages: &[Arc<Message>]) -> Self {
+        Self {
+            bytes: self.bytes + bytes(messages),
+            breakpoints: self.breakpoints + frame::breakpoints_in(messages),
+            images: self.images + image::count(messages),
+            tokens: self.tokens + super::tokens::messages(messages),
+        }
+    }
 }
 
 impl RequestValidator {
@@ -82,25 +117,48 @@ impl RequestValidator {
             Some(framed) if framed.is_of(request) => framed.clone(),
             _ => self.last.insert(Arc::new(CheckedFrame::check(request, facts))).clone(),
         };
-        framed_refusal(request, facts, &framed, rules)
+        self.settled.refusal(request, facts, &framed, rules)
     }
 }
 
-fn framed_refusal(request: &Request, facts: Option<&ModelFacts>, framed: &CheckedFrame, rules: &ValidationContext) -> Option<Refusal> {
-    size(request)
-        .or_else(|| turns::content(&request.messages))
-        .or_else(|| frame::breakpoints(request, framed.breakpoints))
-        .or_else(|| framed.refusal.clone())
-        .or_else(|| turns::order(&request.messages, facts, framed.thinking_is_enabled && rules.thinking))
-        .or_else(|| turns::unique(&request.messages))
-        .or_else(|| rules.pairs.then(|| turns::pairs(&request.messages)).flatten())
-        .or_else(|| image::refusal(&request.messages, facts, rules))
-        .or_else(|| tokens(request, facts, rules))
+impl SettledPart {
+    fn refusal(
+        &mut self,
+        request: &Request,
+        facts: Option<&ModelFacts>,
+        framed: &CheckedFrame,
+        rules: &ValidationContext,
+    ) -> Option<Refusal> {
+        let thinks = framed.thinking_is_enabled && rules.thinking;
+        let is_same =
+            self.rules.as_ref().is_some_and(|(known, model, thought)| (known, model, *thought) == (rules, &request.model, thinks));
+        let messages = &request.messages;
+        let start = if is_same { self.messages.start_in(messages) } else { 0 };
+        let sums = if start == 0 { MessageSums::default() } else { self.sums };
+        let refusal = size(request, sums.bytes + bytes(&messages[start..]))
+            .or_else(|| turns::content(messages, start))
+            .or_else(|| frame::breakpoints(request, start, framed.breakpoints + sums.breakpoints))
+            .or_else(|| framed.refusal.clone())
+            .or_else(|| turns::order(messages, start, facts, thinks))
+            .or_else(|| turns::unique(messages, start))
+            .or_else(|| rules.pairs.then(|| turns::pairs(messages, start)).flatten())
+            // How large an image may be depends on how many there are.
+            .or_else(|| image::refusal(messages, if sums.images == 0 { start } else { 0 }, facts, rules))
+            .or_else(|| tokens(request, sums.tokens + super::tokens::messages(&messages[start..]), facts, rules));
+        if refusal.is_none() {
+            if !is_same {
+                self.rules = Some((rules.clone(), request.model.clone(), thinks));
+            }
+            self.sums = sums.plus(self.messages.settle(messages, start));
+        }
+        refusal
+    }
 }
 
-/// The API's refusal by tool uses and their results alone, which [`ValidationContext::pairs`] leaves out elsewhere.
-pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
-    turns::pairs(messages)
+/// The API's refusal by tool uses and their results alone, which [`ValidationContext::pairs`] leaves out elsewhere. `start` is 0, or what
+/// [`SettledMessages::start_in`] gives.
+pub fn pairs(messages: &[Arc<Message>], start: usize) -> Option<Refusal> {
+    turns::pairs(messages, start)
 }
 
 /// The same for a body as it came: what is not a request is refused too.
@@ -168,18 +226,21 @@ impl Refusal {
     }
 }
 
-fn size(request: &Request) -> Option<Refusal> {
+fn size(request: &Request, of_messages: usize) -> Option<Refusal> {
     let length = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_str().len());
-    let content = |message: &Arc<Message>| message.content.iter().map(|block| block.json().as_str().len() + 1).sum::<usize>() + 32;
     let frame = length(&request.system) + length(&request.tools) + request.extra.as_str().len();
-    let bytes = frame + request.messages.iter().map(content).sum::<usize>();
-    (bytes > REQUEST_BYTES_MAX).then(Refusal::too_large)
+    (frame + of_messages > REQUEST_BYTES_MAX).then(Refusal::too_large)
+}
+
+fn bytes(messages: &[Arc<Message>]) -> usize {
+    let content = |message: &Arc<Message>| message.content.iter().map(|block| block.json().as_str().len() + 1).sum::<usize>() + 32;
+    messages.iter().map(content).sum()
 }
 
 /// Input alone over the window is too long for every model; input with `max_tokens` for older ones.
-fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
+fn tokens(request: &Request, of_messages: u64, facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
     let window = rules.context_window?;
-    let input = super::tokens::request(request);
+    let input = super::tokens::frame(request) + of_messages;
     if input > window {
         return Some(Refusal::invalid(PROMPT_TOO_LONG, format!("prompt is too long: {input} tokens > {window} maximum")));
     }

@@ -2,7 +2,7 @@
 
 use memchr::memmem::Finder;
 
-use super::super::block::BlockKind;
+use super::super::block::{BlockKind, Message};
 use super::super::json::Json;
 use super::super::models::{ModelFacts, ModelGeneration};
 use super::super::raw_json::{RawObject, elements};
@@ -151,11 +151,18 @@ fn forced_tool(extra: &RawObject<'_>, request: &Request, facts: Option<&ModelFac
     thinks.then(|| Refusal::invalid("tool_choice", "Thinking may not be enabled when tool_choice forces tool use.")) // plausible
 }
 
-/// How many cache breakpoints there are beside those of the frame, and whether each stands where one may.
-pub(super) fn breakpoints(request: &Request, of_frame: usize) -> Option<Refusal> {
-    let mut count = of_frame;
+/// How many cache breakpoints messages have.
+pub(super) fn breakpoints_in(messages: &[Arc<Message>]) -> usize {
+    let blocks = messages.iter().flat_map(|message| &message.content).map(|block| block.json().as_str());
+    blocks.filter(|json| mentions(json)).map(in_block).sum()
+}
+
+/// How many cache breakpoints there are beside the `known` ones of the frame and of the messages before `start`, and whether each stands where one
+/// may.
+pub(super) fn breakpoints(request: &Request, start: usize, known: usize) -> Option<Refusal> {
+    let mut count = known;
     let finder = Finder::new(CACHE_CONTROL);
-    for (index, message) in (0..).zip(&request.messages) {
+    for (index, message) in (start..).zip(&request.messages[start..]) {
         for (position, block) in (0..).zip(&message.content).filter(|(_, block)| finder.find(block.json().as_str().as_bytes()).is_some()) {
             let of_block = in_block(block.json().as_str());
             if of_block > 0 && block.is_thinking() {

@@ -23,9 +23,9 @@ struct RequestImage<'a> {
     data: Cow<'a, str>,
 }
 
-/// The refusal of the images, if there is one.
-pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
-    let images = images(messages);
+/// The refusal of the images from `start` on, if there is one.
+pub(super) fn refusal(messages: &[Arc<Message>], start: usize, facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
+    let images = images(messages, start);
     if images.is_empty() {
         return None;
     }
@@ -53,10 +53,15 @@ fn pixels_refusal(image: &RequestImage<'_>, is_many: bool) -> Option<Refusal> {
     (width.max(height) > most).then(|| Refusal::invalid("image_dimensions", text))
 }
 
+/// How many images messages have.
+pub(super) fn count(messages: &[Arc<Message>]) -> usize {
+    images(messages, 0).len()
+}
+
 /// All of them: those of messages and those in results.
-fn images(messages: &[Arc<Message>]) -> Vec<RequestImage<'_>> {
+fn images(messages: &[Arc<Message>], start: usize) -> Vec<RequestImage<'_>> {
     let mut found = Vec::new();
-    for (index, message) in (0..).zip(messages) {
+    for (index, message) in (start..).zip(&messages[start..]) {
         for (position, block) in (0..).zip(&message.content) {
             let path = || format!("messages.{index}.content.{position}");
             let json = block.json().as_str();

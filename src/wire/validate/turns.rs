@@ -5,13 +5,13 @@ use super::super::models::{ModelFacts, ModelGeneration};
 use super::Refusal;
 use crate::prelude::*;
 
-/// Every message says something, and says it as its role may.
-pub(super) fn content(messages: &[Arc<Message>]) -> Option<Refusal> {
+/// Every message from `start` on says something, and says it as its role may.
+pub(super) fn content(messages: &[Arc<Message>], start: usize) -> Option<Refusal> {
     if messages.is_empty() {
         return Some(Refusal::invalid("no_messages", "messages: at least one message is required")); // plausible
     }
     let last = messages.len() - 1;
-    (0..).zip(messages).find_map(|(index, message)| {
+    (start..).zip(&messages[start..]).find_map(|(index, message)| {
         let is_final_answer = index == last && message.role == Role::Assistant;
         if message.content.is_empty() && !is_final_answer {
             return Some(empty(index));
@@ -62,26 +62,26 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// The places of system messages and thinking, and the last role.
-pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
-    if messages.iter().any(|message| message.role == Role::System) {
-        let system = system_messages(messages, facts);
+/// The places of system messages and thinking from `start` on, and the last role.
+pub(super) fn order(messages: &[Arc<Message>], start: usize, facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
+    if messages[start..].iter().any(|message| message.role == Role::System) {
+        let system = system_messages(messages, start, facts);
         if system.is_some() {
             return system;
         }
     }
     let last = messages.last().filter(|last| last.role == Role::Assistant);
-    last.and_then(|last| prefill_refusal(last, facts)).or_else(|| thinking_refusal(messages, thinking_is_enabled))
+    last.and_then(|last| prefill_refusal(last, facts)).or_else(|| thinking_refusal(messages, start, thinking_is_enabled))
 }
 
 /// System messages among the others: newer models take them after a user turn or the answer of a server tool, at the end or before an answer.
-fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Option<Refusal> {
+fn system_messages(messages: &[Arc<Message>], start: usize, facts: Option<&ModelFacts>) -> Option<Refusal> {
     if facts.is_some_and(|facts| facts.generation < ModelGeneration::Four7) {
         let text = "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input \
                     message role.";
         return Some(Refusal::invalid("system_role", text)); // plausible
     }
-    (0..).zip(messages).filter(|(_, message)| message.role == Role::System).find_map(|(index, _): (usize, _)| {
+    (start..).zip(&messages[start..]).filter(|(_, message)| message.role == Role::System).find_map(|(index, _): (usize, _)| {
         let before = index.checked_sub(1).map(|before| &messages[before]);
         let follows = before.is_some_and(|before| match before.role {
             Role::User | Role::System => true,
@@ -111,9 +111,8 @@ fn prefill_refusal(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal
 }
 
 /// An answer does not end in thinking; where thinking is on, the one that asked for the tools that are answered last begins with it.
-fn thinking_refusal(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
-    let answers = (0..).zip(messages).filter(|(_, message)| message.role == Role::Assistant);
-    for (index, answer) in answers.clone() {
+fn thinking_refusal(messages: &[Arc<Message>], start: usize, is_enabled: bool) -> Option<Refusal> {
+    for (index, answer) in (start..).zip(&messages[start..]).filter(|(_, message)| message.role == Role::Assistant) {
         let continues = messages.get(index + 1).is_some_and(|next: &Arc<Message>| next.role == Role::Assistant);
         if !continues && let Some(last) = answer.content.last().filter(|block| block.is_thinking()) {
             let kind = if matches!(last.kind(), BlockKind::RedactedThinking) { "redacted_thinking" } else { "thinking" };
@@ -124,7 +123,7 @@ fn thinking_refusal(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refus
     if !is_enabled {
         return None;
     }
-    let (index, _) = answers.last()?;
+    let index = messages.iter().rposition(|message| message.role == Role::Assistant)?;
     let is_tool_loop = messages[index + 1..].iter().any(|message| message.content.iter().any(is_result));
     // Neighbours of the same role are one turn: it begins with the first of them.
     let first = messages[..=index].iter().rposition(|message| message.role != Role::Assistant).map_or(0, |before| before + 1);
@@ -163,12 +162,12 @@ struct OpenToolUses<'a> {
 }
 
 /// Every tool use has one result, at the beginning of the turn after it, and no result is there without its use.
-pub(super) fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
+pub(super) fn pairs(messages: &[Arc<Message>], start: usize) -> Option<Refusal> {
     let mut open = OpenToolUses::default();
     let mut answers = false;
     // Whether only results came in this turn so far: what comes behind anything else is not where the API looks for it.
     let mut leads = true;
-    for (index, message) in (0..).zip(messages) {
+    for (index, message) in (start..).zip(&messages[start..]) {
         let is_answer = message.role == Role::Assistant;
         if is_answer != answers {
             if is_answer {
@@ -237,9 +236,9 @@ impl<'a> OpenToolUses<'a> {
 }
 
 /// No two tool uses of a turn have the same id. A later turn may use it again: its results are there before.
-pub(super) fn unique(messages: &[Arc<Message>]) -> Option<Refusal> {
+pub(super) fn unique(messages: &[Arc<Message>], start: usize) -> Option<Refusal> {
     let mut seen: Vec<&str> = Vec::new();
-    for (index, message) in (0_usize..).zip(messages) {
+    for (index, message) in (start..).zip(&messages[start..]) {
         if message.role != Role::Assistant {
             seen.clear();
         }
