@@ -27,7 +27,7 @@ pub(super) enum RequestKind {
     ToolSummary,
 }
 
-/// What tells requests apart.
+/// Tells the kinds of requests apart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestKindReader {
     /// Whether a message of the user begins like a request for a summary, so that none is known by its text.

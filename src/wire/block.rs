@@ -147,7 +147,7 @@ impl Block {
         Self { kind, json, size }
     }
 
-    /// What is counted of it for the estimate of its tokens.
+    /// The size that the estimate of its tokens is made from.
     pub(crate) fn size(&self) -> BlockSize {
         self.size
     }
