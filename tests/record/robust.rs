@@ -109,7 +109,7 @@ fn k_3_durable_recordings_are_synced_before_the_end_is_passed_on() {
     }
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("calls");
-    let trace = ["strace", "-f", "-s", "64", "-e", "trace=fdatasync,fsync,sendto,write,writev,sendmsg", "-o", log.to_str().unwrap()];
+    let trace = ["strace", "-f", "-s", "65536", "-e", "trace=fdatasync,fsync,sendto,write,writev,sendmsg", "-o", log.to_str().unwrap()];
     let mut recorder = Recorder::start_with(&format!("http://127.0.0.1:{}", echo_slowly()), &["--durable"], &trace);
     assert!(ask(recorder.port, "POST", "/v1/messages", "", prompt("hi").as_bytes()).unwrap().whole);
     // The tracer passes no signal on; its child is the recorder.
