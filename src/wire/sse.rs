@@ -24,7 +24,7 @@ use crate::prelude::*;
 pub const EVENT_BYTES_MAX: usize = 64 << 20;
 
 /// One dispatched event. It borrows from the chunk where the event lies wholly in it and has one data line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SseFrame<'a> {
     /// The event's name; `message` when the stream gave none.
     pub event: &'a str,
@@ -35,7 +35,7 @@ pub struct SseFrame<'a> {
 }
 
 /// Why a stream cannot be read on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum FramingError {
     /// One event needs more memory than allowed.
     #[error("an event of the stream is larger than {limit} bytes; raise the limit with `Framer::with_limit` if such events are expected")]
@@ -46,7 +46,7 @@ pub enum FramingError {
 }
 
 /// Incremental parser of one stream. A clone continues from the same byte.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct SseFramer {
     limit: usize,
     place: StreamPosition,
@@ -65,7 +65,7 @@ pub struct SseFramer {
 }
 
 /// Where in the stream the next character stands, as far as it matters to that character.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 enum StreamPosition {
     /// Nothing read yet: a byte order mark is dropped.
     Start,
@@ -108,6 +108,13 @@ impl SseFramer {
             last_event_id: String::new(),
             retry: None,
         }
+    }
+
+    /// Whether all that was read is whole events: what comes next means the same as at the start of a stream.
+    pub fn is_between_events(&self) -> bool {
+        let Self { place, cut, line, name, data, size, id, .. } = self;
+        let is_fresh = cut.is_empty() && line.is_empty() && name.is_empty() && data.is_none() && id.is_none() && *size == 0;
+        is_fresh && matches!(place, StreamPosition::Start | StreamPosition::Inside)
     }
 
     /// Reads the next bytes of the stream and hands each event that they complete to `sink`, in order (N-1).

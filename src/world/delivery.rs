@@ -10,7 +10,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// An answer under way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[doc(hidden)]
 pub struct AnswerDelivery {
     /// Its number among the answers of a run, or of a client.
@@ -28,7 +28,7 @@ pub struct AnswerDelivery {
 }
 
 /// A part of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnswerPart {
     /// Status and headers.
     Head,
@@ -116,6 +116,14 @@ impl AnswerDelivery {
         inputs: &mut Vec<(Agent, Input)>,
     ) -> Result<(), Arc<str>> {
         let (id, agent) = (self.id, &self.agent);
+        if let Some(piece) = self.plan.piece(number)
+            && *chunking == Chunking::AsRecorded
+            && self.framer.is_between_events()
+            && let Some(events) = self.plan.decoded.events(number, &piece.bytes)
+        {
+            inputs.extend(events.iter().map(|event| (agent.clone(), Input::Stream { id, event: event.clone() })));
+            return Ok(());
+        }
         let mut sink = |frame: SseFrame<'_>| {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };

@@ -1,6 +1,7 @@
 //! One answer with its times, as a connection will play it: where faults do their work (M-4, M-5).
 
 use super::cuts;
+use super::decoded_pieces::DecodedPieces;
 use super::pacing::AnswerTimesTable;
 use super::setup::PreparedAnswer;
 use super::tool_uses;
@@ -13,7 +14,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// Everything that will come of an answer. Times count from its request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[doc(hidden)]
 pub struct ResponsePlan {
     /// Status and headers; `None` when the connection ends before there are any.
@@ -28,6 +29,9 @@ pub struct ResponsePlan {
     /// The body.
     #[doc(hidden)]
     pub pieces: Vec<TimedPiece>,
+    /// The events of the pieces of the answer that this is made of.
+    #[doc(hidden)]
+    pub decoded: DecodedPieces,
     /// How it ends; `None` when it never does.
     #[doc(hidden)]
     pub end: Option<AnswerEnd>,
@@ -37,7 +41,7 @@ pub struct ResponsePlan {
 }
 
 /// The head of an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[doc(hidden)]
 pub struct ResponseHead {
     /// HTTP status.
@@ -49,7 +53,7 @@ pub struct ResponseHead {
 }
 
 /// A piece of a body: a recorded packet, or an event.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[doc(hidden)]
 pub struct TimedPiece {
     /// When its last byte arrives.
@@ -69,6 +73,7 @@ impl ResponsePlan {
             head_at: times.head,
             is_stream: prepared.is_stream,
             pieces: pieces.collect(),
+            decoded: if prepared.is_stream { prepared.decoded.decoded(&prepared.pieces) } else { DecodedPieces::default() },
             end: Some(ending(prepared.end)),
             end_at: times.end,
         }

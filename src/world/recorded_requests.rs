@@ -6,6 +6,7 @@
 use alloc::collections::BTreeMap;
 
 use serde_json::Value;
+use twox_hash::XxHash3_128;
 
 use reenact_wire::prelude::*;
 
@@ -21,6 +22,16 @@ pub enum RecordedRequest {
     },
     /// Anything else.
     Other(Value),
+}
+
+/// A digest of a request's text: most requests of a replay are the recorded ones to the letter, and need not be read to be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequestDigest(u128);
+
+impl RequestDigest {
+    pub(crate) fn new(body: &[u8]) -> Self {
+        Self(XxHash3_128::oneshot(body))
+    }
 }
 
 impl RecordedRequest {

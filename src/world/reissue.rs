@@ -1,5 +1,6 @@
 //! An answer that is given again has ids of its own, as the API's would (M-3), and one that is not asked for as a stream comes whole.
 
+use super::decoded_pieces::DecodedPieces;
 use super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_wire::assembler::Assembler;
 use reenact_wire::event::StreamEvent;
@@ -10,7 +11,7 @@ use reenact_wire::request::Request;
 use reenact_wire::sse::{SseFrame, SseFramer};
 
 /// An id that was made fresh, and the one that the scenario knows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct FreshId {
     pub(crate) fresh: Arc<str>,
     pub(crate) original: Arc<str>,
@@ -112,7 +113,7 @@ fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
         }
     });
     let pieces = vec![TimedPiece { at, bytes: text.into_bytes().into() }];
-    Some(ResponsePlan { head, head_at: at, is_stream: false, pieces, end: plan.end.clone(), end_at: at })
+    Some(ResponsePlan { head, head_at: at, is_stream: false, pieces, decoded: DecodedPieces::default(), end: plan.end.clone(), end_at: at })
 }
 
 #[cfg(test)]
@@ -131,7 +132,15 @@ mod tests {
         let body = script::body(turn, TurnPlace { origin: AnswerOrigin::Prompt(1), turn: 1 }, "m", look, is_stream).bytes;
         let head = Some(ResponseHead { status: 200, headers: [HttpHeader::new("Content-Type", "text/event-stream")].into() });
         let pieces = vec![TimedPiece { at: Micros(2), bytes: body.into() }];
-        ResponsePlan { head, head_at: Micros(1), is_stream, pieces, end: Some(AnswerEnd::Complete), end_at: Micros(3) }
+        ResponsePlan {
+            head,
+            head_at: Micros(1),
+            is_stream,
+            pieces,
+            decoded: DecodedPieces::default(),
+            end: Some(AnswerEnd::Complete),
+            end_at: Micros(3),
+        }
     }
 
     fn turn() -> ScriptedTurn {

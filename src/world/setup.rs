@@ -8,9 +8,10 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::cuts;
+use super::decoded_pieces::DecodedPieces;
 use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
-use super::recorded_requests::RecordedRequest;
+use super::recorded_requests::{RecordedRequest, RequestDigest};
 use super::tool_uses;
 use reenact_engine::budget::PriceTable;
 use reenact_engine::contract::original_id;
@@ -65,6 +66,8 @@ pub struct PreparedAnswer {
     pub origin: Option<AnswerOrigin>,
     /// The recorded request without what may differ; `None` when none was recorded.
     pub request: Option<RecordedRequest>,
+    /// The digest of the recorded request's text; `None` when none was recorded.
+    pub(crate) request_digest: Option<RequestDigest>,
     /// Where it comes from.
     pub provenance: Provenance,
     /// HTTP status.
@@ -77,6 +80,9 @@ pub struct PreparedAnswer {
     pub shape: Option<(Arc<str>, StreamShape)>,
     /// The body in pieces that arrive at different times.
     pub pieces: Arc<[Arc<[u8]>]>,
+    /// Their events.
+    #[doc(hidden)]
+    pub decoded: DecodedPieces,
     /// The recorded times.
     pub known: KnownTimes,
     /// The end of the response.
@@ -160,6 +166,13 @@ pub enum SetupError {
 }
 
 impl RunSetup {
+    /// Whether a rule of the scenario depends on the time of the clock: a fault, or a prompt.
+    #[doc(hidden)]
+    pub fn names_clock_times(&self) -> bool {
+        let Scenario { faults, prompts, .. } = &self.scenario;
+        faults.iter().any(|fault| fault.at.after.is_some() || fault.at.before.is_some()) || prompts.iter().any(|prompt| prompt.at.is_some())
+    }
+
     /// The scenario's id for a tool use that may have come under a fresh one, from a server whose ids this run did not see made.
     #[doc(hidden)]
     pub fn scripted_id<'a>(&self, id: &'a str) -> &'a str {
@@ -300,6 +313,7 @@ fn recorded_answer(scenario: &Scenario, exchange: &Exchange, asked: &[u8], befor
     PreparedAnswer {
         name: format!("exchange {}", exchange.id).into(),
         origin: None,
+        request_digest: request.is_some().then(|| RequestDigest::new(asked)),
         request: request.map(|request| RecordedRequest::new(scenario.matching.volatile.normalised(request), before)),
         provenance: exchange.provenance,
         status: answer.status,
@@ -307,6 +321,7 @@ fn recorded_answer(scenario: &Scenario, exchange: &Exchange, asked: &[u8], befor
         is_stream,
         shape: None,
         pieces: pieces.into(),
+        decoded: DecodedPieces::default(),
         known: KnownTimes { head: answer.head_at, pieces: times, end: answer.end_at },
         end: answer.end,
     }
@@ -383,12 +398,14 @@ pub(crate) fn scripted_answer(scenario: &Scenario, turn: &ScriptedTurn, place: T
         name: name(place).into(),
         origin: Some(place.origin),
         request: None,
+        request_digest: None,
         provenance: turn.provenance,
         status: turn.status,
         headers: headers.into(),
         is_stream,
         shape: shape.map(|shape| (place.message_id().into(), shape)),
         pieces: pieces.into(),
+        decoded: DecodedPieces::default(),
         known: KnownTimes { pieces: times, ..KnownTimes::default() },
         end: ResponseEnd::Complete,
     }

@@ -211,6 +211,7 @@ mod tests {
     use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
     use reenact_engine::time::Micros;
     use reenact_scenario::types::Scenario;
+    use reenact_world::decoded_pieces::DecodedPieces;
     use reenact_world::plan::{ResponsePlan, TimedPiece};
 
     /// The parts of a body each time that it is asked, when all is due: `-` for not yet.
@@ -218,7 +219,7 @@ mod tests {
         let piece = TimedPiece { at: Micros::ZERO, bytes: Arc::from(&b"event"[..]) };
         let pieces = vec![piece.clone(), piece];
         let (head_at, end_at) = (Micros::ZERO, Micros::ZERO);
-        let plan = ResponsePlan { head: None, head_at, is_stream: true, pieces, end: Some(end), end_at };
+        let plan = ResponsePlan { head: None, head_at, is_stream: true, pieces, decoded: DecodedPieces::default(), end: Some(end), end_at };
         let schedule =
             AnswerSchedule::new(&Scenario::default(), plan.into(), (&Agent::ROOT, RequestId::first(1)), &ServeOptions::default());
         let (tell, _told) = mpsc::unbounded_channel();

@@ -1,6 +1,7 @@
 //! Replacements of an answer: errors of the API and of proxies, and failed connections (M-4).
 
 use super::super::choices::ChoiceMaker;
+use super::super::decoded_pieces::DecodedPieces;
 use super::super::model_request::ModelRequest;
 use super::super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_engine::contract::AnswerEnd;
@@ -35,7 +36,15 @@ pub(crate) fn instead(
             let head = ResponseHead { status: answer.status, headers: headers(answer, &request_id).into() };
             let body = body(answer, &request_id);
             let pieces = if body.is_empty() { Vec::new() } else { vec![TimedPiece { at, bytes: body.into_bytes().into() }] };
-            ResponsePlan { head: Some(head), head_at: at, is_stream: false, pieces, end: Some(AnswerEnd::Complete), end_at: at }
+            ResponsePlan {
+                head: Some(head),
+                head_at: at,
+                is_stream: false,
+                pieces,
+                decoded: DecodedPieces::default(),
+                end: Some(AnswerEnd::Complete),
+                end_at: at,
+            }
         }
     }
 }
@@ -51,7 +60,15 @@ fn without_head(how: ConnectFault) -> ResponsePlan {
         ConnectFault::BrokenPipe => (AnswerEnd::BrokenPipe, 30),
     };
     let at = Micros::from_millis(after_ms);
-    ResponsePlan { head: None, head_at: at, is_stream: false, pieces: Vec::new(), end: Some(end), end_at: at }
+    ResponsePlan {
+        head: None,
+        head_at: at,
+        is_stream: false,
+        pieces: Vec::new(),
+        decoded: DecodedPieces::default(),
+        end: Some(end),
+        end_at: at,
+    }
 }
 
 fn body(answer: &FaultAnswer, request_id: &str) -> String {

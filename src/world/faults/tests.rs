@@ -1,6 +1,7 @@
 //! Which requests are hit, and what becomes of one answer.
 
 use super::*;
+use crate::decoded_pieces::DecodedPieces;
 use crate::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
 use reenact_engine::random::Seed;
@@ -163,7 +164,15 @@ fn stream() -> ResponsePlan {
     ];
     let pieces = (2..).zip(&body).map(|(at, event)| TimedPiece { at: Micros(at * 10), bytes: event.as_bytes().into() }).collect();
     let head = Some(ResponseHead { status: 200, headers: [].into() });
-    ResponsePlan { head, head_at: Micros(10), is_stream: true, pieces, end: Some(AnswerEnd::Complete), end_at: Micros(70) }
+    ResponsePlan {
+        head,
+        head_at: Micros(10),
+        is_stream: true,
+        pieces,
+        decoded: DecodedPieces::default(),
+        end: Some(AnswerEnd::Complete),
+        end_at: Micros(70),
+    }
 }
 
 fn changed(what: &AnswerChange) -> ResponsePlan {
