@@ -61,7 +61,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[InjectionKind]); 55] = [
+const CAUGHT: [(&str, &str, &[InjectionKind]); 56] = [
     ("drop-result-from-request", "query/read-one-file", &InjectionKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &InjectionKind::ALL),
     ("invent-result-in-request", "session/hello", &InjectionKind::ALL),
@@ -89,6 +89,7 @@ const CAUGHT: [(&str, &str, &[InjectionKind]); 55] = [
     ("forget-the-money", "budget/spent-by-agents", &[]), // each agent alone stays within the budget
     ("delay-progress", "executor/progress", &InjectionKind::ALL),
     ("swap-results", "executor/arrival-results", &InjectionKind::ALL),
+    ("tell-fresh-events", "session/hello", &InjectionKind::ALL),
     ("count-across-copies", "session/hello", &InjectionKind::ALL),
     ("drop-repetition", "fallback/streaming", &InjectionKind::ALL),
     ("keep-timers", "session/hello", &InjectionKind::ALL),

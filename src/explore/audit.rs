@@ -1,4 +1,8 @@
-//! O-16 in a sweep: at some boundaries, the interrupted copy is held against the same run made again from the start, event by event.
+//! O-15 and O-16 in a sweep, the rules that compare two runs.
+//!
+//! O-15: the run as it is, made again with its answers cut into other chunks.
+//!
+//! O-16: at some boundaries, the interrupted copy is held against the same run made again from the start, event by event.
 //!
 //! The sweep itself continues from copies, so it would not see that copies share something, or that a run depends on more than its
 //! inputs. Making every run twice would cost many times what the sweep costs; a few places spread over the run find it as well,
@@ -8,7 +12,8 @@ use super::PanicGuard;
 use super::finding::SweepFinding;
 use super::interrupt::{BoundaryPlace, BoundarySide, InjectionKind, RunBoundary, content, inject, interrupt_at};
 use reenact_engine::contract::Engine;
-use reenact_oracle::repeated_requests;
+use reenact_oracle::{rechunked_runs, repeated_requests};
+use reenact_scenario::types::Chunking;
 use reenact_sim::Run;
 use reenact_transcript::event::Transcript;
 use reenact_wire::prelude::*;
@@ -26,7 +31,7 @@ pub fn audit<E: Engine>(
     boundaries: usize,
     guard: &impl PanicGuard,
 ) -> (usize, Vec<SweepFinding>) {
-    let new_run = || Run::new(setup.clone(), engine.clone()).without_oracles();
+    let new_run = || Run::new(setup.clone(), engine.clone());
     let mut run = new_run();
     let mut findings = Vec::new();
     let mut runs = 0;
@@ -36,11 +41,11 @@ pub fn audit<E: Engine>(
         let copied = || {
             let mut copy = run.clone();
             inject(&mut copy, *kind, &content());
-            copy.to_end().transcript
+            copy.to_transcript()
         };
         let repeated = || {
             let mut again = new_run();
-            interrupt_at(&mut again, boundary, *kind).ok().map(|()| again.to_end().transcript)
+            interrupt_at(&mut again, boundary, *kind).ok().map(|()| again.to_transcript())
         };
         let both = guard.run(copied).ok().zip(guard.run(repeated).ok());
         if let Some((copied, repeated)) = both {
@@ -48,11 +53,23 @@ pub fn audit<E: Engine>(
         }
     }
     runs += 2;
-    let both = guard.run(|| run.to_end().transcript).ok().zip(guard.run(|| new_run().to_end().transcript).ok());
+    let both = guard.run(|| run.to_transcript()).ok().zip(guard.run(|| new_run().to_transcript()).ok());
     if let Some((copied, repeated)) = both {
         findings.extend(finding(None, &copied, Some(&repeated)));
+        runs += 1;
+        let other = || Run::new(rechunked(setup), engine.clone()).to_transcript();
+        let violation = guard.run(other).ok().and_then(|other| rechunked_runs::compare(&repeated, &other));
+        findings.extend(violation.map(|violation| SweepFinding { interrupt: None, violations: vec![violation] }));
     }
     (runs, findings)
+}
+
+/// The same scenario with its answers cut into other chunks.
+#[doc(hidden)]
+pub fn rechunked(setup: &RunSetup) -> Arc<RunSetup> {
+    let mut other = setup.clone();
+    other.scenario.chunking = if setup.scenario.chunking == Chunking::Bytes { Chunking::Every(7) } else { Chunking::Bytes };
+    Arc::new(other)
 }
 
 /// Some boundaries, spread evenly, on both sides of their events.

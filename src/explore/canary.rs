@@ -50,6 +50,7 @@ enum CanaryTrick {
     RepeatTooLong,
     DelayProgress,
     SwapResults,
+    TellFreshEvents,
     CountAcrossCopies,
     SleepOn,
     DropTombstone,
@@ -121,6 +122,7 @@ pub const CANARIES: &[Canary] = &[
     canary("forget-the-money", "O-13", "gives the engine no limit on money", CanaryTrick::ForgetTheMoney),
     canary("delay-progress", "O-14", "holds progress back until the result is out", CanaryTrick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", CanaryTrick::SwapResults),
+    canary("tell-fresh-events", "O-15", "notes each event that shares its memory with no other run", CanaryTrick::TellFreshEvents),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
     canary("tell-never-run", "O-20", "says after a cancel that no tool was run", CanaryTrick::TellNeverRun),
@@ -220,6 +222,7 @@ impl<E: Engine> Engine for Saboteur<E> {
             let (lies, told) = (self.lies(env), self.garbles(input));
             self.engine.step(lies.as_ref().unwrap_or(env), now, told.as_ref().unwrap_or(input), &mut honest);
         }
+        self.feel(input, effects);
         self.before(now, input, effects);
         let unrun = honest.iter().find_map(|(agent, effect)| Some((agent.clone(), self.unrun(effect)?)));
         for (agent, effect) in honest.drain() {

@@ -2,6 +2,7 @@
 //! between copies, drawn from outside, or dependent on an address.
 
 use super::Violation;
+use reenact_engine::time::Time;
 use reenact_transcript::event::Transcript;
 use reenact_wire::prelude::*;
 
@@ -11,13 +12,16 @@ pub const ORACLE: &str = "O-16";
 /// Compares two transcripts of the same inputs; the first event that differs is named. Equal events have equal digests, and
 /// comparing them is cheaper.
 pub fn compare(one: &Transcript, other: &Transcript) -> Option<Violation> {
+    let (event, at) = first_difference(one, other)?;
+    let total = one.events.len();
+    let text = format!("the same inputs gave another transcript from event {event} of {total} on");
+    Some(Violation { at, oracle: ORACLE, text })
+}
+
+/// The number of the first event that differs, from 1, and its time.
+pub(super) fn first_difference(one: &Transcript, other: &Transcript) -> Option<(usize, Time)> {
     let pairs = one.events.iter().zip(other.events.iter());
     let same = pairs.take_while(|(one, other)| one == other).count();
-    if same == one.events.len().max(other.events.len()) {
-        return None;
-    }
-    let at = one.events.get(same).or(other.events.get(same)).map(|event| event.at).unwrap_or_default();
-    let total = one.events.len();
-    let text = format!("the same inputs gave another transcript from event {} of {total} on", same + 1);
-    Some(Violation { at, oracle: ORACLE, text })
+    let event = one.events.get(same).or(other.events.get(same))?;
+    Some((same + 1, event.at))
 }

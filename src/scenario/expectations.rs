@@ -67,7 +67,7 @@ impl Expectations {
 /// The run's own ends (M-3, M-9), which may stand where a terminal does.
 const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
 
-/// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for the one that compares two runs (O-16) and the one about
+/// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for those that compare two runs (O-15, O-16) and the one about
 /// runs without further faults (O-18).
 #[doc(hidden)]
 pub const BREAKABLE: [&str; 31] = [

@@ -17,6 +17,16 @@ use reenact_wire::prelude::*;
 const LONG_SLEEP: Micros = Micros::from_secs(3_600);
 
 impl<E> Saboteur<E> {
+    /// Looks at more of an input than its value.
+    pub(super) fn feel(&self, input: &Input, effects: &mut Effects) {
+        if self.canary.trick == CanaryTrick::TellFreshEvents
+            && let Input::Stream { id, event } = input
+            && Arc::strong_count(event) == 1
+        {
+            effects.push(Effect::Note(Note::Defect { id: *id, name: "canary".into(), text: "fresh".into() }));
+        }
+    }
+
     /// Whether the engine does not get to know of an input.
     pub(super) fn swallows(&self, input: &Input) -> bool {
         match self.canary.trick {

@@ -7,13 +7,14 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::random::Seed;
 use reenact::engine::time::Time;
 use reenact::explore::PanicGuard;
+use reenact::explore::audit::rechunked;
 use reenact::explore::coverage::RunCoverage;
 use reenact::explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact::explore::plan::planned;
 use reenact::explore::sweep::sweep;
 use reenact::explore::verdict::{look, violations_of};
 use reenact::files::schema;
-use reenact::oracle::repeated_requests;
+use reenact::oracle::{rechunked_runs, repeated_requests};
 use reenact::runner::PanicCatcher;
 use reenact::scenario::interrupt::{InterruptKind, InterruptMoment};
 use reenact::scenario::language::scenario_text;
@@ -171,13 +172,10 @@ fn written(transcript: &Transcript) -> Option<FuzzFinding> {
 
 /// O-15: however bodies are cut into chunks, the run is the same.
 fn chunked(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {
-    let chunking = if setup.scenario.chunking == Chunking::Bytes { Chunking::Every(7) } else { Chunking::Bytes };
-    let mut other = RunSetup::clone(setup);
-    other.scenario.chunking = chunking;
-    let again = PanicCatcher.run(|| Run::new(Arc::new(other), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
-    let place = transcript.events.iter().zip(again.events.iter()).position(|(one, other)| one != other);
-    let at = place.or((transcript.events.len() != again.events.len()).then_some(again.events.len()))?;
-    Some(FuzzFinding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
+    let other = rechunked(setup);
+    let again = PanicCatcher.run(|| Run::new(other, AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let violation = rechunked_runs::compare(transcript, &again)?;
+    Some(FuzzFinding::new(violation.oracle, violation.text))
 }
 
 /// F-11: a run with its plan is the same under every seed.

@@ -77,7 +77,7 @@ pub(super) fn points(text: &str, run: Option<&CheckedRun>) -> ReachedPoints {
     }
     let asked = coverage.reached(CoverageClass::Oracle);
     // Each case is run twice.
-    asked.keys().map(String::as_str).chain(["O-16"]).for_each(|oracle| add("oracle asked", oracle));
+    asked.keys().map(String::as_str).chain(["O-15", "O-16"]).for_each(|oracle| add("oracle asked", oracle));
     for event in transcript.events.iter() {
         match &event.what {
             EventKind::Effect(Effect::Note(Note::Compaction { level, ran: true, .. })) => add("compaction", level.as_str()),
