@@ -25,10 +25,11 @@ pub(crate) fn against_tokio() -> Vec<ReportLine> {
     let warm = runtime();
     let rounds = rounds::in_turns([
         &mut || rounds::used(session.replay()),
-        &mut || chunks_through_a_channel(&runtime()),
-        &mut || chunks_through_a_channel(&warm),
+        &mut || chunks_through_a_channel(&runtime(), CHUNKS),
+        &mut || chunks_through_a_channel(&warm, CHUNKS),
         &mut || rounds::used(black_box(&middle).clone()),
         &mut || rounds::used(uncompared.replay()),
+        &mut || rounds::used(session.replay_without_oracles()),
     ]);
     let theirs = |name: &str, way| format!("{name} {}", time(rounds.median(way)));
     let ours = rounds.median(0);
@@ -41,6 +42,22 @@ pub(crate) fn against_tokio() -> Vec<ReportLine> {
             figure: rounds.ratio(0, 1),
             unit: TIMES,
             limit: BarLimit::AtMost(3.0),
+        },
+        ReportLine::Bar {
+            name: "run-plain",
+            ours: time(rounds.median(5)),
+            theirs: theirs("paused tokio", 1),
+            figure: rounds.ratio(5, 1),
+            unit: TIMES,
+            limit: BarLimit::AtMost(1.3),
+        },
+        ReportLine::Bar {
+            name: "oracles",
+            ours: time(ours),
+            theirs: theirs("without them", 5),
+            figure: rounds.ratio(0, 5),
+            unit: TIMES,
+            limit: BarLimit::AtMost(1.5),
         },
         ReportLine::Orientation {
             name: "the same runtime, warm",
@@ -103,18 +120,18 @@ fn at_the_middle(session: &RecordedSession) -> Run<AgentLoop> {
 }
 
 /// The runtime that `#[tokio::test(start_paused = true)]` builds.
-fn runtime() -> Runtime {
+pub(super) fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime can be built")
 }
 
 /// One task sleeps and sends, the other takes: five virtual seconds, and the least that a test of a streamed answer needs.
-fn chunks_through_a_channel(runtime: &Runtime) {
+pub(super) fn chunks_through_a_channel(runtime: &Runtime, chunks: u32) {
     runtime.block_on(async {
         let (sender, mut receiver) = mpsc::channel::<Arc<[u8]>>(16);
         let chunk: Arc<[u8]> = (*b"event: ping\ndata: {\"type\": \"ping\"}\n\n").into();
         let task = tokio::spawn(async move {
-            for _ in 0..CHUNKS {
-                tokio::time::sleep(Duration::from_secs(5) / CHUNKS).await;
+            for _ in 0..chunks {
+                tokio::time::sleep(Duration::from_secs(5) / chunks).await;
                 sender.send(chunk.clone()).await.expect("the receiver takes until the sender is gone");
             }
         });
@@ -123,7 +140,7 @@ fn chunks_through_a_channel(runtime: &Runtime) {
             black_box(chunk);
             taken += 1;
         }
-        assert_eq!(taken, CHUNKS);
+        assert_eq!(taken, chunks);
         task.await.expect("the sending task does not panic");
     });
 }

@@ -97,6 +97,11 @@ impl RecordedSession {
         Run::new(self.setup.clone(), AgentLoop::default()).to_end()
     }
 
+    /// The same without the rules that hold in every run.
+    pub(crate) fn replay_without_oracles(&self) -> reenact::sim::report::RunReport<AgentLoop> {
+        Run::new(self.setup.clone(), AgentLoop::default()).without_oracles().to_end()
+    }
+
     /// The same session as a recorder would give it that keeps no requests.
     pub(crate) fn without_requests(&self) -> Self {
         let mut setup = (*self.setup).clone();
