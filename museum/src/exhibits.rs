@@ -3,7 +3,7 @@
 //! Each file begins with its card: the report, the mechanism, a scenario in which all is well, the smallest plan that fails, the oracles that see it, and the
 //! budget of that plan. The scenarios are in `museum/scenarios`: `NAME.toml` is the plain one, `NAME-trigger.toml` the failing one.
 
-use reenact::engine::contract::{Effects, Engine, Environment, Input, Time};
+use reenact::engine::contract::{Effects, Engine, Environment, Input, KeySink, Time};
 
 use crate::mini_loop::MiniLoop;
 
@@ -80,6 +80,13 @@ macro_rules! exhibits {
                 match self {
                     Self::Honest(inner) => inner.step(env, now, input, effects),
                     $(Self::$habits(inner) => inner.step(env, now, input, effects),)+
+                }
+            }
+
+            fn key(&self, now: Time, out: &mut KeySink) -> bool {
+                match self {
+                    Self::Honest(inner) => inner.key(now, out),
+                    $(Self::$habits(inner) => inner.key(now, out),)+
                 }
             }
         }

@@ -29,18 +29,21 @@ pub mod tools;
 mod turns;
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use call::{Call, CallPurpose, CallVerdict};
 use endings::EarlyEnd;
 use habits::{Habits, Honest};
 use history::{ContextFacts, History};
-use reenact::engine::contract::{Agent, Block, Effects, Emission, Engine, Environment, Input, RequestId, Role, Terminal, Time, ToolUse};
+use reenact::engine::contract::{
+    Agent, Block, Effects, Emission, Engine, Environment, Input, KeySink, RequestId, Role, Terminal, Time, ToolUse,
+};
 use scope::StepScope;
 use tools::{ToolVerdict, Tools};
 
 /// The loop. `H` is how it does what it does.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct MiniLoop<H: Habits = Honest> {
     history: History,
     /// Prompts that came while one was worked on.
@@ -52,7 +55,7 @@ pub struct MiniLoop<H: Habits = Honest> {
 }
 
 /// The prompt that is worked on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct OpenPrompt<H: Habits> {
     number: u32,
     /// The number of its last request.
@@ -84,6 +87,12 @@ impl<H: Habits> Engine for MiniLoop<H> {
             prompt.tools.step_agent(now, &agent, input, effects);
         }
         effects.for_agent(Agent::ROOT, |effects| self.in_scope(env, now, effects, Self::settle));
+    }
+
+    /// All of its state counts: two of its states that are equal do the same.
+    fn key(&self, _: Time, out: &mut KeySink) -> bool {
+        self.hash(out);
+        true
     }
 }
 

@@ -234,11 +234,13 @@ impl SweptScenarios {
 fn totals(swept: &SweptScenarios, groups: usize) -> String {
     let count = |count: usize, noun| plural(count as u64, noun);
     let runs: usize = swept.reports.iter().map(|report| report.runs).sum();
+    let merged: usize = swept.reports.iter().map(|report| report.merged).sum();
+    let merged = if merged > 0 { format!(" ({merged} merged with runs in the same state)") } else { String::new() };
     let findings: usize = swept.reports.iter().map(|report| report.findings.len()).sum();
     let with_findings = swept.scenarios.iter().zip(&swept.reports).filter(|(_, report)| !report.findings.is_empty());
     let names: BTreeSet<&str> = with_findings.map(|(scenario, _)| &*scenario.name).collect();
     let groups = if findings > 0 { format!(", {}", count(groups, "group")) } else { String::new() };
-    format!("{}, {} in {}{groups}", count(runs, "run"), count(findings, "finding"), count(names.len(), "scenario"))
+    format!("{}{merged}, {} in {}{groups}", count(runs, "run"), count(findings, "finding"), count(names.len(), "scenario"))
 }
 
 /// A sweep as the document has it.

@@ -14,7 +14,7 @@ use reenact_wire::block::ToolUse;
 use reenact_wire::prelude::*;
 
 /// How many tools run in other agents, and what they cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TreeLoad {
     /// Beside others.
     pub(crate) safe: usize,

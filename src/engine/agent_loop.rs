@@ -3,9 +3,11 @@
 //! The root is a session. Tools that agents carry out are carried out here (B-8): the sink says which effects concern the tree, and what the agents
 //! give goes back to the root as if a driver had brought it.
 
+use core::hash::Hash;
+
 use super::agent_effects::{AgentEffects, TreeEvent, TreeLoad};
 use super::agents::{Agents, ParentNotice, StopCause};
-use super::contract::{Agent, Effect, Effects, Engine, Input, ToolRun};
+use super::contract::{Agent, Effect, Effects, Engine, Input, KeySink, ToolRun};
 use super::executor::GRACE_TIMER;
 use super::session::Session;
 use super::settings::Environment;
@@ -14,7 +16,7 @@ use reenact_wire::block::ToolUse;
 use reenact_wire::prelude::*;
 
 /// A complete agent: session, query loop, streaming tool executor, and the agents that it makes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct AgentLoop {
     session: Session,
     agents: Agents,
@@ -24,6 +26,11 @@ impl Engine for AgentLoop {
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         let agent = effects.agent().clone();
         AgentEffects::with(effects, |effects| self.step_agent(env, now, &agent, input, effects));
+    }
+
+    fn key(&self, _: Time, out: &mut KeySink) -> bool {
+        self.hash(out);
+        true
     }
 }
 

@@ -12,6 +12,8 @@
 mod result;
 mod task;
 
+use core::hash::{Hash, Hasher};
+
 use alloc::collections::BTreeMap;
 
 use result::AgentResult;
@@ -44,13 +46,13 @@ const SYNTHESIS_TOKENS_MAX: u64 = 2_000;
 const TODO_TOOL: &str = "TodoWrite";
 
 /// All tool uses that agents work on.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct Agents {
     groups: Vec<AgentGroup>,
 }
 
 /// The agents of one tool use.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct AgentGroup {
     run: ToolRun,
     tool_use_id: Arc<str>,
@@ -66,7 +68,7 @@ struct AgentGroup {
 }
 
 /// Why the agents of a tool use stop before they are done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StopCause {
     /// The user cancelled the prompt that they work for, or what counts as that did (T-14).
     Cancelled,
@@ -90,8 +92,17 @@ struct ChildAgent {
     is_over: bool,
 }
 
+/// What its environment is like was decided when it was made, by a tool use of the model's: only what is written down can differ.
+impl Hash for ChildAgent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { agent, env, session, tool_uses, said, is_over } = self;
+        (agent, session, tool_uses, said, is_over).hash(state);
+        serde_json::to_string(env).unwrap_or_default().hash(state);
+    }
+}
+
 /// The agent's end, as an input for the parent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct ParentNotice(pub(crate) Input);
 
 impl StopCause {

@@ -21,7 +21,7 @@ use reenact_wire::usage::Usage;
 pub type PriceTableError = super::data_file::DataFileError;
 
 /// How an answer is charged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(hidden)]
 pub struct AnswerCharge<'a> {
     /// The model that answered.

@@ -34,6 +34,7 @@ use watchdog::Watchdog;
 use super::agent_effects::AgentEffects;
 use super::contract::{AnswerEnd, Effect, Input, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission};
+use super::key::Unkeyed;
 use super::retry::broken_stream::{StreamBreak, StreamProgress};
 use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
 use super::settings::Environment;
@@ -50,7 +51,7 @@ use reenact_wire::usage::{Usage, cleared_input_tokens};
 const RETRY_TIMER: u32 = 1;
 
 /// One answer from the model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct ApiCall {
     id: RequestId,
     /// Which attempt was the call's first: one that takes over from another continues counting.
@@ -65,9 +66,9 @@ pub(crate) struct ApiCall {
     /// The watchdog of the running attempt.
     watchdog: Option<Watchdog>,
     /// When the first attempt was made.
-    since: Time,
-    started: Time,
-    first_byte: Option<Time>,
+    since: Unkeyed<Time>,
+    started: Unkeyed<Time>,
+    first_byte: Unkeyed<Option<Time>>,
     usage: Usage,
     /// The category of a refusal, if the API names it.
     refusal_category: Option<Arc<str>>,
@@ -76,7 +77,7 @@ pub(crate) struct ApiCall {
     state: CallState,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum CallState {
     /// The owner is to make the attempt of this name.
     Due(RequestId),
@@ -106,7 +107,7 @@ enum CallState {
 }
 
 /// The decisions that belong to the owner of the call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[must_use]
 pub(crate) enum CallVerdict {
     /// Nothing.
@@ -134,7 +135,7 @@ pub(crate) enum CallVerdict {
 }
 
 /// The use of an attempt whose answer is lost. It is paid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LostAttempt {
     pub(crate) usage: Usage,
     /// Whether it was made at fast speed.
@@ -142,7 +143,7 @@ pub(crate) struct LostAttempt {
 }
 
 /// The part of a call's state that later calls of the session continue from.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct CallStanding {
     /// Consecutive answers that the API is overloaded, carried into this call.
     pub(crate) overloads: u32,
@@ -151,7 +152,7 @@ pub(crate) struct CallStanding {
 }
 
 /// A complete answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct CompletedAnswer {
     /// Blocks that were not handed up before: all of them when the answer came whole.
     pub(crate) blocks: Vec<Arc<AssistantMessage>>,
@@ -191,9 +192,9 @@ impl ApiCall {
             history: CallHistory { overloads: standing.overloads, ..CallHistory::default() },
             standing,
             watchdog: None,
-            since: now,
-            started: now,
-            first_byte: None,
+            since: Unkeyed(now),
+            started: Unkeyed(now),
+            first_byte: Unkeyed(None),
             usage: Usage::default(),
             refusal_category: None,
             cleared_input_tokens: None,
@@ -221,8 +222,8 @@ impl ApiCall {
     pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let CallState::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
         self.id = id;
-        self.started = now;
-        self.first_byte = None;
+        self.started = Unkeyed(now);
+        self.first_byte = Unkeyed(None);
         self.to(CallCause::Request, CallState::AwaitingHead);
         effects.push(Effect::Request { id, request: self.request.clone() });
         match self.request.stream {
@@ -243,7 +244,7 @@ impl ApiCall {
 
     /// When the attempt was made.
     pub(crate) fn started(&self) -> Time {
-        self.started
+        *self.started
     }
 
     /// The model that was asked.
@@ -263,7 +264,7 @@ impl ApiCall {
 
     /// When the first attempt was made.
     pub(crate) fn since(&self) -> Time {
-        self.since
+        *self.since
     }
 
     /// The state that later calls continue from.
@@ -296,7 +297,7 @@ impl ApiCall {
     /// Takes the head of the answer: from here on it is a stream or a body.
     fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut AgentEffects) {
         if self.state == CallState::AwaitingHead {
-            self.first_byte = Some(now);
+            self.first_byte = Unkeyed(Some(now));
             if self.request.stream {
                 self.disarm(effects);
                 self.watch_for_silence(env, now, effects); // the body of an error may fall silent, too

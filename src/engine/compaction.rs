@@ -46,7 +46,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 
 /// A session's memory of compactions, from request to request and from prompt to prompt.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct CompactionTracking {
     /// Compactions that failed in a row and that the user had not asked for (C-4).
     pub(crate) failures: u32,
@@ -63,7 +63,7 @@ pub(crate) struct CompactionTracking {
 }
 
 /// The compaction that the conversation begins with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct LastCompaction {
     /// Its name, like no other.
     id: Arc<str>,
@@ -72,7 +72,7 @@ struct LastCompaction {
 }
 
 /// The decision of the cascade.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[must_use]
 pub(crate) enum CascadeDecision {
     /// The request goes out.

@@ -15,7 +15,7 @@
 //! # mod reenact { pub use reenact_engine as engine; pub use reenact_wire as wire; }
 //! use reenact::engine::contract::*;
 //!
-//! #[derive(Clone, Debug, Default, PartialEq)]
+//! #[derive(Clone, Debug, Default, PartialEq, Hash)]
 //! struct AskOnce;
 //!
 //! impl Engine for AskOnce {
@@ -58,6 +58,7 @@ pub use terminal::Terminal;
 
 pub use super::emission::{Emission, Note};
 pub use super::hook::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
+pub use super::key::KeySink;
 pub use super::permission::{PermissionAnswer, PermissionWord, ToolCheck};
 pub use super::settings::{Environment, Settings, ToolDefinition, ToolSafety};
 pub use super::time::{Micros, Time};
@@ -78,10 +79,20 @@ pub trait Engine: Clone + fmt::Debug + PartialEq {
     /// with [`Effects::for_agent`]. An input that no longer matters (an abandoned request speaks, a tool run is long answered) is
     /// ignored by its number.
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects);
+
+    /// Takes in all that can change a later effect other than by a figure in it (E-3), and returns `true`. Two engines in one scenario with equal keys
+    /// must do the same with the same inputs. Of an engine without a key no two states are known to be the same, and each is looked at.
+    ///
+    /// An engine whose parts all have a [`Hash`](core::hash::Hash) takes in `self.hash(out)`; what is only reported is
+    /// [`Unkeyed`](super::key::Unkeyed).
+    fn key(&self, now: Time, out: &mut KeySink) -> bool {
+        let _ = (now, out);
+        false
+    }
 }
 
 /// The sink that a step writes into; each effect carries the address of the agent that it came from.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Effects {
     agent: Agent,
     items: Vec<(Agent, Effect)>,

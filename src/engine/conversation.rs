@@ -36,7 +36,7 @@ use reenact_wire::tokens;
 use reenact_wire::usage::Usage;
 
 /// The conversation of an agent: its items, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct Conversation {
     items: Vec<Arc<ConversationItem>>,
     /// The last count of the API.
@@ -56,7 +56,7 @@ pub(crate) struct Conversation {
 }
 
 /// One item of the conversation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct ConversationItem {
     /// Its name: made of lineage, never used twice.
     pub(crate) name: Arc<str>,
@@ -71,7 +71,7 @@ pub(crate) struct ConversationItem {
 }
 
 /// The kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemKind {
     /// From before this session.
@@ -89,14 +89,14 @@ pub(crate) enum ItemKind {
 }
 
 /// A span of the store that requests see a summary of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct CollapsedSpan {
     staged: Arc<StagedSummary>,
     item: Arc<ConversationItem>,
 }
 
 /// One piece of what requests see, and the items of the store that it stands for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct VisiblePiece {
     /// The positions of the items.
     pub(crate) span: Range<usize>,

@@ -8,7 +8,7 @@ use super::date::Date;
 use reenact_wire::prelude::*;
 
 /// Why a text is no such table.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Hash)]
 #[error("line {line}: {message}")]
 pub struct DataFileError {
     /// The number of the line, from 1.

@@ -9,7 +9,7 @@ use reenact_wire::date::calendar_day;
 use reenact_wire::prelude::*;
 
 /// A day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Date {
     year: u16,
@@ -18,7 +18,7 @@ pub struct Date {
 }
 
 /// Why a text is no day.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Hash)]
 #[error("`{0}` is not a date; write it like 2026-11-21")]
 pub struct DateError(pub String);
 

@@ -38,7 +38,7 @@ impl<Phase: Copy + Debug + PartialEq, Cause: Debug + PartialEq> Diagram<Phase, C
 
 /// An edge in words: the names of the states and of the cause.
 #[cfg(any(test, feature = "taken-edges"))]
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DrawnEdge {
     /// Empty: the machine begins.
     pub from: String,
@@ -121,13 +121,13 @@ mod tests {
     use DoorCause::*;
     use DoorPhase::*;
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Hash)]
     enum DoorPhase {
         Shut,
         Open,
     }
 
-    #[derive(Debug, PartialEq)]
+    #[derive(Debug, PartialEq, Hash)]
     enum DoorCause {
         Building,
         Push,

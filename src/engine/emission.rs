@@ -20,7 +20,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 
 /// Something for the consumer of an agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emission {
     /// `system/init`: the surroundings of the session (S-4).
@@ -274,7 +274,7 @@ pub enum Emission {
 }
 
 /// Which progress of a tool this is, and when it came (T-32).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProgressDetails {
     /// Own name, derived from the tool run.
     pub id: Arc<str>,
@@ -283,7 +283,7 @@ pub struct ProgressDetails {
 }
 
 /// The surroundings of a session beside model and tools (S-4).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSurroundings {
     /// The servers that tools come from.
@@ -311,7 +311,7 @@ impl SessionSurroundings {
 }
 
 /// Why a conversation was compacted (C-4, C-5, C-9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactTrigger {
     /// The context came near the window.
@@ -334,7 +334,7 @@ impl CompactTrigger {
 }
 
 /// One content block that the model sent, or an error that took its place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct AssistantMessage {
     /// Own name, e.g. `p1.r2.a1.b0`.
     pub uuid: Arc<str>,
@@ -352,7 +352,7 @@ pub struct AssistantMessage {
 }
 
 /// A user message that the engine made: a tool's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct UserMessage {
     /// Own name, derived from the tool run.
     pub uuid: Arc<str>,
@@ -371,7 +371,7 @@ pub struct UserMessage {
 }
 
 /// How a prompt went, in one message (S-8).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ResultMessage {
     /// The number of the prompt.
     pub prompt: u32,
@@ -415,7 +415,7 @@ pub struct ResultMessage {
 }
 
 /// A tool use that was not permitted: by a hook, a rule, the mode, the tool itself or a person (S-1, T-24).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct PermissionDenial {
     /// The tool.
     pub tool: Arc<str>,
@@ -426,7 +426,7 @@ pub struct PermissionDenial {
 }
 
 /// The kinds of result message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResultSubtype {

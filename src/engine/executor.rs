@@ -46,7 +46,7 @@ use reenact_wire::prelude::*;
 pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };
 
 /// Runs one answer's tools.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct Executor {
     entries: Vec<ToolEntry>,
     aborts: AbortScopes,
@@ -61,7 +61,7 @@ pub(crate) struct Executor {
     denials: Vec<PermissionDenial>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct DiscardedTool {
     run: ToolRun,
     class: ConcurrencyClass,
@@ -69,7 +69,7 @@ struct DiscardedTool {
 }
 
 /// The meaning of an input for the owner.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 #[must_use]
 pub(crate) struct ToolEvent {
     /// A tool use aborted itself, or was refused, for this reason, and with it the query (T-14).

@@ -16,7 +16,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// A hook as the environment defines it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct HookDefinition {
     /// The name of the hook in transcripts.
     pub name: Arc<str>,
@@ -35,7 +35,7 @@ impl HookDefinition {
 
 words! {
     /// The points at which hooks run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum HookEvent {
         /// Before a tool is called (T-23).
@@ -82,7 +82,7 @@ pub enum HookSubject {
 }
 
 /// The input of a hook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct HookInput {
     /// When it runs.
     pub event: HookEvent,
@@ -97,7 +97,7 @@ pub struct HookInput {
 }
 
 /// The outcome of a hook. By default it is silent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HookOutcome {
     /// Its decision: about a tool use; `Deny` from a stop hook means that it objects to the end.

@@ -37,6 +37,7 @@ pub mod data_file;
 pub mod date;
 pub mod emission;
 pub mod hook;
+pub mod key;
 pub mod log;
 pub mod permission;
 pub mod random;

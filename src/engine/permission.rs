@@ -11,7 +11,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// A tool's own check of an input before it runs (T-22, T-24).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCheck {
     /// A mistake in the values (the file was not read before, old and new text are the same …): the use is answered with it.
@@ -30,7 +30,7 @@ pub struct ToolCheck {
 
 words! {
     /// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum PermissionWord {
         /// It may.
@@ -43,7 +43,7 @@ words! {
 }
 
 /// The person's answer (T-24).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionAnswer {
     /// It may run.
@@ -68,7 +68,7 @@ pub enum PermissionAnswer {
 }
 
 /// The settings' part of the decision (P-1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionSettings {
     /// The handling of calls without a deciding rule.
@@ -81,7 +81,7 @@ pub struct PermissionSettings {
 
 words! {
     /// P-1: the handling of calls without a deciding rule.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum PermissionMode default Default {
         /// A person is asked.
@@ -96,7 +96,7 @@ words! {
 }
 
 /// `Tool` or `Tool(pattern)`, with a word and where it comes from (P-1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PermissionRule {
     /// Its content.
     pub word: PermissionWord,
@@ -108,7 +108,7 @@ pub struct PermissionRule {
 
 words! {
     /// The source of a rule, the highest rank first (P-1).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum RuleSource default User {
         /// The administrator of the machine: such a rule decides.

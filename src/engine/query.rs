@@ -59,7 +59,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 
 /// One prompt's way through the loop.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<RequestFrame>,
@@ -86,7 +86,7 @@ pub(crate) struct Query {
 }
 
 /// The recoveries from one `next_turn` to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct RecoveryChain {
     /// How many paused answers came in a row.
     pauses: u32,
@@ -100,7 +100,7 @@ struct RecoveryChain {
     collapse_drained: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum QueryState {
     /// A tool use of an earlier session is settled first (S-3).
     Settling {
@@ -159,7 +159,7 @@ impl QueryState {
 }
 
 /// The work that a compaction interrupted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum AfterCompaction {
     /// This request was about to be made (C-4).
     Ask(RequestId),
@@ -170,7 +170,7 @@ enum AfterCompaction {
 }
 
 /// The parts of one answer so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 struct QueryTurn {
     blocks: Vec<Arc<AssistantMessage>>,
     /// The end of the answer as consumers saw it, if they saw it.
@@ -182,7 +182,7 @@ struct QueryTurn {
 }
 
 /// The beginning of a prompt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum QueryBeginning {
     /// The model is asked.
     Asking,
@@ -191,7 +191,7 @@ pub(crate) enum QueryBeginning {
 }
 
 /// The events of a query that the session must know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[must_use]
 pub(crate) enum QueryVerdict {
     /// It continues.

@@ -32,7 +32,7 @@ pub(crate) mod unattended_mode;
 mod tests;
 
 /// Why an attempt failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AttemptFailure {
     /// HTTP status, where there was one.
     pub status: Option<u16>,
@@ -140,7 +140,7 @@ pub(crate) struct FailedAttempt<'a> {
 }
 
 /// The facts about a call that decide about its retries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct CallKind {
     /// Whether the answer was asked for as a stream.
     pub(crate) streamed: bool,
@@ -163,7 +163,7 @@ pub(crate) struct CallKind {
 }
 
 /// The urgency of a call: it follows from the purpose of the call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum CallUrgency {
     /// The user does, or another agent: the main query, and the compaction that it waits for.
     #[default]
@@ -180,7 +180,7 @@ impl CallUrgency {
 }
 
 /// The attempts and overloads of a call so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct CallHistory {
     /// How many retries were made that count.
     pub(crate) retries: u32,
@@ -203,7 +203,7 @@ pub(crate) struct CallHistory {
 }
 
 /// The decision after a failed attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RetryDecision {
     /// The call is lost; the reason, where it is not plain from the failure.
     GiveUp(Option<String>),

@@ -22,6 +22,7 @@ use super::contract::{Effect, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, ResultMessage, SessionPhase};
 use super::executor::abort::AbortKind;
+use super::key::Unkeyed;
 use super::permission::context::PermissionContext;
 use super::query::{Query, QueryBeginning, QueryOutcome, QueryScope, QueryVerdict};
 use super::settings::Environment;
@@ -31,7 +32,7 @@ use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
 /// The root agent's conversation with its user.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct Session {
     state: SessionState,
     memory: SessionMemory,
@@ -41,7 +42,7 @@ pub(crate) struct Session {
     frame: Option<Arc<RequestFrame>>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 enum SessionState {
     /// Nothing to do.
     #[default]
@@ -49,7 +50,7 @@ enum SessionState {
     /// Skills and plugins are looked up for a prompt (S-4).
     Starting(Box<PendingPrompt>),
     /// A prompt is worked on.
-    Running { query: Box<Query>, prompt: u32, since: Time },
+    Running { query: Box<Query>, prompt: u32, since: Unkeyed<Time> },
 }
 
 impl SessionMemory {
@@ -196,7 +197,7 @@ impl Session {
         }
         let found = LookupResults::look_up(session, prompt, effects);
         let is_all_in = found.is_all_in();
-        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: now, asked, local, found }));
+        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: Unkeyed(now), asked, local, found }));
         if is_all_in {
             self.begin(env, now, effects);
         }
@@ -259,9 +260,16 @@ impl Session {
         self.finish(env, now, (prompt, since), *outcome, effects);
     }
 
-    fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut AgentEffects) {
+    fn finish(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (prompt, since): (u32, Unkeyed<Time>),
+        outcome: QueryOutcome,
+        effects: &mut AgentEffects,
+    ) {
         effects.push(Effect::Note(Note::Phase(SessionPhase::Result)));
-        let result = result::message(env, prompt, now.since(since), &outcome);
+        let result = result::message(env, prompt, now.since(*since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }

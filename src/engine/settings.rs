@@ -197,7 +197,7 @@ impl Settings {
 
 words! {
     /// T-8, emission: both readings are in use.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum EmissionOrder default Eager {
         /// A result is emitted when it is in, unless an exclusive tool before it still executes (T-7).
@@ -209,7 +209,7 @@ words! {
 
 words! {
     /// what follows an answer that the API paused.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum PausePolicy default Resume {
         /// It is sent back as it is, so that the API goes on.
@@ -221,7 +221,7 @@ words! {
 
 words! {
     /// where a message goes that waited for a tool.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum QueuedMessagePlace default Beside {
         /// Behind the results, as a block of its own.
@@ -233,7 +233,7 @@ words! {
 
 words! {
     /// T-8, next request.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ResultOrder default ToolUse {
         /// In the order of the tool uses.
@@ -245,7 +245,7 @@ words! {
 
 words! {
     /// when a completed result is emitted while a stream is open.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ResultDelivery default NextItem {
         /// With the next stream item, as a loop that pulls sees it.
@@ -256,7 +256,7 @@ words! {
 }
 
 /// A tool as the model and the executor know it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ToolDefinition {
     /// Its name.
     pub name: Arc<str>,
@@ -311,7 +311,7 @@ impl ToolDefinition {
 }
 
 /// How sub-agents are made (B-8).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentTool {
     /// The model of sub-agents without a model of their own, and of the synthesis.
@@ -326,7 +326,7 @@ impl Default for AgentTool {
 
 words! {
     /// The reaction of a running tool to a submitted message (T-17).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InterruptBehaviour {
         /// It continues; the message waits for it.
@@ -337,7 +337,7 @@ words! {
 }
 
 /// A field that a tool derives from a path in its input: the path made absolute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ObservableField {
     /// The field that is added.
     pub name: Arc<str>,

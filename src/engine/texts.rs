@@ -14,7 +14,7 @@ pub use self::table::TextName;
 use reenact_wire::prelude::*;
 
 /// The texts that the model sees from the engine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelTexts {
     /// Where those come from that are not replaced.
@@ -26,7 +26,7 @@ pub struct ModelTexts {
 
 words! {
     /// A shipped set of texts.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum TextSet default Reenact {
         /// Our own words.
@@ -73,7 +73,7 @@ impl ModelTexts {
 }
 
 /// A piece of a text of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum TextPiece<'a> {
     /// Said as it is.
     Words(&'a str),

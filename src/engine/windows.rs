@@ -15,7 +15,7 @@ use reenact_wire::prelude::*;
 const SHIPPED: &str = include_str!("windows.toml");
 
 /// The context windows of models. Kept with its text: that is how it is written down with the boundary of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Hash)]
 #[serde(try_from = "String")]
 pub struct WindowTable {
     text: Arc<str>,
@@ -26,7 +26,7 @@ pub struct WindowTable {
 }
 
 /// The window of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WindowRow {
     /// How the model's name begins; a date may follow.
     pub model: Arc<str>,

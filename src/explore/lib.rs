@@ -25,6 +25,7 @@ pub mod fingerprint;
 mod ignored_interrupts;
 pub mod input_kind;
 pub mod interrupt;
+mod judged_states;
 pub mod plan;
 pub mod sweep;
 mod sweep_watch;

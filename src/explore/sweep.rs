@@ -8,11 +8,12 @@ use alloc::collections::BTreeMap;
 
 use super::coverage::{CoverageWatch, RunCoverage};
 use super::interrupt::{BoundaryPlace, BoundarySide, InjectionKind, RunBoundary, content, inject};
+use super::judged_states::JudgedStates;
 use super::sweep_watch::SweepWatch;
 use super::verdict::{judge, may_end_as_usual, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
 use reenact_engine::contract::{Block, Engine, Input};
-use reenact_oracle::repeated_requests;
+use reenact_oracle::{rechunked_runs, repeated_requests};
 use reenact_sim::{FinishedRun, Run, rules};
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
@@ -37,6 +38,8 @@ pub struct SweepReport {
     pub shown: usize,
     /// How the run ended without an interrupt; `None` when it panicked.
     pub usual_end: Option<RunEnd>,
+    /// How many of the runs were ended because they came to a state from which a run without a finding had gone on (E-3).
+    pub merged: usize,
     /// The coverage of the runs, where it was counted.
     pub coverage: RunCoverage,
 }
@@ -65,10 +68,11 @@ fn sweep_with<E: Engine>(
 ) -> SweepReport {
     let expect = &setup.scenario.expect;
     let (content, at_limit, report) = (content(), BTreeMap::new(), SweepReport::default());
-    let mut sweep = InterruptSweep { kinds, guard, content, setup, counter, at_limit, faults_before_heal: None, report };
+    let judged = counter.is_none().then(JudgedStates::default);
+    let mut sweep = InterruptSweep { kinds, guard, content, setup, counter, at_limit, faults_before_heal: None, judged, report };
     let mut run = Run::watched(setup.clone(), engine.clone(), SweepWatch::new(rules::oracles(setup)));
     run.expect_injections();
-    sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, Run::finish);
+    sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, |run| Some(run.finish()));
     if sweep.report.usual_end.is_some() {
         sweep.walk(run);
         let SweepReport { findings, boundaries, runs, ignored, left_out, coverage, .. } = &mut sweep.report;
@@ -78,8 +82,8 @@ fn sweep_with<E: Engine>(
             let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
             *runs += audited;
             if sweep.counter.is_some() {
-                // Each comparison takes two runs (O-16).
-                coverage.add_asked([(repeated_requests::ORACLE, audited as u64 / 2)]);
+                // Each comparison takes two runs (O-16), and one more the run in other chunks (O-15).
+                coverage.add_asked([(repeated_requests::ORACLE, audited as u64 / 2), (rechunked_runs::ORACLE, audited as u64 % 2)]);
             }
             findings.extend(differences);
         }
@@ -98,6 +102,8 @@ struct InterruptSweep<'a, G> {
     at_limit: BTreeMap<InjectionKind, usize>,
     /// How many faults had come where the world was healed last: as long as no further one comes, the same run would follow.
     faults_before_heal: Option<u32>,
+    /// The states from which runs without a finding have gone on; `None` where every run is to be counted to its end.
+    judged: Option<JudgedStates>,
     report: SweepReport,
 }
 
@@ -138,23 +144,36 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
                 continue;
             }
             let place = || (BoundaryPlace::new(boundary, run.now(), input), *kind);
+            let mut judged = self.judged.take();
+            let known = self.report.findings.len() + self.report.shown;
+            let mut is_merged = false;
             let end = self.check(run, usual_end.as_ref().map(RunEnd::as_str), Some(&place), |mut copy| {
                 inject(&mut copy, *kind, &content);
-                copy.finish()
+                let Some(judged) = &mut judged else { return Some(copy.finish()) };
+                let finished = judged.finish(copy);
+                is_merged = finished.is_none();
+                finished
             });
+            self.report.merged += usize::from(is_merged);
             if matches!(end, Some(RunEnd::LimitReached { .. })) && (end != usual_end || *kind == InjectionKind::Heal) {
                 *self.at_limit.entry(*kind).or_default() += 1;
             }
+            let is_good = end == Some(RunEnd::Idle) && known == self.report.findings.len() + self.report.shown;
+            if let Some(judged) = &mut judged {
+                judged.settle(is_good);
+            }
+            self.judged = judged;
         }
     }
 
-    /// Sends off a copy and notes what is wrong with it. `accepted` is an end that counts as good. Returns how it ended.
+    /// Sends off a copy and notes what is wrong with it. `accepted` is an end that counts as good. Returns how it ended; `None` when it panicked, or
+    /// when it was not needed to its end.
     fn check<E: Engine>(
         &mut self,
         run: &Run<E, SweepWatch>,
         accepted: Option<&str>,
         place: Option<&dyn Fn() -> (BoundaryPlace, InjectionKind)>,
-        work: impl FnOnce(Run<E, SweepWatch>) -> FinishedRun<E, SweepWatch>,
+        work: impl FnOnce(Run<E, SweepWatch>) -> Option<FinishedRun<E, SweepWatch>>,
     ) -> Option<RunEnd> {
         self.report.runs += 1;
         let kind = place.map(|place| place().1);
@@ -167,7 +186,8 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
             copy
         };
         let (end, mut violations) = match self.guard.run(|| work(copy())) {
-            Ok(FinishedRun { end, at, watcher: SweepWatch { oracles, counter }, faults, .. }) => {
+            Ok(None) => return None,
+            Ok(Some(FinishedRun { end, at, watcher: SweepWatch { oracles, counter }, faults, .. })) => {
                 if let Some(counter) = counter {
                     self.report.coverage.add(&counter.into_coverage());
                     self.report.coverage.add_asked(oracles.asked_since(asked_before.as_ref()));

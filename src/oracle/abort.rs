@@ -13,7 +13,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-11";
 
 /// The state of the session.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) enum AbortOracle {
     /// Nothing.
     #[default]
@@ -37,6 +37,11 @@ pub(super) fn is_from_within(rules: &OracleRules, running: &RunningTools, agent:
 }
 
 impl AbortOracle {
+    /// Whether the end of the prompt is waited for.
+    pub(super) fn is_aborted(&self) -> bool {
+        matches!(self, Self::Aborted { .. })
+    }
+
     pub(super) fn on_input(
         &mut self,
         rules: &OracleRules,

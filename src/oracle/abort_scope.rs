@@ -8,7 +8,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-23";
 
 /// The prompt that the root works on. A prompt begins when it is submitted to an idle session, and otherwise when the engine takes it up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct AbortScope {
     begun: Option<u32>,
     is_aborted: bool,

@@ -14,7 +14,7 @@ use reenact_wire::whole_message::whole_message;
 pub(super) const ORACLE: &str = "O-32";
 
 /// The accounts of one agent: the figures of its answers, and those of its sub-agents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct AccountOracle {
     /// Of the prompts that are not over.
     answers: Vec<AnswerAccount>,
@@ -27,7 +27,7 @@ pub(super) struct AccountOracle {
 }
 
 /// The account of one answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct AnswerAccount {
     id: RequestId,
     /// The model that was asked.

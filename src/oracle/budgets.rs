@@ -13,7 +13,7 @@ use reenact_wire::raw_json::RawObject;
 pub(super) const ORACLE: &str = "O-13";
 
 /// The turns of the prompt, and the rest of the task budget.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct BudgetOracle {
     /// The answers of the prompt that had results.
     with_results: Vec<RequestId>,

@@ -39,7 +39,7 @@ pub(super) fn silent_max(settings: &CompactionSettings) -> u32 {
 const COMPACTIONS_MAX: u32 = 4;
 
 /// The context as far as an observer can see it, in tokens.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct CompactionOracle {
     whole_answers: WholeAnswerOracle,
     /// The messages that markers have named (C-1).
@@ -74,7 +74,7 @@ pub(super) struct CompactionOracle {
 }
 
 /// A context before a compaction, counted both ways, in tokens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct ContextBefore {
     /// Estimated, of the messages alone: a summarising request has no tools, and what comes with the messages is none of the compaction's.
     messages: u64,

@@ -11,7 +11,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-5";
 
 /// The emissions of the prompts that are not over.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct DiscardOracle {
     /// Assistant messages, and results, that were not taken back.
     standing: Vec<(RequestId, Arc<str>)>,

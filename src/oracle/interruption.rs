@@ -11,7 +11,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-30";
 
 /// The reason to end the prompt of one agent, as far as it was seen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Interruption {
     is_cancelled: bool,
     /// A message was submitted, which may have ended the prompt before a cancel came.

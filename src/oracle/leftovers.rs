@@ -9,7 +9,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-27";
 
 /// The work that one agent has begun and not ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct LeftoverOracle {
     open: Vec<UnfinishedWork>,
     /// Complete answers whose end is still to come: they may be closed, and need not be.
@@ -18,7 +18,7 @@ pub(super) struct LeftoverOracle {
     timers: Vec<(TimerId, Time)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum UnfinishedWork {
     Request(RequestId),
     Tool(ToolRun),

@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-35).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-17, O-20 to O-35).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -54,6 +54,7 @@ mod validity;
 mod violation;
 mod withheld_errors;
 
+pub mod rechunked_runs;
 pub mod repeated_requests;
 #[doc(hidden)]
 pub mod run_end;
@@ -100,6 +101,7 @@ use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::block::{Block, Message};
+use reenact_wire::event::EventPayload;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::is_defect;
 
@@ -125,6 +127,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     ),
     (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
+    (rechunked_runs::ORACLE, "the transcript does not depend on how answers are cut into chunks"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
     (run_end::ORACLE, "once faults stop, the run comes to a terminal for every prompt"),
@@ -150,7 +153,7 @@ pub const ORACLES: &[(&str, &str)] = &[
 ];
 
 /// All oracles over one run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
@@ -164,7 +167,7 @@ pub struct Oracles {
 }
 
 /// The oracles of one agent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct AgentOracles {
     pairs: PairOracle,
     valid: ValidityOracle,
@@ -258,7 +261,7 @@ impl Oracles {
         &self.violations
     }
 
-    /// How often each oracle was asked in this run, in the order of [`ORACLES`]. O-16 is asked of two runs, and never here.
+    /// How often each oracle was asked in this run, in the order of [`ORACLES`]. O-15 and O-16 are asked of two runs, and never here.
     pub fn asked(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.questions.by_oracle()
     }
@@ -305,6 +308,15 @@ impl Oracles {
         }
     }
 
+    /// Whether this is a piece of an answer that no oracle waits for. Most inputs are, and a run is several times as fast without asking all of them.
+    fn is_of_no_concern(&self, agent: &Agent, input: &Input) -> bool {
+        let Input::Stream { id, event } = input else { return false };
+        let is_piece = matches!(event.payload(), EventPayload::BlockDelta { .. } | EventPayload::Ping);
+        let concerns =
+            |watched: &AgentOracles| watched.abort.is_aborted() || watched.progress_set.has_work() || watched.decisions.awaits_content(*id);
+        is_piece && self.agents.get(agent).is_some_and(|watched| !concerns(watched))
+    }
+
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Arc<Request>) {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         let sent = SentRequest { id, request, kind: self.kinds.read(request, &self.rules.settings.texts) };
@@ -340,6 +352,9 @@ impl Oracles {
         }
         let is_known = |block: &Block| self.speech.all().any(|speech| speech.has(block)) || self.rules.is_given(block);
         watched.said_blocks.on_request(id, request, is_known, found);
+        if self.speech.get(agent).is_some_and(ModelSpeech::has_closed_halves) {
+            Arc::make_mut(&mut self.speech).entry(agent).forget_halves(request);
+        }
     }
 }
 
@@ -350,13 +365,16 @@ fn spent(agents: &ByAgent<AgentOracles>) -> NanoUsd {
 
 impl TranscriptWatch for Oracles {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
-        if matches!(input, Input::Stream { .. } | Input::Body { .. }) {
+        if matches!(input, Input::Stream { .. } | Input::Body { .. } | Input::End { .. }) {
             Arc::make_mut(&mut self.speech).entry(agent).on_input(input);
+        }
+        let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
+        self.running.on_input(at, agent, input);
+        if self.is_of_no_concern(agent, input) {
+            return;
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.kinds.on_input(input, &self.rules.settings.texts);
-        let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
-        self.running.on_input(at, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if is_aborted_within {
@@ -415,7 +433,18 @@ impl TranscriptWatch for Oracles {
         if let Effect::Request { id, request } = effect {
             return self.on_request(at, agent, *id, request);
         }
+        if let Effect::CloseRequest { id } = effect {
+            Arc::make_mut(&mut self.speech).entry(agent).on_over(*id);
+        }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        if let Effect::Emit(Emission::StreamEvent { .. }) = effect {
+            // Most effects are these, and they say nothing to the other oracles.
+            let watched = Arc::make_mut(&mut self.agents).entry(agent);
+            watched.summaries.on_effect(&self.rules, effect, found);
+            watched.terminals.on_effect(agent, effect, found);
+            watched.discarded.on_effect(effect, found);
+            return;
+        }
         let spent = spent(&self.agents);
         if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
             Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).accounts.on_child_result(result);

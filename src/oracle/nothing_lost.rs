@@ -17,7 +17,7 @@ const RETURNED_CHARACTERS: usize = 40;
 pub(super) const RESULT_LIMIT_MIN: u64 = 200;
 
 /// The texts that came and are in no request or result yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct LossOracle {
     submitted: Vec<SubmittedText>,
     for_results: Vec<(ToolRun, Arc<str>, &'static str)>,
@@ -26,7 +26,7 @@ pub(super) struct LossOracle {
 }
 
 /// A text of the user.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct SubmittedText {
     prompt: u32,
     text: Arc<str>,

@@ -9,10 +9,10 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-14";
 
 /// The tool uses of the prompts that are not over, in order of arrival.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct OrderOracle(Vec<OrderedUse>);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct OrderedUse {
     run: ToolRun,
     has_result: bool,

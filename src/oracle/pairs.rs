@@ -13,7 +13,7 @@ use reenact_wire::validate::{self, SettledMessages};
 pub(super) const ORACLE: &str = "O-1";
 
 /// The results as they were emitted, answer by answer, where requests have them in that order. A model may use an id again in a later answer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct PairOracle {
     emitted: Vec<OfAnswer>,
     /// The part of the conversation in which all was right with the request before.
@@ -21,7 +21,7 @@ pub(super) struct PairOracle {
 }
 
 /// The results of one answer's tool uses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct OfAnswer {
     request: RequestId,
     ids: Vec<Arc<str>>,

@@ -10,7 +10,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-29";
 
 /// The set as the engine said it last, and the tools that run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ProgressSetOracle {
     /// `None` until the engine says one.
     said: Option<Vec<Arc<str>>>,
@@ -22,6 +22,11 @@ pub(super) struct ProgressSetOracle {
 }
 
 impl ProgressSetOracle {
+    /// Whether a tool runs, or a result came out in the last step: else there is nothing that the set could lack.
+    pub(super) fn has_work(&self) -> bool {
+        !self.started.is_empty() || !self.answered.is_empty()
+    }
+
     /// Before anything else happens the set has to be true.
     pub(super) fn on_input(&mut self, input: &Input, found: &mut OracleFindings<'_>) {
         self.check(found);

@@ -28,7 +28,7 @@ const ENOUGH_PERCENT: u64 = 90;
 const CONTINUATIONS_MIN: u32 = 3;
 
 /// The recoveries of one agent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RecoveryOracle {
     /// Whether the engine notes how it goes on.
     is_noted: bool,
@@ -50,7 +50,7 @@ pub(super) struct RecoveryOracle {
     output_tokens: Option<u64>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct EmittedAnswer {
     id: RequestId,
     has_tool_use: bool,

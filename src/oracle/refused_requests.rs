@@ -9,7 +9,7 @@ use reenact_wire::error::{ApiError, ErrorKind};
 use reenact_wire::prelude::*;
 
 /// The requests of one agent that may have been refused, or were.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RefusedRequestOracle {
     /// Those without a whole answer.
     open: Vec<SuspectRequest>,
@@ -18,7 +18,7 @@ pub(super) struct RefusedRequestOracle {
 }
 
 /// A request, and what is known of its answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct SuspectRequest {
     id: RequestId,
     request: Arc<Request>,
@@ -28,7 +28,7 @@ struct SuspectRequest {
     cause: Option<RefusalCause>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum RefusalCause {
     TooLong,
     Invalid,

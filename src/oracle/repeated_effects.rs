@@ -13,7 +13,7 @@ pub(super) const ORACLE: &str = "O-17";
 const REQUESTS_MAX: usize = 4;
 
 /// The exclusive tools of the prompt that is worked on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RepeatedEffectOracle {
     uses: Vec<ExclusiveUse>,
     discarded: Vec<RequestId>,
@@ -25,7 +25,7 @@ pub(super) struct RepeatedEffectOracle {
     is_compacted: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct ExclusiveUse {
     run: ToolRun,
     tool_use: Arc<ToolUse>,

@@ -9,7 +9,7 @@ use reenact_wire::block::BlockKind;
 use reenact_wire::prelude::*;
 
 /// A request with its purpose.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct SentRequest<'a> {
     pub(super) id: RequestId,
     pub(super) request: &'a Arc<Request>,
@@ -17,7 +17,7 @@ pub(super) struct SentRequest<'a> {
 }
 
 /// The purpose of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RequestKind {
     /// The conversation goes on.
     Ordinary,
@@ -28,7 +28,7 @@ pub(super) enum RequestKind {
 }
 
 /// Tells the kinds of requests apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RequestKindReader {
     /// Whether a message of the user begins like a request for a summary, so that none is known by its text.
     is_summary_text_said: bool,

@@ -8,10 +8,10 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-2";
 
 /// The tool uses of the prompts that are not over.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ResultOracle(Vec<EmittedUse>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct EmittedUse {
     request: RequestId,
     id: Arc<str>,

@@ -3,6 +3,7 @@
 
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Micros, RequestId, Time};
+use reenact_engine::key::Deadline;
 use reenact_wire::error::ApiError;
 use reenact_wire::event::EventPayload;
 use reenact_wire::prelude::*;
@@ -10,7 +11,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-9";
 
 /// The attempts at the request that was made last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) enum RetryOracle {
     /// No request.
     #[default]
@@ -22,16 +23,16 @@ pub(super) enum RetryOracle {
 }
 
 /// The observations of an attempt.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct ObservedAttempt {
     id: RequestId,
     model: Arc<str>,
     /// When its answer was over, or was given up.
-    over: Option<Time>,
+    over: Option<Deadline>,
     /// The server wants to hear nothing before this time.
-    asked: Time,
+    asked: Deadline,
     /// When the announced wait is over; `None` when none was announced.
-    announced: Option<Time>,
+    announced: Option<Deadline>,
     /// The number that the last retry was announced with.
     retries: u32,
     /// Whether the wait is for credentials, which take as long as they take, or has no notice by the settings.
@@ -49,7 +50,7 @@ impl RetryOracle {
         match input {
             Input::Head { id, status, headers } if *id == attempt.id && *status != 200 => {
                 let wait = ApiError::read(*status, headers, b"").delay_us().map_or(Micros::ZERO, Micros);
-                attempt.asked = at + wait;
+                attempt.asked = Deadline(at + wait);
             }
             Input::End { id, .. } if *id == attempt.id => attempt.end(at),
             Input::Stream { id, event } if *id == attempt.id && matches!(event.payload(), EventPayload::Error { .. }) => {
@@ -70,7 +71,7 @@ impl RetryOracle {
             _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made without the attempt before it")),
             _ => (),
         }
-        let (model, asked) = (model.clone(), Time::ZERO);
+        let (model, asked) = (model.clone(), Deadline::default());
         *self = Self::Asked(ObservedAttempt { id, model, over: None, asked, announced: None, retries, is_untold: false, switched: false });
     }
 
@@ -91,7 +92,7 @@ impl RetryOracle {
                     found.add(ORACLE, format!("retry {retry} of {of} was announced after {} of them", attempt.retries));
                 }
                 attempt.retries = *retry;
-                attempt.announced = Some(at + *delay);
+                attempt.announced = Some(Deadline(at + *delay));
             }
             _ => (),
         }
@@ -100,7 +101,7 @@ impl RetryOracle {
 
 impl ObservedAttempt {
     fn end(&mut self, at: Time) {
-        self.over.get_or_insert(at);
+        self.over.get_or_insert(Deadline(at));
     }
 
     /// The next attempt at the same request.
@@ -113,13 +114,15 @@ impl ObservedAttempt {
             return found.add(ORACLE, format!("request {id} was made while {} was open", self.id));
         };
         let is_another = self.switched || self.model != *model;
-        if at < self.asked && !is_another {
-            found.add(ORACLE, format!("request {id} was made too early: the server had asked to wait until {}", self.asked));
+        if at < *self.asked && !is_another {
+            found.add(ORACLE, format!("request {id} was made too early: the server had asked to wait until {}", *self.asked));
         }
         match self.announced {
-            Some(until) if at < until => found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}")),
-            None if at > over && !self.is_untold => {
-                found.add(ORACLE, format!("request {id} was made {} after the failure, and no wait was announced", at.since(over)));
+            Some(Deadline(until)) if at < until => {
+                found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}"))
+            }
+            None if at > *over && !self.is_untold => {
+                found.add(ORACLE, format!("request {id} was made {} after the failure, and no wait was announced", at.since(*over)));
             }
             _ => (),
         }

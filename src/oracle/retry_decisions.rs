@@ -17,6 +17,7 @@ mod retry_table;
 use super::{OracleFindings, OracleRules};
 use begun_models::BegunModels;
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Emission, HttpHeader, Input, Micros, Request, RequestId, Time};
+use reenact_engine::key::Deadline;
 use reenact_engine::settings::{RetryPolicySource, StreamOrderPolicy};
 use reenact_wire::error::ApiError;
 use reenact_wire::event::EventPayload;
@@ -31,7 +32,7 @@ pub(super) const ORACLE: &str = "O-31";
 const ROUNDING: Micros = Micros::from_millis(1);
 
 /// The calls of one agent whose answers are not whole.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RetryDecisionOracle {
     calls: Vec<ObservedCall>,
     /// The overloads in a row that a new call may begin with.
@@ -40,7 +41,7 @@ pub(super) struct RetryDecisionOracle {
 }
 
 /// A request with all its attempts of one model.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct ObservedCall {
     /// The last attempt.
     id: RequestId,
@@ -49,7 +50,7 @@ struct ObservedCall {
     /// How it ended, and what may follow.
     over: Option<(AttemptEnd, AllowedDecisions)>,
     /// When it ended, if it did.
-    over_at: Time,
+    over_at: Deadline,
     /// The attempts before it.
     record: CallRecord,
     has_notice: bool,
@@ -58,7 +59,7 @@ struct ObservedCall {
 }
 
 /// The part of an answer that has come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct HeardAnswer {
     head: Option<(u16, Arc<[HttpHeader]>)>,
     body: Arc<str>,
@@ -67,7 +68,7 @@ struct HeardAnswer {
 }
 
 /// The decision of an engine about a failed attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SeenDecision {
     Repeat,
     GiveUp,
@@ -78,6 +79,11 @@ impl RetryDecisionOracle {
     /// The user, a tool or a person has aborted what all agents do, or a message of the user may have.
     pub(super) fn on_abort(&mut self) {
         self.calls.clear();
+    }
+
+    /// Whether the next piece of this answer is the first with content.
+    pub(super) fn awaits_content(&self, id: RequestId) -> bool {
+        self.calls.iter().any(|call| call.id == id && call.over.is_none() && !call.heard.stream.has_content)
     }
 
     pub(super) fn on_input(&mut self, rules: &OracleRules, at: Time, input: &Input) {
@@ -152,7 +158,7 @@ impl RetryDecisionOracle {
             request: request.clone(),
             heard: HeardAnswer::default(),
             over: None,
-            over_at: Time::ZERO,
+            over_at: Deadline::default(),
             record,
             has_notice: false,
             has_new_credentials: false,
@@ -216,7 +222,7 @@ impl RetryDecisionOracle {
         let is_caption = rules.settings.session.tool_use_summaries.as_ref() == Some(&call.request.model);
         let allowed = retry_table::allowed(rules, &call.request, &call.record, &end);
         call.over = Some((end, allowed));
-        call.over_at = at;
+        call.over_at = Deadline(at);
         // The next call continues counting, unless this one gave up. One that writes captions beside it says nothing about it.
         self.overloads = match is_caption {
             true => CountRange { least: 0, most: overloads.most.max(self.overloads.most) },
@@ -318,7 +324,7 @@ impl ObservedCall {
         let Some((_, AllowedDecisions { repeat: Some(how), .. })) = &self.over else { return };
         let problem = match how {
             // A wait without a notice is O-9's.
-            Repetition::Waited if !self.has_notice && found.at <= self.over_at => "was made at once, and the table waits",
+            Repetition::Waited if !self.has_notice && found.at <= *self.over_at => "was made at once, and the table waits",
             Repetition::Renewed if !self.has_new_credentials => "was made without new credentials",
             Repetition::Lowered(max_tokens) if request.max_tokens != *max_tokens => {
                 return found

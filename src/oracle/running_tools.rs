@@ -13,7 +13,7 @@ use reenact_wire::block::{ToolInput, ToolUse};
 use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ToolClass {
     /// Beside other safe ones.
     Safe,
@@ -32,7 +32,7 @@ pub(super) struct ToolFacts {
 }
 
 /// The tools that execute, and the tool uses that wait for something else.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RunningTools {
     tools: Vec<RunningTool>,
     waits: Vec<WaitingUse>,
@@ -43,7 +43,7 @@ pub(super) struct RunningTools {
 }
 
 /// A tool use that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct WaitingUse {
     agent: Agent,
     run: ToolRun,
@@ -52,7 +52,7 @@ struct WaitingUse {
 }
 
 /// The reason of the wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum WaitCause {
     Check,
     /// The position among those of the environment, from 0.
@@ -62,7 +62,7 @@ enum WaitCause {
 }
 
 /// One of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct RunningTool {
     pub(super) agent: Agent,
     pub(super) run: ToolRun,

@@ -8,7 +8,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-28";
 
 /// The last request: its messages were looked at.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SaidBlockOracle(Option<Arc<Request>>);
 
 impl SaidBlockOracle {

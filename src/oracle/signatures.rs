@@ -8,7 +8,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-6";
 
 /// The model of each thinking block.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SignatureOracle {
     /// The model that each request of the open prompts named.
     asked: Vec<(RequestId, Arc<str>)>,

@@ -5,26 +5,29 @@ use reenact_wire::block::{Block, BlockKind, ToolInput};
 use reenact_wire::event::{BlockDelta, StreamEvent};
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::{self, RawObject};
+use reenact_wire::request::Request;
 
 /// The answers to the requests of one agent, in the order in which they began. Copies of a run share those that are over.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ModelSpeech(Vec<Arc<SaidAnswer>>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct SaidAnswer {
     id: RequestId,
+    /// Whether nothing more of it comes.
+    is_over: bool,
     blocks: Vec<SaidBlock>,
 }
 
 /// A block as far as it came.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct SaidBlock {
     index: u32,
     content: SaidContent,
     pub(super) is_whole: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 enum SaidContent {
     Text(String),
     Thinking {
@@ -51,7 +54,29 @@ impl ModelSpeech {
                     self.answer(*id).blocks.push(SaidBlock { index, content: SaidContent::read(block), is_whole: true });
                 }
             }
+            Input::End { id, .. } => self.on_over(*id),
             _ => (),
+        }
+    }
+
+    /// The answer ended, or was closed.
+    pub(super) fn on_over(&mut self, id: RequestId) {
+        if let Some(answer) = self.0.iter_mut().rev().find(|answer| answer.id == id && answer.has_halves()) {
+            Arc::make_mut(answer).is_over = true;
+        }
+    }
+
+    /// Whether there are words of an answer that was cut.
+    pub(super) fn has_closed_halves(&self) -> bool {
+        self.0.iter().any(|answer| answer.is_over && answer.has_halves())
+    }
+
+    /// Forgets words of answers that were cut, unless this request gives them back: what an engine has not kept by now, it has dropped.
+    pub(super) fn forget_halves(&mut self, request: &Request) {
+        for answer in self.0.iter_mut().filter(|answer| answer.is_over) {
+            let is_kept =
+                |said: &SaidBlock| request.messages.iter().flat_map(|message| &message.content).any(|block| said.is(block.kind()));
+            Arc::make_mut(answer).blocks.retain(|said| !said.is_half() || is_kept(said));
         }
     }
 
@@ -82,7 +107,7 @@ impl ModelSpeech {
     fn answer(&mut self, id: RequestId) -> &mut SaidAnswer {
         // Two answers may come at once, and the one that goes on is among the last.
         let at = self.0.iter().rposition(|answer| answer.id == id).unwrap_or_else(|| {
-            self.0.push(Arc::new(SaidAnswer { id, blocks: Vec::new() }));
+            self.0.push(Arc::new(SaidAnswer { id, is_over: false, blocks: Vec::new() }));
             self.0.len() - 1
         });
         Arc::make_mut(&mut self.0[at])
@@ -105,7 +130,18 @@ impl ModelSpeech {
     }
 }
 
+impl SaidAnswer {
+    fn has_halves(&self) -> bool {
+        self.blocks.iter().any(SaidBlock::is_half)
+    }
+}
+
 impl SaidBlock {
+    /// Whether these are words that did not come to their end. Tool uses are counted by their places, so halves of them stay.
+    fn is_half(&self) -> bool {
+        !self.is_whole && matches!(self.content, SaidContent::Text(_) | SaidContent::Thinking { .. })
+    }
+
     fn is(&self, kind: &BlockKind) -> bool {
         match (&self.content, kind) {
             (SaidContent::Text(said), BlockKind::Text(text)) => **said == **text,

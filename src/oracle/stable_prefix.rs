@@ -18,13 +18,13 @@ pub(super) const ORACLE: &str = "O-21";
 const SIDE_REQUESTS_MAX: usize = 8;
 
 /// The latest requests that the next one may begin with, and whether an edit was announced since the last one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct PrefixOracle {
     sent: Vec<SentConversation>,
     is_edited: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct SentConversation {
     id: RequestId,
     request: Arc<Request>,

@@ -18,7 +18,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-35";
 
 /// The summaries that one agent asks for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SummaryOracle {
     results: ClearedResultOracle,
     /// The last request.
@@ -35,7 +35,7 @@ pub(super) struct SummaryOracle {
     suspect: Option<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct LastRequest {
     id: RequestId,
     has_tools: bool,

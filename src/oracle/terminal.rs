@@ -9,10 +9,10 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-8";
 
 /// Every prompt that was submitted, by number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct TerminalOracle(Vec<(u32, PromptStanding)>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PromptStanding {
     Open,
     TakenIn,

@@ -17,7 +17,7 @@ pub(super) const INPUT: &str = "O-25";
 pub(super) const HOOKS: &str = "O-26";
 
 /// The tool uses of the prompts of one agent that are not over.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ToolStartOracle {
     started: Vec<(ToolRun, ToolClass)>,
     questions: Vec<(ToolRun, PersonWord)>,
@@ -26,7 +26,7 @@ pub(super) struct ToolStartOracle {
 }
 
 /// The word of the person about a tool use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 enum PersonWord {
     NotYet,
     Allowed(Option<Json>),

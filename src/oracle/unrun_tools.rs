@@ -21,7 +21,7 @@ pub(super) const ORACLE: &str = "O-33";
 const RETURNED_CHARACTERS_MIN: usize = 12;
 
 /// The tool uses of the root's prompts that are not over.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct UnrunToolOracle {
     uses: Vec<AskedUse>,
     /// The prompt is being aborted.
@@ -34,7 +34,7 @@ pub(super) struct UnrunToolOracle {
     stopped: Vec<(ToolRun, Arc<str>)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct AskedUse {
     run: ToolRun,
     is_started: bool,
@@ -190,7 +190,7 @@ impl UnrunToolOracle {
 }
 
 /// Which failures of a shell tool are those of its siblings (T-13, T-28).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct SiblingFailures {
     which: SiblingAbort,
     exit_code_counts: bool,

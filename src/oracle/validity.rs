@@ -9,7 +9,7 @@ use reenact_wire::validate::{self, RequestValidator};
 pub(super) const ORACLE: &str = "O-10";
 
 /// The validator, with the requests before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ValidityOracle(RequestValidator);
 
 impl ValidityOracle {

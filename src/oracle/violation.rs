@@ -6,7 +6,7 @@ use reenact_engine::time::Time;
 use reenact_wire::prelude::*;
 
 /// A rule that did not hold.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Violation {
     /// When it was seen.
     pub at: Time,

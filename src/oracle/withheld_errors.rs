@@ -9,7 +9,7 @@ use reenact_wire::prelude::*;
 pub(super) const ORACLE: &str = "O-7";
 
 /// The state of the current prompt.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct WithheldOracle {
     /// How many errors were emitted.
     errors: u32,

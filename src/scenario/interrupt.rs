@@ -125,7 +125,7 @@ pub enum InterruptTrigger {
 
 words! {
     /// T-1's states.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum ReachedState {
         /// It waits.
         Queued = "queued",

@@ -15,7 +15,7 @@ use reenact_wire::json::{Json, push_string};
 use reenact_wire::prelude::*;
 
 /// The owner of a scripted answer, each counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnswerOrigin {
     /// The n-th `[[prompt]]`.
     Prompt(u32),
@@ -30,7 +30,7 @@ pub enum AnswerOrigin {
 }
 
 /// One of the agents of a scripted tool use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScriptedTask {
     /// Whether the tool use belongs to an `[[interrupt]]`, not to a `[[prompt]]`.
     pub is_interrupt: bool,

@@ -132,7 +132,7 @@ pub struct ScriptedOutcome {
 }
 
 /// Progress that a tool run reports (T-6, T-32).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScriptedProgress {
     /// The time after the start.
     pub at: Micros,
@@ -168,7 +168,7 @@ pub enum ToolEnding {
 }
 
 /// How a tool run reacts to a stop (M-7). By default it ends in the same instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolStopping {
     /// How long it ignores the stop: until then it continues, and may end by itself.
     pub ignores: StopDeafness,
@@ -177,7 +177,7 @@ pub struct ToolStopping {
 }
 
 /// How long a tool run ignores a stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StopDeafness {
     /// It listens.
     #[default]

@@ -6,6 +6,7 @@ use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
 
 use reenact_engine::time::Time;
+use reenact_wire::prelude::*;
 use reenact_world::Arrival;
 
 /// Everything that is scheduled.
@@ -33,6 +34,13 @@ impl Agenda {
     /// The next arrival and its time.
     pub fn peek(&self) -> Option<(Time, &Arrival)> {
         self.heap.peek().map(|Reverse(entry)| (entry.at, &entry.arrival))
+    }
+
+    /// All arrivals with their times, in the order in which they come.
+    pub fn in_order(&self) -> impl Iterator<Item = (Time, &Arrival)> {
+        let mut entries: Vec<&AgendaEntry> = self.heap.iter().map(|Reverse(entry)| entry).collect();
+        entries.sort_unstable();
+        entries.into_iter().map(|entry| (entry.at, &entry.arrival))
     }
 
     /// Takes the next arrival and its time.

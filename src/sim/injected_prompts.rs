@@ -4,6 +4,8 @@
 //! answered in full at the instant at which they are made, always with the same text, and the world never hears of them: no
 //! answer of the scenario is used up, and no draw moves.
 
+use core::hash::{Hash, Hasher};
+
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Emission, Input, Request, RequestId};
 use reenact_scenario::plan::{Plan, StreamShape};
 use reenact_scenario::script::{self, AnswerOrigin, ScriptedBody, StreamStyle, TurnPlace};
@@ -27,6 +29,13 @@ pub(super) struct InjectedPrompts {
     open: u32,
     /// The number of the first one, and its answer; `None` before the first.
     first: Option<(u32, Arc<InjectedAnswer>)>,
+}
+
+/// Each such prompt has the same answer.
+impl Hash for InjectedPrompts {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.prompts, self.open, self.first.as_ref().map(|(number, _)| number)).hash(state);
+    }
 }
 
 /// One answer in both of its forms.

@@ -25,19 +25,21 @@ pub mod statements;
 
 mod injected_prompts;
 
+use core::hash::Hash;
+
 use agenda::Agenda;
 use in_flight::InFlightRequests;
 use injected_prompts::InjectedPrompts;
 use report::RunReport;
 use rules::JudgedBy;
 
-use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input};
+use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input, KeySink};
 use reenact_engine::log::BoundaryLog;
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::interrupt::TriggerSide;
 use reenact_scenario::plan::{Plan, PlannedInterruptKind};
 use reenact_scenario::types::RunLimits;
-use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::record::TranscriptRecorder;
 use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::prelude::*;
@@ -56,6 +58,7 @@ pub struct Run<E, W = TranscriptRecorder> {
     now: Time,
     events: u64,
     requests: u64,
+    finished_prompts: u32,
     limits: RunLimits,
     /// The prompts that exist only because of an injection.
     injected: InjectedPrompts,
@@ -119,6 +122,12 @@ impl<E: Engine> Run<E> {
         let end = self.run_out();
         self.into_report(end)
     }
+
+    /// Runs to the end for the transcript alone: nothing is judged.
+    pub fn to_transcript(self) -> Transcript {
+        let setup = self.setup.clone();
+        self.finish().watcher.into_transcript(&setup.scenario.title, setup.scenario.shown_seed())
+    }
 }
 
 impl<E: Engine, W: TranscriptWatch> Run<E, W> {
@@ -136,6 +145,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             now: Time::ZERO,
             events: 0,
             requests: 0,
+            finished_prompts: 0,
             limits: setup.scenario.limits,
             injected: InjectedPrompts::default(),
             outside: None,
@@ -172,6 +182,12 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// Runs to the end without making a transcript of it.
     pub fn finish(mut self) -> FinishedRun<E, W> {
         let end = self.run_out();
+        self.finished(end)
+    }
+
+    /// The same for a run that has come to this end already.
+    #[doc(hidden)]
+    pub fn finished(mut self, end: RunEnd) -> FinishedRun<E, W> {
         self.tell_end(&end);
         let faults = self.world.faults_with_withheld();
         FinishedRun { end, at: self.now, engine: self.engine, watcher: self.watcher, faults }
@@ -280,9 +296,29 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.events
     }
 
+    /// How many prompts of the user are over.
+    #[doc(hidden)]
+    pub fn finished_prompts(&self) -> u32 {
+        self.finished_prompts
+    }
+
     /// The watcher.
     pub fn watcher(&self) -> &W {
         &self.watcher
+    }
+
+    /// Takes in all that can change what this run does from here on, other than by a figure (E-3). `false` where that is not known: the engine has no
+    /// key, or requests are answered outside.
+    pub fn key(&self, out: &mut KeySink) -> bool {
+        // Where the scenario names times of the clock, the time itself counts.
+        self.setup.names_clock_times().then_some(self.now.0).hash(out);
+        (&self.world, &self.due, &self.injected, self.planned).hash(out);
+        // What was cancelled comes to nothing.
+        for (at, arrival) in self.agenda.in_order().filter(|(at, arrival)| self.world.awaits(*at, arrival)) {
+            at.hash(out);
+            self.world.hash_arrival(arrival, out);
+        }
+        self.outside.is_none() && self.engine.key(self.now, out)
     }
 
     /// The watcher, to change what it looks at from here on.
@@ -387,6 +423,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             }
         }
         if let Effect::Finished { prompt, .. } = effect {
+            self.finished_prompts += u32::from(agent.is_root());
             self.world.on_over(agent, *prompt);
         }
         if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {

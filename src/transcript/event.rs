@@ -15,7 +15,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 
 /// The record of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Transcript {
     /// The header.
     pub header: TranscriptHeader,
@@ -32,7 +32,7 @@ impl Transcript {
 }
 
 /// The facts by which the run can be repeated; a transcript shows them first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct TranscriptHeader {
     /// The scenario's title.
     pub title: Option<String>,
@@ -41,7 +41,7 @@ pub struct TranscriptHeader {
 }
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize)]
 pub struct Event {
     /// When, in microseconds of virtual time.
     #[serde(rename = "t")]
@@ -55,7 +55,7 @@ pub struct Event {
 }
 
 /// The kind of an event, with its details.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
@@ -125,7 +125,7 @@ pub enum EventKind {
 }
 
 /// A request as what it adds to the same agent's one before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct RequestRecord {
     /// The model.
     pub model: Arc<str>,
@@ -163,7 +163,7 @@ impl RequestRecord {
 }
 
 /// The part of a request that stays the same over a session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct FrameRecord {
     /// The system prompt.
     pub system: Option<Json>,
@@ -174,7 +174,7 @@ pub struct FrameRecord {
 }
 
 /// One place where a request differs from the recorded one; values are cut JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RequestDifference {
     /// The place in the request.
     pub path: String,
@@ -215,7 +215,7 @@ impl core::fmt::Display for RequestDifference {
 }
 
 /// Why a run was over: the simulation's own ends, which are never an engine's terminal (Q-2, D6).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
     /// Every prompt was answered and nothing is left to happen.

@@ -18,7 +18,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 
 /// The recorder of a run, with the events so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct TranscriptRecorder {
     before: Option<Arc<SharedSegment>>,
     /// The events after all segments. A copy shares it too, until one of the two records on.
@@ -27,7 +27,7 @@ pub struct TranscriptRecorder {
 }
 
 /// Events that several recorders have in common.
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 struct SharedSegment {
     before: Option<Arc<SharedSegment>>,
     events: Arc<Vec<Event>>,

@@ -23,7 +23,7 @@ use reenact_engine::time::Time;
 use reenact_wire::prelude::*;
 
 /// How much a text shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DetailLevel {
     /// Messages, transitions, the end.
     Brief,
@@ -52,7 +52,7 @@ pub fn untimed(part: &str) -> String {
 }
 
 /// Whether times are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum TimeDisplay {
     Shown,
     LeftOut,

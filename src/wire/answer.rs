@@ -28,7 +28,7 @@ enum AnswerProgress {
 }
 
 /// A complete message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct CompleteAnswer {
     /// The API's id.
     pub id: Arc<str>,

@@ -23,7 +23,7 @@ use super::{
 use crate::prelude::*;
 
 /// One answer on its way. A clone continues from the same event.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Assembler {
     policy: StreamOrderPolicy,
     state: AssemblerState,
@@ -36,7 +36,7 @@ pub struct Assembler {
     stop_sequence: Option<Arc<str>>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 enum AssemblerState {
     #[default]
     BeforeStart,
@@ -52,13 +52,13 @@ enum AssemblerState {
 }
 
 /// The blocks of an answer by index.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 struct AnswerBlocks {
     blocks: alloc::collections::BTreeMap<u32, BlockSlot>,
     message_deltas: u32,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum BlockSlot {
     Open(PartialBlock),
     Stopped,
@@ -66,7 +66,7 @@ enum BlockSlot {
 
 /// The result of an event.
 #[must_use]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum AssemblerStep {
     /// Nothing to act on.
     Nothing,

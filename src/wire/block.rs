@@ -13,7 +13,7 @@ use crate::prelude::*;
 pub(crate) use size::BlockSize;
 
 /// One content block of a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(from = "Json", into = "Json")]
 pub struct Block {
     kind: BlockKind,
@@ -23,7 +23,7 @@ pub struct Block {
 }
 
 /// The kinds of blocks that matter to an agent loop.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum BlockKind {
     /// Text.
     Text(Arc<str>),
@@ -50,7 +50,7 @@ pub enum BlockKind {
 }
 
 /// A tool use, complete.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ToolUse {
     /// The API's id.
     pub id: Arc<str>,
@@ -61,7 +61,7 @@ pub struct ToolUse {
 }
 
 /// A tool's input: text until its block stopped, then parsed (N-3).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolInput {
     /// Valid JSON, as the model wrote it (`{}` when it wrote nothing).
@@ -246,7 +246,7 @@ impl From<Block> for Json {
 
 words! {
     /// The role of a message.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Role {
         /// The user, and tool results.
@@ -259,7 +259,7 @@ words! {
 }
 
 /// One message of a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// The role of a message.
     pub role: Role,

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::prelude::*;
 
 /// The members that may differ between a request and the recorded one, each by its name in scenario files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VolatileMember {
     rules: Vec<VolatileRule>,
 }
 
 words! {
     /// One thing that may differ.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum VolatileRule {
         /// Where cache breakpoints stand.
         CacheControl = "cache_control",
@@ -119,7 +119,7 @@ impl VolatileMember {
 }
 
 /// Where in a request a member stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum MemberPlace {
     Request,
     Inside,
@@ -169,7 +169,7 @@ fn drop_empty_results(content: &mut Value) {
 }
 
 /// One place where two requests differ.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct BodyDifference {
     /// Where, e.g. `messages[2].content[0].text`.
     pub path: String,

@@ -12,7 +12,7 @@ use super::{
 use crate::prelude::*;
 
 /// An error of the API, or of what stood between.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ApiError {
     /// The HTTP status; `None` for an `error` event inside a stream.
     pub status: Option<u16>,
@@ -83,7 +83,7 @@ pub const KINDS: &[(ErrorKind, &str, &[u16])] = &[
 ];
 
 /// When to try again, as the answer has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryAfter {
     /// After this long (`retry-after` in seconds, `retry-after-ms`).
@@ -101,7 +101,7 @@ pub enum RetryAfter {
 }
 
 /// Token counts in a message about the context window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextFigures {
     /// ``prompt is too long: A tokens > B maximum``

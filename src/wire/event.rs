@@ -48,7 +48,7 @@ impl StreamEvent {
 }
 
 /// The meaning of a stream event. Unknown kinds are values of their own, never errors (N-2).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[non_exhaustive]
 pub enum EventPayload<'a> {
     /// The answer begins.
@@ -100,7 +100,7 @@ pub enum EventPayload<'a> {
 }
 
 /// The members of `message_start` about the answer.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct MessageStart<'a> {
     /// The API's message id.
     pub id: Cow<'a, str>,
@@ -117,7 +117,7 @@ pub struct MessageStart<'a> {
 }
 
 /// The members of `message_delta`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct MessageDelta<'a> {
     /// `delta.stop_reason`; `None` when null or absent.
     pub stop_reason: Option<Cow<'a, str>>,
@@ -128,7 +128,7 @@ pub struct MessageDelta<'a> {
 }
 
 /// A piece of a content block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[non_exhaustive]
 pub enum BlockDelta<'a> {
     /// Appended to a text block.
@@ -203,6 +203,12 @@ impl BlockDelta<'_> {
 
 fn own(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
+}
+
+impl core::hash::Hash for StreamEvent {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        (&self.name, &self.data).hash(state);
+    }
 }
 
 impl PartialEq for StreamEvent {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::prelude::*;
 
 /// One header as received. Names compare without case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct HttpHeader {
     /// The name.
     pub name: Arc<str>,

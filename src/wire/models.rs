@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 /// One model, or a family of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ModelFacts {
     /// How its name begins; the longest row that fits a name counts.
     pub prefix: &'static str,
@@ -18,7 +18,7 @@ pub struct ModelFacts {
 }
 
 /// The generations of models that the API treats differently, oldest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModelGeneration {
     /// Before 4.5: input and `max_tokens` together must fit into the window.
     Early,
@@ -36,7 +36,7 @@ pub enum ModelGeneration {
 
 words! {
     /// The API's treatment of thinking that it did not give for just this place of the conversation.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum SignaturePolicy {
         /// Nothing: it is not read.
         Ignore = "ignore",

@@ -81,7 +81,7 @@ pub enum ViolationVerdict {
 
 words! {
     /// N-4: how much disorder an answer survives. The official clients differ, so both are in use.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum StreamOrderPolicy default Strict {
         /// As the table of N-4 says.

@@ -11,7 +11,7 @@ use super::{
 use crate::prelude::*;
 
 /// The block object as it started, and what its deltas have brought.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct PartialBlock {
     kind: Arc<str>,
     start: Arc<str>,

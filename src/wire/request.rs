@@ -13,7 +13,7 @@ use super::raw_json::RawObject;
 use crate::prelude::*;
 
 /// The body of a `POST /v1/messages`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Request {
     /// The model.
     pub model: Arc<str>,

@@ -21,7 +21,7 @@ pub fn cleared_input_tokens(json: &str) -> Option<u64> {
 }
 
 /// Token counts of one answer. A field that the API did not send is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
     /// Input tokens after the last cache breakpoint.

@@ -12,7 +12,7 @@ use super::{
 use crate::prelude::*;
 
 /// A complete answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct WholeMessage {
     /// The API's id.
     pub id: Arc<str>,
@@ -29,7 +29,7 @@ pub struct WholeMessage {
 }
 
 /// Why a body is not a message.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Hash)]
 pub enum WholeMessageError {
     /// Not a JSON object.
     #[error("the answer is not a JSON object ({problem}); look at the recorded body for what answered instead of the API")]

@@ -27,6 +27,11 @@ pub struct NotedChoices {
     told: BTreeMap<String, Micros>,
 }
 
+/// Choices that were made change nothing later: no part of a state's key (E-3).
+impl core::hash::Hash for NotedChoices {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
+}
+
 /// Makes choices.
 #[derive(Debug)]
 #[doc(hidden)]

@@ -1,6 +1,8 @@
 //! The end of all faults (O-18): how many came before, and how many did not come since.
 
-use super::World;
+use core::hash::{Hash, Hasher};
+
+use super::{Arrival, ArrivalKind, World};
 
 /// The faults of a run, and its answers that fail.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -8,6 +10,13 @@ pub(crate) struct FaultGate {
     came: u32,
     /// How many did not come since the gate was closed; `None` as long as it is open.
     withheld: Option<u32>,
+}
+
+/// How many faults came is only reported; whether the next one comes is part of a key (E-3).
+impl Hash for FaultGate {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.withheld.is_some().hash(state);
+    }
 }
 
 impl FaultGate {
@@ -26,6 +35,14 @@ impl FaultGate {
 }
 
 impl World {
+    /// Takes an arrival into the key of a state (E-3): a timer by its place among those that are set, whatever its number.
+    pub fn hash_arrival(&self, arrival: &Arrival, state: &mut impl Hasher) {
+        match &arrival.0 {
+            ArrivalKind::Timer(serial) => self.timers.place(*serial).hash(state),
+            other => other.hash(state),
+        }
+    }
+
     /// From here on, no fault of the scenario comes and no answer fails: a request gets the next answer that is whole, or the default answer.
     pub fn heal(&mut self) {
         self.user.on_injected();

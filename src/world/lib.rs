@@ -15,6 +15,8 @@ extern crate std;
 pub mod answer_queue;
 pub mod choices;
 mod cuts;
+#[doc(hidden)]
+pub mod decoded_pieces;
 mod default_answer;
 #[doc(hidden)]
 pub mod delivery;
@@ -69,7 +71,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 
 /// The world of one run, as far as it changes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct World {
     model: ModelServer,
     deliveries: Vec<AnswerDelivery>,
@@ -97,7 +99,7 @@ pub struct World {
 }
 
 /// A request that is not valid (M-2).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RefusedRequest {
     /// The name of the broken rule.
     pub rule: &'static str,
@@ -108,10 +110,10 @@ pub struct RefusedRequest {
 }
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Arrival(ArrivalKind);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum ArrivalKind {
     /// A part of an answer: the number of the delivery, and the part.
     Answer(u32, AnswerPart),

@@ -24,7 +24,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::validate::RequestValidator;
 
 /// The server's knowledge of the requests before.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct ModelServer {
     pub(crate) terms: AnswerTerms,
     server: AnswerQueue,

@@ -26,7 +26,7 @@ pub(crate) struct ModelRequest<'a> {
 }
 
 /// Where a server answers otherwise than its scenario says. Nothing by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(hidden)]
 pub struct AnswerTerms {
     /// Answers come at once. What faults take is kept.

@@ -18,7 +18,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// Everything that one agent asked.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct AgentQuestions {
     agent: Agent,
     /// How often each hook ran.
@@ -31,7 +31,7 @@ pub(crate) struct AgentQuestions {
 }
 
 /// A question that was not answered yet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct OpenQuestion {
     number: u32,
     answer: Input,

@@ -13,11 +13,11 @@ use reenact_wire::request::Request;
 use reenact_wire::validate::Refusal;
 
 /// All that was given out.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(super) struct GivenThinking(Vec<Arc<BoundThinking>>);
 
 /// One block of thinking, and what it is bound to.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Hash)]
 struct BoundThinking {
     block: Block,
     model: Arc<str>,

@@ -3,6 +3,8 @@
 //! A timer may be set again under the same name before it has rung, and then rings twice. Each setting has a number, so that cancelling
 //! takes back those that there are and not those that come.
 
+use core::hash::{Hash, Hasher};
+
 use reenact_engine::contract::{Agent, TimerId};
 use reenact_wire::prelude::*;
 
@@ -14,7 +16,20 @@ pub(crate) struct TimerTable {
     last: u32,
 }
 
+/// The numbers of settings are names of the table's own: no part of a state's key (E-3).
+impl Hash for TimerTable {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.open.len().hash(state);
+        self.open.iter().for_each(|(_, agent, timer)| (agent, timer).hash(state));
+    }
+}
+
 impl TimerTable {
+    /// Which of the open settings this is.
+    pub(crate) fn place(&self, serial: u32) -> Option<usize> {
+        self.open.iter().position(|(set, ..)| *set == serial)
+    }
+
     /// Sets a timer; returns the number of this setting.
     pub(crate) fn set(&mut self, agent: &Agent, timer: TimerId) -> u32 {
         self.last += 1;

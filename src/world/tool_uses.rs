@@ -19,7 +19,7 @@ pub(crate) struct ToolUseNames<'a> {
 }
 
 /// Which answer each request got, by the answer's name: kept for scenarios in which ids are used again.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct ServedAnswers(Vec<(Agent, RequestId, Arc<str>)>);
 
 impl ServedAnswers {
@@ -36,7 +36,7 @@ impl ServedAnswers {
 }
 
 /// Which run had each id first: a model may use an id again.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct FirstRuns(Arc<BTreeMap<Arc<str>, (Agent, ToolRun)>>);
 
 impl FirstRuns {

@@ -25,7 +25,7 @@ const USUAL_LATENCY: Latency = Latency::Uniform(Micros::from_millis(10), Micros:
 const SECOND_RESULT: Micros = Micros::from_millis(1);
 
 /// The tools at work.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct ActiveTools {
     /// How often each tool ran, for latency tables.
     counts: Vec<(Arc<str>, usize)>,
@@ -35,7 +35,7 @@ pub(crate) struct ActiveTools {
 }
 
 /// A tool at work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct ActiveTool {
     agent: Agent,
     run: ToolRun,
@@ -46,7 +46,7 @@ struct ActiveTool {
 }
 
 /// How far a run is with what its server asks the user (S-11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ElicitationState {
     /// Nothing was asked so far.
     Unasked,
@@ -57,7 +57,7 @@ enum ElicitationState {
 }
 
 /// One run of a tool, with all choices made.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct ToolPerformance {
     /// Progress, never after the end.
     progress: Vec<ScriptedProgress>,
@@ -72,7 +72,7 @@ struct ToolPerformance {
 }
 
 /// The question of its server to the user.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct ScriptedQuestion {
     /// When after the start; never after the end.
     after: Micros,
@@ -90,7 +90,7 @@ struct ScriptedQuestion {
 pub(crate) type ElicitationReply = (Micros, Option<Arc<str>>);
 
 /// Something that a tool does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ToolAct {
     /// It says how far it is: which entry of its progress.
     Progress(usize),

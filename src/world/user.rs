@@ -12,7 +12,7 @@ use reenact_scenario::statement::Statement;
 use reenact_wire::prelude::*;
 
 /// The user's prompts and messages so far, with their fates.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct SimulatedUser {
     /// The meaning of each number, from 1.
     numbers: Vec<AnswerOrigin>,

@@ -12,7 +12,7 @@ use reenact_scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedStat
 use reenact_wire::prelude::*;
 
 /// The events so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct TriggerWatch {
     /// How often each interrupt's anchor was seen.
     seen: Vec<u32>,
@@ -24,7 +24,7 @@ pub(crate) struct TriggerWatch {
 }
 
 /// The events of a tool use so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 struct SeenToolUse {
     name: Arc<str>,
     reached: Vec<ReachedState>,

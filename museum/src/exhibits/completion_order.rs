@@ -20,7 +20,7 @@ use crate::mini_loop::history::History;
 pub const CARD: Card = Card::new("completion-order", "vercel/ai#16567", &["O-21"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct CompletionOrder;
 
 impl Habits for CompletionOrder {

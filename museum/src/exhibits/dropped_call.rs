@@ -16,7 +16,7 @@ use crate::mini_loop::tool_table::ToolTable;
 pub const CARD: Card = Card::new("dropped-call", "openai/codex#394", &["O-1", "O-2"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct DroppedCall;
 
 impl Habits for DroppedCall {

@@ -17,7 +17,7 @@ use crate::mini_loop::tool_table::{ToolEntry, ToolStage};
 pub const CARD: Card = Card::new("first-question", "zed-industries/zed PR 54683", &["O-22"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct FirstQuestion;
 
 impl Habits for FirstQuestion {

@@ -20,7 +20,7 @@ pub const CARD: Card = Card::new("kept-buffer", "endolith/open-interpreter#291",
 const CLOSINGS: [&str; 3] = ["\"}", "}", "null}"];
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct KeptBuffer;
 
 impl Habits for KeptBuffer {

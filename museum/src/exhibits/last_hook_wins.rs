@@ -17,7 +17,7 @@ use crate::mini_loop::tool_table::HookAnswer;
 pub const CARD: Card = Card::new("last-hook-wins", "anthropics/claude-code#83353", &["O-26"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct LastHookWins;
 
 impl Habits for LastHookWins {

@@ -14,7 +14,7 @@ use crate::mini_loop::habits::Habits;
 pub const CARD: Card = Card::new("orphan-agent", "openai/codex#15732", &["O-11"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct OrphanAgent;
 
 impl Habits for OrphanAgent {

@@ -25,7 +25,7 @@ pub const CARD: Card = Card {
 };
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct SameMessage;
 
 impl Habits for SameMessage {

@@ -20,7 +20,7 @@ pub const CARD: Card = Card {
 };
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct StreamByFlag;
 
 impl Habits for StreamByFlag {

@@ -14,7 +14,7 @@ use crate::mini_loop::habits::Habits;
 pub const CARD: Card = Card::new("told-not-run", "anthropics/claude-code#86001", &["O-20"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct ToldNotRun;
 
 impl Habits for ToldNotRun {

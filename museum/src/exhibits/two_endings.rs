@@ -16,7 +16,7 @@ use crate::mini_loop::habits::Habits;
 pub const CARD: Card = Card::new("two-endings", "vercel/ai#20908", &["O-8"]);
 
 /// The loop with this bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct TwoEndings;
 
 impl Habits for TwoEndings {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reenact::engine::contract::{Agent, Block, Effects, Environment, Input, Terminal, Time, ToolRun, ToolSafety, ToolUse};
+use reenact::engine::key::Unkeyed;
 use reenact::engine::settings::AgentTool;
 
 use super::MiniLoop;
@@ -13,13 +14,14 @@ use super::scope::StepScope;
 const PROMPT: u32 = 1;
 
 /// An agent at work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct SubAgent<H: Habits> {
     /// Its address.
     pub address: Agent,
     /// The tool use that it works for.
     pub run: ToolRun,
-    env: Arc<Environment>,
+    /// It follows from the tool use.
+    env: Unkeyed<Arc<Environment>>,
     inner: Box<MiniLoop<H>>,
 }
 
@@ -32,7 +34,7 @@ impl<H: Habits> SubAgent<H> {
         env.tools.retain(|tool| tool.agent.is_none() && tool.safe == ToolSafety::Always);
         env.history.clear();
         env.settings.model = text("model").map_or_else(|| tool.fast_model.clone(), Arc::from);
-        let mut agent = Self { address: Agent::child(&tool_use.id), run, env: Arc::new(env), inner: Box::default() };
+        let mut agent = Self { address: Agent::child(&tool_use.id), run, env: Unkeyed(Arc::new(env)), inner: Box::default() };
         let content = [Block::text(text("prompt").unwrap_or_default())].into();
         agent.act(scope, &Input::Prompt { prompt: PROMPT, content });
         agent

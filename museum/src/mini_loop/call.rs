@@ -13,7 +13,7 @@ use super::retry::FailureCounts;
 use super::scope::StepScope;
 
 /// A request on its way to a whole answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Call {
     /// Its purpose.
     pub purpose: CallPurpose,
@@ -28,7 +28,7 @@ pub struct Call {
 }
 
 /// The purpose of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash, Eq)]
 pub enum CallPurpose {
     /// The model's next turn.
     Answer,
@@ -37,7 +37,7 @@ pub enum CallPurpose {
 }
 
 /// One attempt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Attempt {
     /// Its name.
     pub id: RequestId,
@@ -53,7 +53,7 @@ pub struct Attempt {
 
 /// The meaning of an input for the call.
 #[must_use]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum CallVerdict {
     /// Nothing that its owner has to decide.
     Pending,

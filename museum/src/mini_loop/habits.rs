@@ -3,6 +3,7 @@
 //! An exhibit of the museum overrides one of them. In an engine of your own they would be plain functions.
 
 use core::fmt;
+use core::hash::Hash;
 
 use reenact::engine::contract::{Block, Environment, Json, RequestId, Role, Terminal, ToolInput, ToolRun, ToolUse};
 
@@ -12,7 +13,7 @@ use super::scope::StepScope;
 use super::tool_table::{HookAnswer, ToolEntry, ToolTable};
 
 /// How a loop does what it does.
-pub trait Habits: Clone + fmt::Debug + Default + PartialEq {
+pub trait Habits: Clone + fmt::Debug + Default + PartialEq + Hash {
     /// Whether an input that names this request belongs to the call that is open. A request that was closed may still speak.
     fn is_answer(call: &Call, id: RequestId) -> bool {
         call.last().is_open && call.last().id == id
@@ -86,7 +87,7 @@ pub trait Habits: Clone + fmt::Debug + Default + PartialEq {
 }
 
 /// The loop as it should be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct Honest;
 
 impl Habits for Honest {}

@@ -17,7 +17,7 @@ const SUMMARY_PROMPT: &str =
 const SUMMARY_RESULT_CHARACTERS: usize = 1_000;
 
 /// All that was said.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct History {
     /// The messages, as requests have them: neighbours of one role are one message.
     pub messages: Vec<Arc<Message>>,
@@ -28,7 +28,7 @@ pub struct History {
 }
 
 /// The facts that decide how long the conversation may become.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct ContextFacts {
     /// The model that the prompt began with.
     pub first_model: Arc<str>,

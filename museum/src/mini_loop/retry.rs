@@ -6,7 +6,7 @@ use reenact::engine::contract::{Micros, Settings};
 use reenact::wire::error::{ApiError, ErrorKind};
 
 /// The failures of one call so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash, Eq)]
 pub struct FailureCounts {
     /// How many retries were made of the present model.
     pub retries: u32,
@@ -15,7 +15,7 @@ pub struct FailureCounts {
 }
 
 /// The next step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Hash, Eq)]
 pub enum RetryDecision {
     /// The same request once more, after this time.
     Wait(Micros),

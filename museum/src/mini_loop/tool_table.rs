@@ -9,7 +9,7 @@ use reenact::engine::settings::ResultOrder;
 use super::scope::StepScope;
 
 /// The tool uses of the answer that is worked on.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct ToolTable {
     /// In the order in which the model asked for them.
     pub entries: Vec<ToolEntry>,
@@ -18,7 +18,7 @@ pub struct ToolTable {
 }
 
 /// One tool use.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ToolEntry {
     /// Its name.
     pub run: ToolRun,
@@ -35,7 +35,7 @@ pub struct ToolEntry {
 }
 
 /// How far a tool use is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum ToolStage {
     /// It waits for others.
     Queued,
@@ -59,7 +59,7 @@ pub enum ToolStage {
 }
 
 /// The answer of a hook.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct HookAnswer {
     /// The place of the hook among those of the environment.
     pub hook: u32,

@@ -23,7 +23,7 @@ use super::scope::StepScope;
 use super::tool_table::{HookAnswer, ToolStage, ToolTable};
 
 /// The tools of a prompt.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Tools<H: Habits> {
     /// The tool uses of the present answer.
     pub table: ToolTable,
@@ -40,7 +40,7 @@ pub struct Tools<H: Habits> {
 
 /// The meaning of an input for the prompt.
 #[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash, Eq)]
 pub enum ToolVerdict {
     /// Nothing.
     Pending,

@@ -4,7 +4,7 @@ use crate::texts::{ModelTexts, TextName};
 use reenact_wire::prelude::*;
 
 /// The end of one agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AgentResult {
     /// Its last words, or what went wrong.
     pub(super) text: Arc<str>,

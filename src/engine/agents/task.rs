@@ -8,7 +8,7 @@ use reenact_wire::block::{ToolInput, ToolUse};
 use reenact_wire::prelude::*;
 
 /// A valid request for agents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AgentTask {
     /// The prompt of the agents.
     pub(super) prompt: Arc<str>,

@@ -9,7 +9,7 @@ use thiserror::Error;
 use reenact_wire::prelude::*;
 
 /// A sum of money in billionths of a US dollar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NanoUsd(pub u64);
 
@@ -19,7 +19,7 @@ const DOLLAR: u64 = 1_000_000_000;
 const DECIMALS: usize = 9;
 
 /// Why a text is no sum of money.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Hash)]
 #[error("`{0}` is not an amount in dollars; write it like 0.05, with at most 9 digits behind the point")]
 pub struct MoneyError(pub String);
 

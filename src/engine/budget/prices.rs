@@ -17,7 +17,7 @@ use reenact_wire::prelude::*;
 const SHIPPED: &str = include_str!("prices.toml");
 
 /// The prices of models. Kept with its text: that is how it is written down with the boundary of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Hash)]
 #[serde(try_from = "String")]
 pub struct PriceTable {
     text: Arc<str>,
@@ -32,7 +32,7 @@ pub struct PriceTable {
 }
 
 /// A price of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PriceRow {
     /// How the model's name begins; a date may follow.
     pub model: Arc<str>,
@@ -47,7 +47,7 @@ pub struct PriceRow {
 }
 
 /// The price of a token of each kind: dollars per million tokens are thousands of nano-dollars per token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenPrices {
     /// An input token.
     pub input: NanoUsd,

@@ -56,7 +56,7 @@ impl ApiCall {
             usage: self.usage,
             refusal_category: self.refusal_category.clone(),
             cleared_input_tokens: self.cleared_input_tokens,
-            took: now.since(self.since),
+            took: now.since(*self.since),
             is_part: false,
         }
     }

@@ -212,7 +212,7 @@ impl ApiCall {
         }
         let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
         let attempts = if attempts == 1 { "1 attempt" } else { &format!("{attempts} attempts") };
-        let message = format!("{} ({reason}gave up after {attempts} in {})", failure.message, now.since(self.since));
+        let message = format!("{} ({reason}gave up after {attempts} in {})", failure.message, now.since(*self.since));
         CallVerdict::Failed(AttemptFailure { message: message.into(), ..failure })
     }
 
@@ -234,8 +234,8 @@ impl ApiCall {
             id: self.id,
             model: self.request.model.clone(),
             client: self.client,
-            started: self.started,
-            first_byte: self.first_byte,
+            started: *self.started,
+            first_byte: *self.first_byte,
             ended: now,
             outcome: outcome.into(),
             usage: self.usage,

@@ -6,7 +6,7 @@ use CallCause::*;
 use CallPhase::*;
 
 /// The states without their data.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum CallPhase {
     Due,
     AwaitingHead,
@@ -19,7 +19,7 @@ pub(crate) enum CallPhase {
 }
 
 /// The causes of a change of state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum CallCause {
     Start,
     /// An attempt is made.

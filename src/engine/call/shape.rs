@@ -13,7 +13,7 @@ use reenact_wire::raw_json::RawObject;
 use reenact_wire::request::Request;
 
 /// The state of fast mode. It counts only where the settings ask for fast answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum FastModeState {
     /// Requests are fast.
     #[default]
@@ -25,7 +25,7 @@ pub(crate) enum FastModeState {
 }
 
 /// The parts of a request's form that the request itself does not show.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(super) struct RequestShape {
     /// The request's further members at standard speed, as long as it is fast.
     standard: Option<Json>,

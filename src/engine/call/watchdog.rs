@@ -16,7 +16,7 @@ use reenact_wire::prelude::*;
 const WATCHDOG_TIMER: u32 = 7;
 
 /// The timer that ends an attempt whose response is silent for too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Watchdog {
     timer: TimerId,
     over: WatchedSpan,
@@ -30,7 +30,7 @@ pub(super) struct Watchdog {
     warned: Option<Time>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum WatchedSpan {
     /// A stream that has not begun.
     Head,
@@ -39,7 +39,7 @@ enum WatchedSpan {
 }
 
 /// The meaning of a ring of the timer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum WatchdogSignal {
     /// Nothing: it is an older setting of the timer.
     StaleTimer,

@@ -4,7 +4,7 @@ use super::CascadeDecision;
 use super::estimate::ContextThresholds;
 
 /// Whether summarising is still possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SummaryAvailability {
     /// It is.
     Available,

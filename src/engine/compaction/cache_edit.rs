@@ -16,7 +16,7 @@ pub(super) const CLEARABLE: [&str; 8] = ["Read", "Bash", "Grep", "Glob", "WebFet
 const MEMBER: &str = "context_management";
 
 /// A result that is old.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct OldResult {
     /// The tool use.
     pub(super) tool_use_id: Arc<str>,
@@ -29,7 +29,7 @@ pub(super) struct OldResult {
 }
 
 /// The results that the API should clear, and its reports about them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct CacheEdit {
     /// The member's value, always the same: what changes breaks the cache.
     json: Json,
@@ -39,7 +39,7 @@ pub(crate) struct CacheEdit {
     said: u64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct ClearedResults {
     tool_use_id: Arc<str>,
     tokens: u64,

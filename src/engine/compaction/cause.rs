@@ -5,7 +5,7 @@ use crate::emission::{CompactTrigger, CompactionLevel};
 use reenact_wire::prelude::*;
 
 /// Why the model is asked to summarise.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct CompactionCause {
     /// Its cause.
     pub(crate) trigger: CompactTrigger,

@@ -6,7 +6,7 @@ use CompactionEdgeCause::*;
 use CompactionPhase::*;
 
 /// The states without their data, and the ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum CompactionPhase {
     PreHooks,
     Asking,
@@ -19,7 +19,7 @@ pub(crate) enum CompactionPhase {
 }
 
 /// The causes of a change of state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum CompactionEdgeCause {
     Start,
     HookAnswers,

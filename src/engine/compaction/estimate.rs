@@ -10,7 +10,7 @@ use crate::session::prompt::RequestFrame;
 use crate::settings::{CompactionSettings, ContextWindow, Environment};
 
 /// The levels of the context that mean something, in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ContextThresholds {
     /// The window less the room for an answer.
     pub(super) effective: u64,

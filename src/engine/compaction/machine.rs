@@ -37,7 +37,7 @@ use reenact_wire::tokens;
 use reenact_wire::usage::Usage;
 
 /// A compaction under way: hooks, the summarising call, hooks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct Compaction {
     cause: CompactionCause,
     /// The summarising request without what it is about: what each try begins with.
@@ -57,7 +57,7 @@ pub(crate) struct Compaction {
 }
 
 /// How much there was, in tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 struct CompactionSizes {
     /// The whole context, as C-4 counts it.
     context: u64,
@@ -65,7 +65,7 @@ struct CompactionSizes {
     replaced: u64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) enum CompactionState {
     /// Hooks are asked before the request of this name.
     PreHooks {
@@ -86,7 +86,7 @@ pub(super) enum CompactionState {
 }
 
 /// The decisions that belong to the owner of the compaction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[must_use]
 pub(crate) enum CompactionVerdict {
     /// It continues.

@@ -11,7 +11,7 @@ use reenact_wire::request::Request;
 use reenact_wire::usage::Usage;
 
 /// A compaction that helped.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct SuccessfulCompaction {
     /// Its name, like no other: the summary's.
     pub(crate) id: Arc<str>,
@@ -24,7 +24,7 @@ pub(crate) struct SuccessfulCompaction {
 }
 
 /// A compaction that did not.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct FailedCompaction {
     /// Its cause.
     pub(crate) trigger: CompactTrigger,
@@ -35,7 +35,7 @@ pub(crate) struct FailedCompaction {
 }
 
 /// The usage of a compaction's calls.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct CompactionUsage {
     /// The last request that was made: the next one comes after it. `None` when none was made.
     pub(crate) last: Option<RequestId>,
@@ -51,7 +51,7 @@ pub(crate) struct CompactionUsage {
 
 /// A summarising request that was too long itself. It is not made again in the same prompt, whichever level wants the summary. One whose answer was
 /// no use may be: a model may answer otherwise.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct SummaryRefusal {
     pub(super) request: Box<Request>,
     /// The words of the API.

@@ -4,7 +4,7 @@ use crate::retry::{AttemptFailure, RetryDecision};
 use reenact_wire::error::ContextFigures;
 
 /// By how much a request was over the limit, in tokens as the API counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TokenExcess {
     /// How many have to go.
     tokens: u64,

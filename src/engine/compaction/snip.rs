@@ -11,7 +11,7 @@ use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
 /// The plan for the marked messages.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(super) struct SnipPlan {
     /// The places of the items that go, in order.
     pub(super) removed: Vec<usize>,

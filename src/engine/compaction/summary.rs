@@ -25,7 +25,7 @@ use reenact_wire::raw_json::RawObject;
 use reenact_wire::request::{Request, push_merged};
 
 /// A conversation, divided.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct ConversationParts {
     /// The items that the summary replaces.
     pub(super) replaced: Vec<Arc<ConversationItem>>,
@@ -173,7 +173,7 @@ fn untagged(said: &str) -> &str {
 }
 
 /// The items that a summary brings with it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct SummaryItems {
     /// The summary as a hidden user message.
     pub(super) summary: Arc<ConversationItem>,

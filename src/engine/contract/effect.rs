@@ -14,7 +14,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 
 /// Everything that an engine can want done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Send a request; answer with `Head`, then `Stream` or `Body`, then `End`.

@@ -12,7 +12,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// Everything that can happen to an engine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// The user submits a prompt.
@@ -150,7 +150,7 @@ pub enum Input {
 }
 
 /// The catalogues that a session looks up before its first request (S-4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Catalogue {
     /// Skills.
@@ -170,7 +170,7 @@ impl Catalogue {
 }
 
 /// A summary that may take the place of a span of the conversation (C-3).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StagedSummary {
     /// The first item that it stands for.
     pub from: Arc<str>,
@@ -181,7 +181,7 @@ pub struct StagedSummary {
 }
 
 /// How an answer ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerEnd {
     /// The body is whole, as far as HTTP shows.
@@ -207,7 +207,7 @@ pub enum AnswerEnd {
 }
 
 /// The outcome of a tool run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// The result's content: a JSON string or a JSON array of blocks.
     pub content: Json,
@@ -230,7 +230,7 @@ pub struct ToolOutcome {
 
 words! {
     /// Where a tool reports its progress (T-32).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     #[non_exhaustive]
     pub enum ProgressKind {
@@ -244,7 +244,7 @@ words! {
 }
 
 /// Why a tool use failed (T-28). The first four are a tool's own to say, the others are the engine's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureCause {

@@ -40,7 +40,7 @@ impl Agent {
 }
 
 /// Something that each agent has one of. Almost always there is the root alone, which costs no search.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct ByAgent<T> {
     root: T,
     children: Vec<(Agent, T)>,

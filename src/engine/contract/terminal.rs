@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use reenact_wire::prelude::*;
 
 /// Why a prompt ended: exactly one each.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Terminal {

@@ -5,7 +5,7 @@ use core::ops::Range;
 use reenact_wire::prelude::*;
 
 /// The tokens of the first items, and how many items that are; system prompt and tools are counted in.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(super) struct CountedPrefix {
     items: usize,
     tokens: u64,

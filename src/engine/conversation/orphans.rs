@@ -7,7 +7,7 @@ use reenact_wire::block::{Block, BlockKind, Message, ToolUse};
 use reenact_wire::prelude::*;
 
 /// A tool use that nothing answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct OrphanedToolUse {
     /// The name of the item that holds it.
     pub(crate) item: Arc<str>,

@@ -8,7 +8,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 
 /// Something that only a transcript shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
     /// A phase of the session began (S-1 to S-8).
@@ -107,7 +107,7 @@ pub enum Note {
 }
 
 /// The session's phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SessionPhase {
@@ -130,7 +130,7 @@ pub enum SessionPhase {
 }
 
 /// Why the query loop goes round again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Transition {
@@ -193,7 +193,7 @@ impl Transition {
 }
 
 /// T-1, and the class that T-3 gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
     /// Waits, and may run beside others.
@@ -211,7 +211,7 @@ pub enum ToolState {
 }
 
 /// One attempt, from its start to its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct AttemptReport {
     /// The request of the attempt.
     pub id: RequestId,
@@ -232,7 +232,7 @@ pub struct AttemptReport {
 }
 
 /// The steps of a tool use's pipeline (T-21 to T-27), in order; each can be left out when nothing is to be done in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PipelineStep {
@@ -274,7 +274,7 @@ impl PipelineStep {
 }
 
 /// The levels of compaction, in the order in which they are looked at (C-1 to C-5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionLevel {
     /// Dead messages go (C-1).

@@ -9,7 +9,7 @@ use reenact_wire::block::{ToolInput, ToolUse};
 use reenact_wire::prelude::*;
 
 /// How the query scope was aborted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AbortKind {
     /// Everything ends.
     Cancel,
@@ -24,7 +24,7 @@ pub(crate) enum AbortKind {
 }
 
 /// The aborted scopes around the entries of one executor.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct AbortScopes {
     /// The answer was lost: nothing of it counts any more.
     pub(crate) discarded: bool,
@@ -43,7 +43,7 @@ impl AbortScopes {
 }
 
 /// Why one entry is aborted (T-15).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum AbortReason {
     /// The attempt that asked for it was discarded.
     StreamingFallback,

@@ -9,7 +9,7 @@ use super::phase::ToolPhase;
 use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ConcurrencyClass {
     /// Beside other safe ones.
     Safe,

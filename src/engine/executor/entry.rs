@@ -14,6 +14,7 @@ use super::pipeline::{Pipeline, TurnHookOutcome};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
+use crate::key::Unkeyed;
 use crate::permission::PermissionAnswer;
 use crate::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
 use crate::texts::TextName;
@@ -23,7 +24,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// A tool use and how far it is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct ToolEntry {
     pub(super) run: ToolRun,
     pub(super) tool_use: Arc<ToolUse>,
@@ -40,7 +41,7 @@ pub(super) struct ToolEntry {
     /// How much progress it has reported.
     progress_count: u32,
     /// When the tool was called, once it was.
-    called: Option<Time>,
+    called: Unkeyed<Option<Time>>,
     /// The details of the result for consumers (T-32).
     details: ResultDetails,
     /// Whether it was called and ended by itself.
@@ -53,7 +54,7 @@ pub(super) struct ToolEntry {
 }
 
 /// Progress of a tool on its way to consumers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct ReportedProgress {
     text: Arc<str>,
     kind: Option<ProgressKind>,
@@ -61,14 +62,14 @@ pub(super) struct ReportedProgress {
 }
 
 /// The details of a result that consumers get and the model does not see (T-32).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 struct ResultDetails {
     structured: Option<Json>,
     took: Option<Micros>,
 }
 
 /// T-1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) enum EntryState {
     /// An input that cannot be used is answered when its turn comes (T-3).
     Queued {
@@ -104,7 +105,7 @@ impl ToolEntry {
             batch: env.settings.streaming_execution.then_some(0),
             progress: Vec::new(),
             progress_count: 0,
-            called: None,
+            called: Unkeyed(None),
             details: ResultDetails::default(),
             has_run: false,
             heard: TurnHookOutcome::default(),
@@ -215,7 +216,7 @@ impl ToolEntry {
     /// Takes note of when the tool is called.
     pub(super) fn note_call(&mut self, now: Time) {
         if self.called.is_none() && self.is_called() {
-            self.called = Some(now);
+            self.called = Unkeyed(Some(now));
         }
     }
 

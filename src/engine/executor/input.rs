@@ -8,7 +8,7 @@ use reenact_wire::block::ToolInput;
 use reenact_wire::prelude::*;
 
 /// Why an input cannot be used.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) enum InputProblem {
     /// It is not JSON object.
     NotJson(Arc<str>),
@@ -46,7 +46,7 @@ impl InputProblem {
 }
 
 /// The author of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum InputAuthor {
     Model,
     /// A hook, in place of the model's (T-23).

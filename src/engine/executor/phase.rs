@@ -1,7 +1,7 @@
 //! How far a tool use is (T-1), without its data: what admission (T-4) and the order of results (T-7) depend on.
 
 /// The phase of a tool use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ToolPhase {
     /// Waits.
     Queued,

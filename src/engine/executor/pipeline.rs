@@ -19,6 +19,7 @@ use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, PermissionDenial, PipelineStep};
 use crate::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
+use crate::key::Unkeyed;
 use crate::permission::PermissionWord;
 use crate::permission::context::PermissionContext;
 use crate::permission::decide::{PermissionDecision, PermissionQuestion, decide};
@@ -41,19 +42,19 @@ pub(crate) struct PipelineScope<'a> {
 }
 
 /// A tool use under way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct Pipeline {
     run: ToolRun,
     /// With the input that counts, which hooks and people may have changed.
     tool_use: Arc<ToolUse>,
     /// When the present step began.
-    since: Time,
+    since: Unkeyed<Time>,
     /// The answer of a person in an earlier session, as long as it was not asked for (S-3).
     answered: Option<Arc<PermissionAnswer>>,
     step: PipelineState,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum PipelineState {
     /// Nothing was to be done so far; never at the end of a step.
     Starting,
@@ -74,7 +75,7 @@ enum PipelineState {
 }
 
 /// Decisions of hooks about a tool use that concern the whole turn.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(super) struct TurnHookOutcome {
     /// The texts of hooks for the model.
     pub(super) contexts: Vec<Arc<str>>,
@@ -83,7 +84,7 @@ pub(super) struct TurnHookOutcome {
 }
 
 /// How far a step has brought the tool use.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[must_use]
 pub(super) enum PipelineVerdict {
     /// It waits for something.
@@ -93,7 +94,7 @@ pub(super) enum PipelineVerdict {
 }
 
 /// The end of a pipeline.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct PipelineEnd {
     /// The text for the model.
     pub(super) outcome: Arc<ToolOutcome>,
@@ -102,7 +103,7 @@ pub(super) struct PipelineEnd {
 }
 
 /// The state of a pipeline after an abort.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[must_use]
 pub(super) enum PipelineHalt {
     /// Nothing runs any more.
@@ -121,7 +122,7 @@ impl Pipeline {
         tool_use: Arc<ToolUse>,
         answered: Option<Arc<PermissionAnswer>>,
     ) -> (Self, PipelineVerdict) {
-        let mut pipeline = Self { run, tool_use, since: scope.now, answered, step: PipelineState::Starting };
+        let mut pipeline = Self { run, tool_use, since: Unkeyed(scope.now), answered, step: PipelineState::Starting };
         let verdict = if pipeline.definition(scope.env).is_some_and(|tool| tool.checks) {
             pipeline.enter(scope, PipelineStep::Check, PipelineState::Checking);
             scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
@@ -451,13 +452,13 @@ impl Pipeline {
         if self.step != PipelineState::Starting || noted != PipelineStep::Call {
             self.note(scope, noted);
         }
-        self.since = scope.now;
+        self.since = Unkeyed(scope.now);
         self.step = step;
     }
 
     /// T-29: a step that took long is worth a word.
     fn leave(&self, scope: &mut PipelineScope<'_>, step: PipelineStep) {
-        self.note_slow(scope, step, scope.now.since(self.since), scope.env.settings.pipeline.slow_from);
+        self.note_slow(scope, step, scope.now.since(*self.since), scope.env.settings.pipeline.slow_from);
     }
 
     fn note(&self, scope: &mut PipelineScope<'_>, step: PipelineStep) {

@@ -8,6 +8,7 @@
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, Emission, TimerId};
+use crate::key::Unkeyed;
 use crate::permission::PermissionWord;
 use crate::settings::Environment;
 use crate::time::{Micros, Time};
@@ -17,13 +18,13 @@ use reenact_wire::prelude::*;
 pub(crate) const HOOK_TIMER: TimerId = TimerId { id: 3, generation: 1 };
 
 /// Hooks that run at once for the same thing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct RunningHooks {
-    since: Time,
+    since: Unkeyed<Time>,
     hooks: Vec<RunningHook>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct RunningHook {
     run: HookRun,
     until: Time,
@@ -33,7 +34,7 @@ struct RunningHook {
 }
 
 /// The verdict of all hooks together, in the order in which they are defined.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 #[must_use]
 pub(crate) struct HookVerdict {
     /// The strictest decision.
@@ -72,7 +73,7 @@ impl RunningHooks {
             told_name: is_verbose.then(|| hook.name.clone()),
         });
         let hooks: Vec<RunningHook> = chosen.collect();
-        (!hooks.is_empty()).then_some(Self { since: now, hooks })
+        (!hooks.is_empty()).then_some(Self { since: Unkeyed(now), hooks })
     }
 
     /// Runs all of them with this input.
@@ -107,7 +108,7 @@ impl RunningHooks {
 
     /// Gives up on hooks whose time is up; the verdict when none is left.
     pub(crate) fn on_timer(&mut self, now: Time, effects: &mut AgentEffects) -> Option<HookVerdict> {
-        let since = self.since;
+        let since = *self.since;
         for hook in self.hooks.iter_mut().filter(|hook| hook.outcome.is_none() && hook.until <= now) {
             hook.stop(effects);
             let failure = Some(format!("it did not answer within {}", hook.until.since(since)).into());
@@ -127,7 +128,7 @@ impl RunningHooks {
         let said: Option<Vec<_>> = self.hooks.iter().map(|hook| Some((hook.run, hook.outcome.as_deref()?))).collect();
         let said = said?;
         let decision = said.iter().filter_map(|(_, outcome)| outcome.decision).max();
-        let mut verdict = HookVerdict { decision, took: now.since(self.since), ..HookVerdict::default() };
+        let mut verdict = HookVerdict { decision, took: now.since(*self.since), ..HookVerdict::default() };
         for (run, outcome) in said {
             let HookOutcome { decision: own, reason, updated_input, context, stop, failure } = outcome;
             if own.is_some() && *own == decision {

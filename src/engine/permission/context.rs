@@ -5,7 +5,7 @@ use super::{PermissionMode, PermissionRule, PermissionWord, RuleSource, rule};
 use reenact_wire::prelude::*;
 
 /// Added to the settings for the rest of the session.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct PermissionContext {
     /// In place of the settings' own.
     pub(super) mode: Option<PermissionMode>,

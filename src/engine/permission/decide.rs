@@ -22,7 +22,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 
 /// The facts for a decision about one tool use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct PermissionQuestion<'a> {
     /// The tool.
     pub(crate) tool: &'a ToolDefinition,
@@ -39,7 +39,7 @@ pub(crate) struct PermissionQuestion<'a> {
 }
 
 /// The decision about a tool use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PermissionDecision {
     /// It may run.
     Allow,

@@ -6,7 +6,7 @@ use super::correction::CorrectionCause;
 use crate::settings::{PausePolicy, Settings};
 
 /// The facts about an answer that the decision needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AnswerFacts<'a> {
     /// The stop reason; `None` when the API gave none.
     pub(crate) stop_reason: Option<&'a str>,
@@ -25,7 +25,7 @@ pub(crate) struct AnswerFacts<'a> {
 }
 
 /// The decision about an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AnswerDecision {
     /// Wait for the tools, then ask again.
     FollowUp,

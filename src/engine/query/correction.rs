@@ -16,7 +16,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 
 /// Why the model is asked once more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CorrectionCause {
     /// The model refused, and is told so.
     Refusal,

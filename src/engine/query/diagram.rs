@@ -11,7 +11,7 @@ use QueryCause::*;
 use QueryPhase::*;
 
 /// The states without their data.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum QueryPhase {
     Settling,
     Calling,
@@ -24,7 +24,7 @@ pub(crate) enum QueryPhase {
 }
 
 /// The causes of a change of state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum QueryCause {
     /// The way to the next turn.
     By(Transition),

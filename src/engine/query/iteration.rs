@@ -195,7 +195,7 @@ impl Query {
     pub(super) fn spend(&mut self, scope: &mut QueryScope<'_>, spent: CompactionUsage) {
         scope.memory.standing = spent.standing;
         self.summary_refusals = spent.refusals;
-        self.totals.api_time = self.totals.api_time + spent.api_time;
+        self.totals.api_time += spent.api_time;
         for (model, usage) in &spent.usage {
             let charge = AnswerCharge { model, date: scope.env.settings.session.date, is_fast: false, is_refused_at_once: false };
             self.totals.add(model, usage, scope.env.prices.cost(usage, charge));

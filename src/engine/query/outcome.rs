@@ -7,6 +7,7 @@ use crate::call::{ApiCall, CompletedAnswer};
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::emission::{AssistantMessage, Emission, PermissionDenial};
 use crate::executor::abort::AbortKind;
+use crate::key::Unkeyed;
 use crate::retry::{AttemptFailure, RetryDecision};
 use crate::settings::{Environment, TooLargeRequestPolicy};
 use crate::texts::{ModelTexts, TextName};
@@ -17,7 +18,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 
 /// How a query ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct QueryOutcome {
     /// The reason of the end.
     pub(crate) terminal: Terminal,
@@ -45,12 +46,12 @@ impl QueryOutcome {
 }
 
 /// The totals of the result message.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct ResultTotals {
     /// Answers that had tool results (S-7b).
     pub(crate) turns: u32,
     /// Time with a request under way.
-    pub(crate) api_time: Micros,
+    pub(crate) api_time: Unkeyed<Micros>,
     /// Tokens and money by model, in the order of first use.
     pub(crate) by_model: Vec<ModelTotals>,
     /// The same of the agents that worked for the prompt (S-10).
@@ -68,7 +69,7 @@ pub(crate) struct ResultTotals {
 }
 
 /// The last message of a prompt, without the prompt itself (S-8).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum LastMessage {
     /// Nothing: the model was not asked, or did not answer.
     #[default]
@@ -80,7 +81,7 @@ pub(crate) enum LastMessage {
 }
 
 /// The last part of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AnswerTail {
     /// It has no block, which is allowed.
     Empty,
@@ -101,7 +102,7 @@ impl AnswerTail {
 }
 
 /// The usage of one model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct ModelTotals {
     pub(crate) model: Arc<str>,
     pub(crate) usage: Usage,
@@ -111,7 +112,7 @@ pub(crate) struct ModelTotals {
 impl ResultTotals {
     /// Counts an answer, and what it costs.
     pub(super) fn count(&mut self, env: &Environment, blocks: &[Arc<AssistantMessage>], ended: &CompletedAnswer, is_fast: bool) {
-        self.api_time = self.api_time + ended.took;
+        self.api_time += ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
         self.last = LastMessage::Answer(AnswerTail::from_blocks(blocks));
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
@@ -145,7 +146,7 @@ impl ResultTotals {
 
     /// Counts a call that gave up or was aborted: it took time, and the token counts of the API hold.
     pub(super) fn count_lost(&mut self, env: &Environment, now: Time, call: &ApiCall) {
-        self.api_time = self.api_time + now.since(call.since());
+        self.api_time += now.since(call.since());
         self.count_attempt(env, &AttemptCost::from_call(call));
     }
 
@@ -177,7 +178,7 @@ fn add(all: &mut Vec<ModelTotals>, model: &Arc<str>, usage: &Usage, cost: NanoUs
 }
 
 /// The cost of an attempt so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct AttemptCost {
     pub(super) model: Arc<str>,
     pub(super) usage: Usage,
@@ -196,13 +197,13 @@ impl AttemptCost {
 }
 
 /// How a query will end, once nothing is open any more.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct QueryEnding {
     pub(super) terminal: Terminal,
     why: EndCause,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum EndCause {
     /// The turn ended as it should.
     Success,

@@ -11,7 +11,7 @@ use crate::texts::TextName;
 use reenact_wire::prelude::*;
 
 /// The recovery from an output limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OutputLimitRecovery {
     /// The same again with this cap.
     Raise(u64),

@@ -12,7 +12,7 @@ use crate::settings::CompactionSettings;
 use reenact_wire::prelude::*;
 
 /// The kind of content that is too large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ExcessKind {
     /// The prompt.
     Text,
@@ -30,7 +30,7 @@ pub(super) fn kind(failure: &AttemptFailure) -> Option<ExcessKind> {
 }
 
 /// The next recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum TooLongRecovery {
     /// Commit what is staged; what follows if nothing is.
     Drain,

@@ -14,7 +14,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// The decision that the answers of the hooks make together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum StopHookDecision {
     /// The prompt may end.
     Silent,

@@ -13,7 +13,7 @@ use crate::hook::HOOK_TIMER;
 use crate::time::Time;
 
 /// For when each timer is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct QueryTimers {
     grace: Option<Time>,
     hooks: Option<Time>,

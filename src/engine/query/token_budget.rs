@@ -13,7 +13,7 @@ const LITTLE_TOKENS: u64 = 500;
 const CONTINUATIONS_MIN: u32 = 3;
 
 /// The continuations so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct NudgeHistory {
     /// How many continuations were made.
     pub(super) made: u32,

@@ -16,6 +16,7 @@ use super::{Query, QueryScope, QueryVerdict};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{AnswerEnd, Effect, Input, RequestId};
 use crate::emission::{AssistantMessage, AttemptReport, Emission, Note};
+use crate::key::Unkeyed;
 use crate::texts::{ModelTexts, TextName};
 use crate::time::Time;
 use reenact_wire::block::{Block, BlockKind, Message};
@@ -33,13 +34,13 @@ const TOKENS_MAX: u64 = 100;
 const SHOWN_MAX: usize = 300;
 
 /// A line that is asked for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct ToolSummary {
     id: RequestId,
     model: Arc<str>,
     tool_use_ids: Vec<Arc<str>>,
-    asked: Time,
-    first_byte: Option<Time>,
+    asked: Unkeyed<Time>,
+    first_byte: Unkeyed<Option<Time>>,
     /// The status, once the head of the answer is in.
     status: Option<u16>,
     body: Arc<str>,
@@ -61,8 +62,15 @@ impl Query {
         let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
         let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
         let request = Arc::new(request(&model, blocks, results, &scope.env.settings.texts));
-        self.tool_summary =
-            Some(Box::new(ToolSummary { id, model, tool_use_ids, asked: scope.now, first_byte: None, status: None, body: "".into() }));
+        self.tool_summary = Some(Box::new(ToolSummary {
+            id,
+            model,
+            tool_use_ids,
+            asked: Unkeyed(scope.now),
+            first_byte: Unkeyed(None),
+            status: None,
+            body: "".into(),
+        }));
         scope.effects.push(Effect::Request { id, request });
         id
     }
@@ -72,7 +80,7 @@ impl Query {
         let summary = self.tool_summary.as_mut()?;
         match input {
             Input::Head { id, status, .. } if *id == summary.id => {
-                summary.first_byte = Some(scope.now);
+                summary.first_byte = Unkeyed(Some(scope.now));
                 summary.status = Some(*status);
             }
             Input::Body { id, body } if *id == summary.id => summary.body = body.clone(),
@@ -115,7 +123,7 @@ impl ToolSummary {
     ///
     fn report(&self, now: Time, outcome: &str, usage: Usage, effects: &mut AgentEffects) {
         let Self { id, model, asked, first_byte, .. } = self;
-        let (id, model, started, first_byte) = (*id, model.clone(), *asked, *first_byte);
+        let (id, model, started, first_byte) = (*id, model.clone(), **asked, **first_byte);
         let report = AttemptReport { id, model, client: 1, started, first_byte, ended: now, outcome: outcome.into(), usage };
         effects.push(Effect::Note(Note::Attempt(Box::new(report))));
     }

@@ -13,7 +13,7 @@ use super::{FailedAttempt, RetryDecision, backoff, by_word_or_table};
 use crate::settings::BrokenStreamPolicy;
 
 /// How a stream broke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StreamBreak {
     /// The connection ended, or the stream did without its last event.
     Cut,
@@ -28,7 +28,7 @@ pub(crate) enum StreamBreak {
 }
 
 /// How far a stream came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StreamProgress {
     /// Whether a block has begun to come.
     pub(crate) has_delta: bool,

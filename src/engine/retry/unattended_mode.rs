@@ -5,7 +5,7 @@ use crate::settings::RetrySettings;
 use crate::time::{Micros, Time};
 
 /// The retries of a call of which there may be any number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct UnattendedRetries {
     /// How many there were.
     pub(crate) made: u32,

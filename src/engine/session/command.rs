@@ -8,7 +8,7 @@ use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
 /// The demand of a prompt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum PromptDemand {
     /// The model, with this.
     Model(Arc<[Block]>),

@@ -5,15 +5,16 @@ use super::memory::SessionMemory;
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Catalogue, Effect, Input};
 use crate::emission::SessionSurroundings;
+use crate::key::Unkeyed;
 use crate::settings::{Environment, SessionSettings};
 use crate::time::Time;
 use reenact_wire::prelude::*;
 
 /// A prompt that waits for what is looked up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct PendingPrompt {
     pub(super) prompt: u32,
-    pub(super) since: Time,
+    pub(super) since: Unkeyed<Time>,
     pub(super) asked: PromptDemand,
     /// The text of a prompt that is answered without the model (S-5).
     pub(super) local: Option<Arc<str>>,
@@ -21,7 +22,7 @@ pub(super) struct PendingPrompt {
 }
 
 /// The results of the lookups so far; `None` for a running one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct LookupResults {
     skills: Option<Arc<[Arc<str>]>>,
     plugins: Option<Arc<[Arc<str>]>>,

@@ -17,7 +17,7 @@ use reenact_wire::request::Request;
 use reenact_wire::usage::Usage;
 
 /// The memory from prompt to prompt.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct SessionMemory {
     /// The conversation.
     pub(crate) conversation: Conversation,

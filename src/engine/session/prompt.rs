@@ -14,7 +14,7 @@ use reenact_wire::request::{Request, list_with_breakpoint, system_with_breakpoin
 use reenact_wire::tokens;
 
 /// All of a request but its messages.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[doc(hidden)]
 pub struct RequestFrame {
     request: Request,

@@ -26,7 +26,7 @@ pub(crate) fn message(env: &Environment, prompt: u32, duration: Micros, outcome:
         is_error,
         terminal: outcome.terminal.clone(),
         duration,
-        api_duration: totals.api_time,
+        api_duration: *totals.api_time,
         turns: totals.turns,
         text: totals.text.clone(),
         stop_reason: totals.stop_reason.clone(),

@@ -6,7 +6,7 @@ use reenact_wire::prelude::*;
 
 words! {
     /// T-13, T-28: which error results of a shell tool abort its siblings.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(from = "SiblingAbortValue", into = "SiblingAbortValue")]
     pub enum SiblingAbort {
         /// No error.
@@ -60,7 +60,7 @@ impl From<SiblingAbort> for SiblingAbortValue {
 
 words! {
     /// T-15a: when a queued tool use that is aborted gets its result.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum AbortResultOrder default AtOnce {
         /// In the step that aborts it.
@@ -72,7 +72,7 @@ words! {
 
 words! {
     /// T-15a: what happens to a queued *block* tool when a submitted message stops the *cancel* tools.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum QueuedBlockPolicy default Answered {
         /// It is answered and never starts.
@@ -84,7 +84,7 @@ words! {
 
 words! {
     /// T-19: what happens to running tools when their answer is discarded.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum DiscardPolicy default Stop {
         /// They are stopped, and count as executing until they end.

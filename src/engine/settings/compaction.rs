@@ -66,7 +66,7 @@ settings! {
 }
 
 /// Which context window the figures of C-3, C-4 and Q-5 follow from. Written as `"auto"`, a number, or `null`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "WindowForm", into = "WindowForm")]
 pub enum ContextWindow {
     /// That of the model in the request, by the window table.
@@ -115,7 +115,7 @@ impl From<ContextWindow> for WindowForm {
 
 words! {
     /// what a request that is too large in bytes counts as when nothing helps.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum TooLargeRequestPolicy default Prompt {
         /// Too long a prompt: the terminal is `prompt_too_long`.
@@ -127,7 +127,7 @@ words! {
 
 words! {
     /// C-2: the two ways, or neither.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MicrocompactMode default Off {
         /// Results stay.

@@ -11,7 +11,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// A request of a session, for all its attempts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestPlace {
     /// The prompt, from 1.
     pub prompt: u32,
@@ -25,7 +25,7 @@ impl RequestPlace {
 }
 
 /// Members of the request's body that hold from one request on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct RequestChange {
     /// The first request that they hold for.
     pub from: RequestPlace,
@@ -40,7 +40,7 @@ pub struct RequestChange {
 }
 
 /// A message that the host puts into the conversation before a request is made. A prompt that makes no such request does without it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct HostMessage {
     /// The request.
     pub at: RequestPlace,
@@ -52,7 +52,7 @@ pub struct HostMessage {
 
 words! {
     /// Where a message of the host's goes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MessagePlace default After {
         /// Before the last message: the prompt, or the results.
@@ -69,7 +69,7 @@ words! {
 
 words! {
     /// N-7: what becomes of messages of one role in a row.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum NeighbourMerging default Joined {
         /// They are one message, as the API reads them.

@@ -86,7 +86,7 @@ settings! {
 
 words! {
     /// Where the decisions about retries come from (O-31).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum RetryPolicySource default Settings {
         /// The settings of `[engine.retry]`.
@@ -105,7 +105,7 @@ impl RetryPolicySource {
 
 words! {
     /// The next step after too many overloads. Both words are in use in the field.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum OverloadPolicy default GiveUp {
         /// The call gives up.
@@ -117,7 +117,7 @@ words! {
 
 words! {
     /// what follows a 401.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum UnauthorizedPolicy default Renew {
         /// The credentials are renewed, and the request is made again at once; a second 401 ends the call.
@@ -129,7 +129,7 @@ words! {
 
 words! {
     /// what decides about a stream that broke.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum BrokenStreamPolicy default ByBlock {
         /// Whether a block was complete: all of it is taken back, and the request is made again without streaming; before that it is streamed again.
@@ -142,7 +142,7 @@ words! {
 
 words! {
     /// A cloud provider that stands before the API and has credentials of its own.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum CloudProvider {
         /// AWS: expired credentials are a 403.

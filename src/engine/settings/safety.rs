@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Which uses of a tool may run beside others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "SafetyValue", into = "SafetyValue")]
 pub enum ToolSafety {
     /// Every use.

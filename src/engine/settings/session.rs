@@ -83,7 +83,7 @@ settings! {
 }
 
 /// S-11: the `thinking` of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingSetting {
     /// It does not.
@@ -115,7 +115,7 @@ impl ThinkingSetting {
 }
 
 /// An answer that came when the session that had asked was over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct OrphanedPermission {
     /// Which tool use of the starting messages it is about.
     pub tool_use_id: Arc<str>,
@@ -124,7 +124,7 @@ pub struct OrphanedPermission {
 }
 
 /// A slash command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: Arc<str>,
@@ -136,7 +136,7 @@ pub struct SlashCommand {
 }
 
 /// The effect of a slash command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAction {
     /// It answers without the model.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! texts {
     ($(#[doc = $doc:literal] $name:ident $key:ident: $ours:literal $(observed $observed:literal)?;)+) => {
         /// A text that the model sees from the engine.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[non_exhaustive]
         pub enum TextName {

@@ -14,21 +14,21 @@ use reenact_engine::settings::BrokenStreamPolicy;
 use reenact_wire::prelude::*;
 
 /// The answers to one agent, as they came out.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct WholeAnswerOracle {
     answers: Vec<Arc<EmittedParts>>,
     /// Whether the conversation was cut since the last request.
     is_cut: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct EmittedParts {
     id: RequestId,
     parts: Vec<EmittedPart>,
 }
 
 /// The mark by which a request shows a block.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum EmittedPart {
     Text(Arc<str>),
     /// The id of a tool use: consumers get a copy with more fields than requests have.

@@ -6,7 +6,7 @@ use reenact_engine::emission::Transition;
 use reenact_engine::settings::{BrokenStreamPolicy, PausePolicy, Settings};
 
 /// How often each transition was made.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(super) struct TransitionCounts([u32; Transition::ALL.len()]);
 
 impl TransitionCounts {
@@ -27,7 +27,7 @@ fn place(transition: Transition) -> Option<usize> {
 }
 
 /// The span in which the transitions of one kind are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CountSpan {
     /// One after the other, with no other transition between them.
     InARow,
@@ -57,7 +57,7 @@ pub(super) fn bound(transition: Transition, settings: &Settings) -> Option<(u32,
 }
 
 /// The facts about a whole answer that decide what follows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct ObservedAnswer<'a> {
     /// Why the model stopped.
     pub(super) stop_reason: Option<&'a str>,

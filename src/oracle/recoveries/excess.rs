@@ -13,7 +13,7 @@ use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
 
 /// The recoveries of one agent's prompts, as far as they were seen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ExcessRecoveries {
     /// The last request of the conversation, unless it was a summary that was asked for last.
     last: Option<(RequestId, Arc<str>)>,
@@ -33,7 +33,7 @@ pub(super) struct ExcessRecoveries {
     may_fail: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct SizeRefusal {
     status: u16,
     /// Whether it is about the length of the prompt alone.

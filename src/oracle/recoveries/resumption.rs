@@ -11,7 +11,7 @@ use reenact_engine::settings::Settings;
 use reenact_wire::prelude::*;
 
 /// The expectation of the next request.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Resumption {
     /// The last request, and how many parts of the model it has.
     counted: Option<(Arc<Request>, u32)>,

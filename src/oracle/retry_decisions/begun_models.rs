@@ -11,7 +11,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 
 /// The models of the root agent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct BegunModels {
     /// The choice of the user that holds; `None` for the configured model.
     chosen: Option<Arc<str>>,

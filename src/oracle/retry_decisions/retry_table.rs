@@ -14,7 +14,7 @@ use reenact_wire::raw_json::RawObject;
 pub(super) const OVERLOADED: &str = "overloaded_error";
 
 /// How an attempt ended, as far as it can be seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) enum AttemptEnd {
     /// With a whole answer.
     Whole,
@@ -29,7 +29,7 @@ pub(super) enum AttemptEnd {
 }
 
 /// The part of an answer that came before it broke.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct BrokenAnswer {
     /// The `error.type` of an error event.
     pub(super) error: Option<Arc<str>>,
@@ -54,14 +54,14 @@ impl AttemptEnd {
 }
 
 /// A count of which the rules allow two readings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct CountRange {
     pub(super) least: u32,
     pub(super) most: u32,
 }
 
 /// The attempts at one request of one model so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(super) struct CallRecord {
     /// The repetitions of which there are only so many.
     pub(super) retries: CountRange,
@@ -82,7 +82,7 @@ pub(super) struct CallRecord {
 }
 
 /// The manner of a repetition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Repetition {
     /// Any.
     Any,
@@ -99,7 +99,7 @@ pub(super) enum Repetition {
 }
 
 /// The decisions that the table allows after a failed attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AllowedDecisions {
     pub(super) repeat: Option<Repetition>,
     pub(super) give_up: bool,

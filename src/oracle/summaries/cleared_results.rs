@@ -20,7 +20,7 @@ use reenact_wire::raw_json::RawObject;
 const CLEARABLE: [&str; 8] = ["Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Edit", "Write"];
 
 /// The cleared results of one agent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct ClearedResultOracle {
     /// Those that are known to be cleared.
     cleared: Vec<Arc<str>>,

@@ -12,7 +12,7 @@ use crate::raw_json::RawObject;
 use crate::sse::SseFramer;
 
 /// One event, or lines between events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 enum StreamPiece {
     Event { name: String, data: String },
     Lines(&'static str),
@@ -53,7 +53,7 @@ const AFTER: &[(&str, &str)] = &[
     ("message_delta", r#"{"type":"message_delta","delta":{},"usage":{"output_tokens":40}}"#),
 ];
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct PerturbedStream {
     pieces: Vec<StreamPiece>,
     line_end: &'static str,
@@ -63,7 +63,7 @@ struct PerturbedStream {
 }
 
 /// The result of a stream.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Hash)]
 struct AssembledAnswer {
     blocks: Vec<String>,
     message_id: Arc<str>,

@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::raw_json::{self, RawObject};
 
 /// Characters of what a block says, and images and documents.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
 pub(crate) struct BlockSize {
     pub(crate) characters: u64,
     pub(crate) media: u64,

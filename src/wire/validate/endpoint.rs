@@ -9,7 +9,7 @@ use super::Refusal;
 use crate::prelude::*;
 
 /// The head of a request, as far as the API decides by it. The key itself is not kept: it is a secret.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestHead {
     /// Whether there is a key: `x-api-key`, or a token of `authorization: Bearer`.
     pub has_key: bool,
@@ -20,7 +20,7 @@ pub struct RequestHead {
 }
 
 /// A request, with what decides about it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct EndpointQuery<'a> {
     /// Its head.
     pub head: &'a RequestHead,
@@ -31,7 +31,7 @@ pub struct EndpointQuery<'a> {
 }
 
 /// A mistake that the API finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EndpointFinding {
     /// The refusal.
     pub refusal: Refusal,
@@ -42,7 +42,7 @@ pub struct EndpointFinding {
 }
 
 /// The weight of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FindingWeight {
     /// The API refuses the request.
     Refused,

@@ -19,7 +19,7 @@ const CACHE_CONTROL: &[u8] = b"\"cache_control\"";
 const BUDGET_MIN: u64 = 1_024;
 
 /// The frame of a conversation, with its refusal.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Hash)]
 pub(super) struct CheckedFrame {
     model: Arc<str>,
     max_tokens: u64,

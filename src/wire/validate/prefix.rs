@@ -13,6 +13,11 @@ use crate::prelude::*;
 #[doc(hidden)]
 pub struct SettledMessages(Arc<Vec<Arc<Message>>>);
 
+/// The same is found without it: no part of a state's key (E-3).
+impl core::hash::Hash for SettledMessages {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
+}
+
 impl SettledMessages {
     /// Where the next request must be looked at from: 0, unless it begins with the settled messages and a turn of the model.
     #[doc(hidden)]

@@ -102,7 +102,7 @@ const OPTIONAL_TOO_MANY: usize = OPTIONAL_MAX + 1;
 const UNIONS_TOO_MANY: usize = UNIONS_MAX + 1;
 
 /// How many parameters are costly to compile.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 struct ParameterCosts {
     optional: usize,
     unions: usize,

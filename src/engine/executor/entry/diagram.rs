@@ -6,7 +6,7 @@ use ToolCause::*;
 use ToolPhase::*;
 
 /// The causes of a change of state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum ToolCause {
     /// The model asks for the tool.
     Request,

@@ -7,7 +7,7 @@ use PipelineCause::*;
 use PipelinePhase::*;
 
 /// The states without their data, and the ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum PipelinePhase {
     Starting,
     Deciding,
@@ -22,7 +22,7 @@ pub(crate) enum PipelinePhase {
 }
 
 /// The causes of a change of state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub(crate) enum PipelineCause {
     Start,
     Check,

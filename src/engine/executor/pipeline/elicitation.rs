@@ -11,7 +11,7 @@ use crate::contract::{Effect, Input, ToolRun};
 use reenact_wire::prelude::*;
 
 /// The questions of one run that are not answered; the first one is put to the user.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(super) struct ElicitationQueue(VecDeque<Arc<str>>);
 
 impl ElicitationQueue {

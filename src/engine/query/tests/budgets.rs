@@ -87,7 +87,7 @@ fn s_8_totals_tell_of_the_last_answer_and_of_all_tokens() {
     assert_eq!((totals.turns, totals.last), (1, LastMessage::Answer(AnswerTail::Words)));
     assert_eq!(totals.by_model.len(), 1);
     assert_eq!((totals.by_model[0].usage.input_tokens, totals.by_model[0].usage.output_tokens), (Some(200), Some(20)));
-    assert_eq!((totals.cost(), totals.api_time.0), (NanoUsd(2 * ANSWER), 5_000));
+    assert_eq!((totals.cost(), totals.api_time.0.0), (NanoUsd(2 * ANSWER), 5_000));
 }
 
 #[test]

@@ -1,0 +1,219 @@
+//! Keys of states (E-3): two states with one key run on alike, but for figures.
+//!
+//! ```text
+//!   engine ──┐
+//!   world  ──┼── Hash ──> KeySink ──> 128 bits        times as what is left until then, names in the order of their first appearance
+//!   oracles ─┘
+//! ```
+//!
+//! A state says what belongs to it by its `Hash`: all that can change a later effect other than by a figure in it. What cannot is
+//! [`Unkeyed`](Unkeyed): durations, totals that are only reported.
+
+use alloc::collections::BTreeMap;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::ops::{Add, AddAssign, Deref, DerefMut};
+
+use twox_hash::XxHash3_128;
+
+use super::time::Time;
+use reenact_wire::prelude::*;
+
+/// The key of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateKey(pub u128);
+
+impl fmt::Display for StateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// Takes in a state. It is a [`Hasher`], so that `state.hash(&mut sink)` takes in all of a state whose parts have a `Hash`; of those a
+/// [`Time`] counts as what is left until then.
+#[derive(Debug, Default)]
+pub struct KeySink {
+    now: Time,
+    bytes: Vec<u8>,
+    names: BTreeMap<(&'static str, String), u64>,
+}
+
+impl KeySink {
+    /// A sink for a state at this time.
+    pub fn new(now: Time) -> Self {
+        Self { now, ..Self::default() }
+    }
+
+    /// A name that only has to be told from others of its kind: the key has the place of its first appearance.
+    pub fn id(&mut self, kind: &'static str, id: &str) {
+        let next = self.names.len() as u64;
+        let place = *self.names.entry((kind, id.into())).or_insert(next);
+        self.write_u64(place);
+    }
+
+    /// An instant, as what is left until then, or how long it is past.
+    pub fn instant(&mut self, at: Time) {
+        self.write_u64(at.0.wrapping_sub(self.now.0));
+    }
+
+    /// An instant that is only compared with the present: as what is left until then. All that are past are one.
+    pub fn deadline(&mut self, at: Time) {
+        self.write_u64(at.0.checked_sub(self.now.0).map_or(u64::MAX, |left| left));
+    }
+
+    /// What several states share.
+    pub fn shared<T: Hash + ?Sized>(&mut self, value: &Arc<T>) {
+        value.hash(self);
+    }
+
+    /// Bytes as they are, with their number.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.write_u64(bytes.len() as u64);
+        self.write(bytes);
+    }
+
+    /// The bytes so far.
+    #[doc(hidden)]
+    pub fn bytes_so_far(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The key of all that was taken in.
+    pub fn key(&self) -> StateKey {
+        // Nobody chooses states to make keys collide, so a fast hash does.
+        StateKey(XxHash3_128::oneshot(&self.bytes))
+    }
+
+    /// Makes the sink ready for another state, keeping its memory.
+    pub fn reset(&mut self, now: Time) {
+        self.now = now;
+        self.bytes.clear();
+        self.names.clear();
+    }
+}
+
+/// The same bytes on every machine: numbers are written little-endian, sizes as 64 bits.
+impl Hasher for KeySink {
+    fn write(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write(&number.to_le_bytes());
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write(&number.to_le_bytes());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.write(&number.to_le_bytes());
+    }
+
+    /// Instants are the one kind of value that is written so: see the `Hash` of [`Time`] and of [`Deadline`].
+    fn write_u128(&mut self, number: u128) {
+        match u64::try_from(number) {
+            Ok(instant) => self.instant(Time(instant)),
+            Err(_) => self.deadline(Time(u64::try_from(number & u128::from(u64::MAX)).unwrap_or(u64::MAX))),
+        }
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        u64::try_from(self.key().0 >> 64).unwrap_or(u64::MAX)
+    }
+}
+
+/// An instant that is only compared with the present: of those that are past it does not matter how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(pub Time);
+
+impl Hash for Deadline {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The bit above the instant tells it from a `Time`.
+        state.write_u128(1 << 64 | u128::from(self.0.0));
+    }
+}
+
+impl Deref for Deadline {
+    type Target = Time;
+
+    fn deref(&self) -> &Time {
+        &self.0
+    }
+}
+
+/// A figure that changes no later effect other than by a figure in it: no part of a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unkeyed<T>(pub T);
+
+impl<T> Hash for Unkeyed<T> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl<T: Copy + Add<Output = T>> AddAssign<T> for Unkeyed<T> {
+    fn add_assign(&mut self, more: T) {
+        self.0 = self.0 + more;
+    }
+}
+
+impl<T> Deref for Unkeyed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Unkeyed<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Micros;
+
+    fn key(now: u64, state: impl Hash) -> StateKey {
+        let mut sink = KeySink::new(Time(now));
+        state.hash(&mut sink);
+        sink.key()
+    }
+
+    #[test]
+    fn e_3_an_instant_counts_as_what_is_left_until_then() {
+        assert_eq!(key(5, Some(Time(9))), key(105, Some(Time(109))));
+        assert_ne!(key(5, Time(9)), key(5, Time(8)));
+        assert_eq!(key(9, Time(5)), key(19, Time(15)), "past instants too");
+        assert_ne!(key(5, Micros(9)), key(105, Micros(109)), "a span is as long as it is");
+    }
+
+    #[test]
+    fn e_3_deadlines_that_are_past_are_one() {
+        assert_eq!(key(5, Deadline(Time(9))), key(105, Deadline(Time(109))));
+        assert_eq!(key(5, Deadline(Time(4))), key(105, Deadline(Time(9))));
+        assert_ne!(key(5, Deadline(Time(5))), key(5, Deadline(Time(4))), "the present is not past");
+    }
+
+    #[test]
+    fn e_3_figures_are_no_part_of_a_key() {
+        assert_eq!(key(0, (1_u32, Unkeyed(7))), key(0, (1_u32, Unkeyed(8))));
+        assert_ne!(key(0, ("a", "bc")), key(0, ("ab", "c")), "what belongs together stays together");
+    }
+
+    #[test]
+    fn e_3_names_are_told_apart_and_nothing_else() {
+        let of = |names: &[(&'static str, &str)]| {
+            let mut sink = KeySink::new(Time::ZERO);
+            names.iter().for_each(|(kind, name)| sink.id(kind, name));
+            sink.key()
+        };
+        assert_eq!(of(&[("tool", "x"), ("tool", "y"), ("tool", "x")]), of(&[("tool", "b"), ("tool", "a"), ("tool", "b")]));
+        assert_ne!(of(&[("tool", "x"), ("tool", "y")]), of(&[("tool", "x"), ("tool", "x")]));
+    }
+}
