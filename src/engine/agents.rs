@@ -92,7 +92,7 @@ struct ChildAgent {
     is_over: bool,
 }
 
-/// What its environment is like was decided when it was made, by a tool use of the model's: only what is written down can differ.
+/// The environment follows from the tool use that made the agent, so only the rest can differ.
 impl Hash for ChildAgent {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { agent, env, session, tool_uses, said, is_over } = self;

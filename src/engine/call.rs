@@ -34,7 +34,7 @@ use watchdog::Watchdog;
 use super::agent_effects::AgentEffects;
 use super::contract::{AnswerEnd, Effect, Input, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission};
-use super::key::Unkeyed;
+use super::key::KeylessValue;
 use super::retry::broken_stream::{StreamBreak, StreamProgress};
 use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
 use super::settings::Environment;
@@ -66,9 +66,9 @@ pub(crate) struct ApiCall {
     /// The watchdog of the running attempt.
     watchdog: Option<Watchdog>,
     /// When the first attempt was made.
-    since: Unkeyed<Time>,
-    started: Unkeyed<Time>,
-    first_byte: Unkeyed<Option<Time>>,
+    since: KeylessValue<Time>,
+    started: KeylessValue<Time>,
+    first_byte: KeylessValue<Option<Time>>,
     usage: Usage,
     /// The category of a refusal, if the API names it.
     refusal_category: Option<Arc<str>>,
@@ -192,9 +192,9 @@ impl ApiCall {
             history: CallHistory { overloads: standing.overloads, ..CallHistory::default() },
             standing,
             watchdog: None,
-            since: Unkeyed(now),
-            started: Unkeyed(now),
-            first_byte: Unkeyed(None),
+            since: KeylessValue(now),
+            started: KeylessValue(now),
+            first_byte: KeylessValue(None),
             usage: Usage::default(),
             refusal_category: None,
             cleared_input_tokens: None,
@@ -222,8 +222,8 @@ impl ApiCall {
     pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
         let CallState::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
         self.id = id;
-        self.started = Unkeyed(now);
-        self.first_byte = Unkeyed(None);
+        self.started = KeylessValue(now);
+        self.first_byte = KeylessValue(None);
         self.to(CallCause::Request, CallState::AwaitingHead);
         effects.push(Effect::Request { id, request: self.request.clone() });
         match self.request.stream {
@@ -297,7 +297,7 @@ impl ApiCall {
     /// Takes the head of the answer: from here on it is a stream or a body.
     fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut AgentEffects) {
         if self.state == CallState::AwaitingHead {
-            self.first_byte = Unkeyed(Some(now));
+            self.first_byte = KeylessValue(Some(now));
             if self.request.stream {
                 self.disarm(effects);
                 self.watch_for_silence(env, now, effects); // the body of an error may fall silent, too

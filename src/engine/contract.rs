@@ -84,7 +84,7 @@ pub trait Engine: Clone + fmt::Debug + PartialEq {
     /// must do the same with the same inputs. Of an engine without a key no two states are known to be the same, and each is looked at.
     ///
     /// An engine whose parts all have a [`Hash`](core::hash::Hash) takes in `self.hash(out)`; what is only reported is
-    /// [`Unkeyed`](super::key::Unkeyed).
+    /// [`KeylessValue`](super::key::KeylessValue).
     fn key(&self, now: Time, out: &mut KeySink) -> bool {
         let _ = (now, out);
         false

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A state says what belongs to it by its `Hash`: all that can change a later effect other than by a figure in it. What cannot is
-//! [`Unkeyed`](Unkeyed): durations, totals that are only reported.
+//! [`KeylessValue`](KeylessValue): durations, totals that are only reported.
 
 use alloc::collections::BTreeMap;
 use core::fmt;
@@ -58,10 +58,10 @@ impl KeySink {
 
     /// An instant that is only compared with the present: as what is left until then. All that are past are one.
     pub fn deadline(&mut self, at: Time) {
-        self.write_u64(at.0.checked_sub(self.now.0).map_or(u64::MAX, |left| left));
+        self.write_u64(at.0.checked_sub(self.now.0).unwrap_or(u64::MAX));
     }
 
-    /// What several states share.
+    /// A value that several states share.
     pub fn shared<T: Hash + ?Sized>(&mut self, value: &Arc<T>) {
         value.hash(self);
     }
@@ -70,12 +70,6 @@ impl KeySink {
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.write_u64(bytes.len() as u64);
         self.write(bytes);
-    }
-
-    /// The bytes so far.
-    #[doc(hidden)]
-    pub fn bytes_so_far(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// The key of all that was taken in.
@@ -148,19 +142,19 @@ impl Deref for Deadline {
 
 /// A figure that changes no later effect other than by a figure in it: no part of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unkeyed<T>(pub T);
+pub struct KeylessValue<T>(pub T);
 
-impl<T> Hash for Unkeyed<T> {
+impl<T> Hash for KeylessValue<T> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl<T: Copy + Add<Output = T>> AddAssign<T> for Unkeyed<T> {
+impl<T: Copy + Add<Output = T>> AddAssign<T> for KeylessValue<T> {
     fn add_assign(&mut self, more: T) {
         self.0 = self.0 + more;
     }
 }
 
-impl<T> Deref for Unkeyed<T> {
+impl<T> Deref for KeylessValue<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -168,7 +162,7 @@ impl<T> Deref for Unkeyed<T> {
     }
 }
 
-impl<T> DerefMut for Unkeyed<T> {
+impl<T> DerefMut for KeylessValue<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
@@ -202,7 +196,7 @@ mod tests {
 
     #[test]
     fn e_3_figures_are_no_part_of_a_key() {
-        assert_eq!(key(0, (1_u32, Unkeyed(7))), key(0, (1_u32, Unkeyed(8))));
+        assert_eq!(key(0, (1_u32, KeylessValue(7))), key(0, (1_u32, KeylessValue(8))));
         assert_ne!(key(0, ("a", "bc")), key(0, ("ab", "c")), "what belongs together stays together");
     }
 

@@ -22,7 +22,7 @@ use super::contract::{Effect, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, ResultMessage, SessionPhase};
 use super::executor::abort::AbortKind;
-use super::key::Unkeyed;
+use super::key::KeylessValue;
 use super::permission::context::PermissionContext;
 use super::query::{Query, QueryBeginning, QueryOutcome, QueryScope, QueryVerdict};
 use super::settings::Environment;
@@ -50,7 +50,7 @@ enum SessionState {
     /// Skills and plugins are looked up for a prompt (S-4).
     Starting(Box<PendingPrompt>),
     /// A prompt is worked on.
-    Running { query: Box<Query>, prompt: u32, since: Unkeyed<Time> },
+    Running { query: Box<Query>, prompt: u32, since: KeylessValue<Time> },
 }
 
 impl SessionMemory {
@@ -197,7 +197,7 @@ impl Session {
         }
         let found = LookupResults::look_up(session, prompt, effects);
         let is_all_in = found.is_all_in();
-        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: Unkeyed(now), asked, local, found }));
+        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: KeylessValue(now), asked, local, found }));
         if is_all_in {
             self.begin(env, now, effects);
         }
@@ -264,7 +264,7 @@ impl Session {
         &mut self,
         env: &Environment,
         now: Time,
-        (prompt, since): (u32, Unkeyed<Time>),
+        (prompt, since): (u32, KeylessValue<Time>),
         outcome: QueryOutcome,
         effects: &mut AgentEffects,
     ) {

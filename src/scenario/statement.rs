@@ -75,7 +75,7 @@ pub enum ElicitationSource {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassedStatements(Arc<BTreeSet<Statement>>);
 
-/// What came to pass is only reported: no part of a state's key (E-3).
+/// Statements that came to pass are only reported: no part of a state's key (E-3).
 impl core::hash::Hash for PassedStatements {
     fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
 }

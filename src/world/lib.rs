@@ -45,6 +45,7 @@ mod tool_uses;
 mod tools;
 mod user;
 mod watch;
+mod world_note;
 
 use choices::{ChoiceMaker, NotedChoices};
 use delivery::{AnswerDelivery, AnswerPart};
@@ -57,6 +58,7 @@ use tool_uses::{FirstRuns, ServedAnswers, ToolUseNames};
 use tools::{ActiveTools, ToolAct};
 use user::SimulatedUser;
 use watch::TriggerWatch;
+pub use world_note::WorldNote;
 
 use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun};
 use reenact_engine::settings::RequestPlace;
@@ -66,7 +68,6 @@ use reenact_scenario::plan::{Plan as ChosenPlan, WaitKind};
 use reenact_scenario::script::AnswerOrigin;
 use reenact_scenario::statement::{PassedStatements, Statement, host_deeds};
 use reenact_scenario::types::RefreshOutcome;
-use reenact_wire::compare::BodyDifference;
 use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 
@@ -138,38 +139,6 @@ impl Arrival {
             ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => 3,
         }
     }
-}
-
-/// A fact of the world's part for the transcript.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WorldNote {
-    /// A request got an answer.
-    Served {
-        /// The request.
-        id: RequestId,
-        /// The answer's name.
-        answer: Arc<str>,
-        /// Where the answer comes from: a word of [`Provenance`](reenact_scenario::tape::Provenance), or `synthetic` for the default answer.
-        provenance: &'static str,
-        /// How a fault changed the answer.
-        fault: Option<Arc<str>>,
-        /// Where the request differs from the recorded one.
-        differences: Vec<BodyDifference>,
-    },
-    /// Something else came in the answer's place (M-4).
-    Fault {
-        /// The request.
-        id: RequestId,
-        /// The text of the note.
-        text: Arc<str>,
-    },
-    /// The API refused a request: the error replaces the answer.
-    Answered,
-    /// No answer was left for a request: the run ends (M-3).
-    Exhausted {
-        /// The request.
-        id: RequestId,
-    },
 }
 
 /// Where the world puts what will happen.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reenact::engine::contract::{Agent, Block, Effects, Environment, Input, Terminal, Time, ToolRun, ToolSafety, ToolUse};
-use reenact::engine::key::Unkeyed;
+use reenact::engine::key::KeylessValue;
 use reenact::engine::settings::AgentTool;
 
 use super::MiniLoop;
@@ -21,7 +21,7 @@ pub struct SubAgent<H: Habits> {
     /// The tool use that it works for.
     pub run: ToolRun,
     /// It follows from the tool use.
-    env: Unkeyed<Arc<Environment>>,
+    env: KeylessValue<Arc<Environment>>,
     inner: Box<MiniLoop<H>>,
 }
 
@@ -34,7 +34,7 @@ impl<H: Habits> SubAgent<H> {
         env.tools.retain(|tool| tool.agent.is_none() && tool.safe == ToolSafety::Always);
         env.history.clear();
         env.settings.model = text("model").map_or_else(|| tool.fast_model.clone(), Arc::from);
-        let mut agent = Self { address: Agent::child(&tool_use.id), run, env: Unkeyed(Arc::new(env)), inner: Box::default() };
+        let mut agent = Self { address: Agent::child(&tool_use.id), run, env: KeylessValue(Arc::new(env)), inner: Box::default() };
         let content = [Block::text(text("prompt").unwrap_or_default())].into();
         agent.act(scope, &Input::Prompt { prompt: PROMPT, content });
         agent

@@ -14,7 +14,7 @@ use super::pipeline::{Pipeline, TurnHookOutcome};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
-use crate::key::Unkeyed;
+use crate::key::KeylessValue;
 use crate::permission::PermissionAnswer;
 use crate::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
 use crate::texts::TextName;
@@ -41,7 +41,7 @@ pub(super) struct ToolEntry {
     /// How much progress it has reported.
     progress_count: u32,
     /// When the tool was called, once it was.
-    called: Unkeyed<Option<Time>>,
+    called: KeylessValue<Option<Time>>,
     /// The details of the result for consumers (T-32).
     details: ResultDetails,
     /// Whether it was called and ended by itself.
@@ -105,7 +105,7 @@ impl ToolEntry {
             batch: env.settings.streaming_execution.then_some(0),
             progress: Vec::new(),
             progress_count: 0,
-            called: Unkeyed(None),
+            called: KeylessValue(None),
             details: ResultDetails::default(),
             has_run: false,
             heard: TurnHookOutcome::default(),
@@ -216,7 +216,7 @@ impl ToolEntry {
     /// Takes note of when the tool is called.
     pub(super) fn note_call(&mut self, now: Time) {
         if self.called.is_none() && self.is_called() {
-            self.called = Unkeyed(Some(now));
+            self.called = KeylessValue(Some(now));
         }
     }
 

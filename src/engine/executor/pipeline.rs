@@ -19,7 +19,7 @@ use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, PermissionDenial, PipelineStep};
 use crate::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
-use crate::key::Unkeyed;
+use crate::key::KeylessValue;
 use crate::permission::PermissionWord;
 use crate::permission::context::PermissionContext;
 use crate::permission::decide::{PermissionDecision, PermissionQuestion, decide};
@@ -48,7 +48,7 @@ pub(super) struct Pipeline {
     /// With the input that counts, which hooks and people may have changed.
     tool_use: Arc<ToolUse>,
     /// When the present step began.
-    since: Unkeyed<Time>,
+    since: KeylessValue<Time>,
     /// The answer of a person in an earlier session, as long as it was not asked for (S-3).
     answered: Option<Arc<PermissionAnswer>>,
     step: PipelineState,
@@ -122,7 +122,7 @@ impl Pipeline {
         tool_use: Arc<ToolUse>,
         answered: Option<Arc<PermissionAnswer>>,
     ) -> (Self, PipelineVerdict) {
-        let mut pipeline = Self { run, tool_use, since: Unkeyed(scope.now), answered, step: PipelineState::Starting };
+        let mut pipeline = Self { run, tool_use, since: KeylessValue(scope.now), answered, step: PipelineState::Starting };
         let verdict = if pipeline.definition(scope.env).is_some_and(|tool| tool.checks) {
             pipeline.enter(scope, PipelineStep::Check, PipelineState::Checking);
             scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
@@ -452,7 +452,7 @@ impl Pipeline {
         if self.step != PipelineState::Starting || noted != PipelineStep::Call {
             self.note(scope, noted);
         }
-        self.since = Unkeyed(scope.now);
+        self.since = KeylessValue(scope.now);
         self.step = step;
     }
 

@@ -8,7 +8,7 @@
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, Emission, TimerId};
-use crate::key::Unkeyed;
+use crate::key::KeylessValue;
 use crate::permission::PermissionWord;
 use crate::settings::Environment;
 use crate::time::{Micros, Time};
@@ -20,7 +20,7 @@ pub(crate) const HOOK_TIMER: TimerId = TimerId { id: 3, generation: 1 };
 /// Hooks that run at once for the same thing.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct RunningHooks {
-    since: Unkeyed<Time>,
+    since: KeylessValue<Time>,
     hooks: Vec<RunningHook>,
 }
 
@@ -73,7 +73,7 @@ impl RunningHooks {
             told_name: is_verbose.then(|| hook.name.clone()),
         });
         let hooks: Vec<RunningHook> = chosen.collect();
-        (!hooks.is_empty()).then_some(Self { since: Unkeyed(now), hooks })
+        (!hooks.is_empty()).then_some(Self { since: KeylessValue(now), hooks })
     }
 
     /// Runs all of them with this input.

@@ -7,7 +7,7 @@ use crate::call::{ApiCall, CompletedAnswer};
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::emission::{AssistantMessage, Emission, PermissionDenial};
 use crate::executor::abort::AbortKind;
-use crate::key::Unkeyed;
+use crate::key::KeylessValue;
 use crate::retry::{AttemptFailure, RetryDecision};
 use crate::settings::{Environment, TooLargeRequestPolicy};
 use crate::texts::{ModelTexts, TextName};
@@ -51,7 +51,7 @@ pub(crate) struct ResultTotals {
     /// Answers that had tool results (S-7b).
     pub(crate) turns: u32,
     /// Time with a request under way.
-    pub(crate) api_time: Unkeyed<Micros>,
+    pub(crate) api_time: KeylessValue<Micros>,
     /// Tokens and money by model, in the order of first use.
     pub(crate) by_model: Vec<ModelTotals>,
     /// The same of the agents that worked for the prompt (S-10).

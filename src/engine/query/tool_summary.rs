@@ -16,7 +16,7 @@ use super::{Query, QueryScope, QueryVerdict};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{AnswerEnd, Effect, Input, RequestId};
 use crate::emission::{AssistantMessage, AttemptReport, Emission, Note};
-use crate::key::Unkeyed;
+use crate::key::KeylessValue;
 use crate::texts::{ModelTexts, TextName};
 use crate::time::Time;
 use reenact_wire::block::{Block, BlockKind, Message};
@@ -39,8 +39,8 @@ pub(super) struct ToolSummary {
     id: RequestId,
     model: Arc<str>,
     tool_use_ids: Vec<Arc<str>>,
-    asked: Unkeyed<Time>,
-    first_byte: Unkeyed<Option<Time>>,
+    asked: KeylessValue<Time>,
+    first_byte: KeylessValue<Option<Time>>,
     /// The status, once the head of the answer is in.
     status: Option<u16>,
     body: Arc<str>,
@@ -66,8 +66,8 @@ impl Query {
             id,
             model,
             tool_use_ids,
-            asked: Unkeyed(scope.now),
-            first_byte: Unkeyed(None),
+            asked: KeylessValue(scope.now),
+            first_byte: KeylessValue(None),
             status: None,
             body: "".into(),
         }));
@@ -80,7 +80,7 @@ impl Query {
         let summary = self.tool_summary.as_mut()?;
         match input {
             Input::Head { id, status, .. } if *id == summary.id => {
-                summary.first_byte = Unkeyed(Some(scope.now));
+                summary.first_byte = KeylessValue(Some(scope.now));
                 summary.status = Some(*status);
             }
             Input::Body { id, body } if *id == summary.id => summary.body = body.clone(),

@@ -5,7 +5,7 @@ use super::memory::SessionMemory;
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Catalogue, Effect, Input};
 use crate::emission::SessionSurroundings;
-use crate::key::Unkeyed;
+use crate::key::KeylessValue;
 use crate::settings::{Environment, SessionSettings};
 use crate::time::Time;
 use reenact_wire::prelude::*;
@@ -14,7 +14,7 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct PendingPrompt {
     pub(super) prompt: u32,
-    pub(super) since: Unkeyed<Time>,
+    pub(super) since: KeylessValue<Time>,
     pub(super) asked: PromptDemand,
     /// The text of a prompt that is answered without the model (S-5).
     pub(super) local: Option<Arc<str>>,
