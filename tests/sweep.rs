@@ -10,7 +10,7 @@ use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPaylo
 use reenact::explore::canary::{CANARIES, Canary, Saboteur};
 use reenact::explore::finding_group::group;
 use reenact::explore::interrupt::InjectionKind;
-use reenact::explore::sweep::{AT_LIMIT_MAX, SweepFinding, SweepReport};
+use reenact::explore::sweep::{AT_LIMIT_MAX, InterruptSweepReport, SweepFinding};
 use reenact::explore::verdict::look;
 use reenact::files::scenario::{LoadedScenario, find, load, load_all};
 use reenact::oracle::ORACLES;
@@ -27,7 +27,7 @@ fn shipped() -> Vec<LoadedScenario> {
     paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-fn swept<E: Engine>(scenarios: &[LoadedScenario], kinds: &[InjectionKind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {
+fn swept<E: Engine>(scenarios: &[LoadedScenario], kinds: &[InjectionKind], new_engine: impl Fn() -> E + Sync) -> Vec<InterruptSweepReport> {
     sweep_all(scenarios, NonZeroUsize::new(2).unwrap(), kinds, new_engine)
 }
 
@@ -127,7 +127,7 @@ fn scenario(name: &str) -> LoadedScenario {
     load(&root().join(format!("scenarios/{name}.toml")), &order).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn oracles(report: &SweepReport) -> BTreeSet<&'static str> {
+fn oracles(report: &InterruptSweepReport) -> BTreeSet<&'static str> {
     report.findings.iter().flat_map(|finding| &finding.violations).map(|violation| violation.oracle).collect()
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Engine, Micros};
 use reenact::explore::interrupt::InjectionKind;
-use reenact::explore::sweep::{SweepReport, sweep};
+use reenact::explore::sweep::{InterruptSweepReport, sweep};
 use reenact::files::scenario::{LoadOptions, LoadedScenario, load_with};
 use reenact::runner::{PanicCatcher, run_file};
 use reenact::scenario::fault::{
@@ -42,7 +42,7 @@ fn load(card: &Card, ending: &str) -> LoadedScenario {
     load_with(&path(card, ending), &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn swept<E: Engine>(card: &Card, ending: &str, engine: &E) -> SweepReport {
+fn swept<E: Engine>(card: &Card, ending: &str, engine: &E) -> InterruptSweepReport {
     sweep(&load(card, ending).setup, engine, &InjectionKind::ALL, &PanicCatcher)
 }
 

@@ -3,7 +3,7 @@
 use reenact::engine::contract::{Effects, Engine, Environment, Input, Time};
 use reenact::explore::fingerprint::Fingerprint;
 use reenact::explore::interrupt::InjectionKind;
-use reenact::explore::sweep::{SweepReport, sweep};
+use reenact::explore::sweep::{InterruptSweepReport, sweep};
 use reenact::files::scenario::{LoadOptions, load_with};
 use reenact::runner::PanicCatcher;
 use reenact_museum::exhibits::{CARDS, MuseumLoop};
@@ -20,7 +20,7 @@ impl Engine for KeylessLoop {
     }
 }
 
-fn fingerprints(report: &SweepReport) -> BTreeSet<Fingerprint> {
+fn fingerprints(report: &InterruptSweepReport) -> BTreeSet<Fingerprint> {
     report.findings.iter().filter_map(|finding| finding.violations.first()).map(Fingerprint::from).collect()
 }
 

@@ -10,9 +10,9 @@ use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::files::{atomic, open};
+use crate::live::drive::client_sweep::{ClientSweep, RowVerdict, client_sweep_after, clients_at_once, usual_run};
 use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
-use crate::live::drive::sweep::{ClientSweep, RowVerdict, clients_at_once, sweep_after, usual_run};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
@@ -69,12 +69,12 @@ pub(super) struct DriveArguments {
     /// Do this at every moment of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGKILL`, `close`, `reset`, `line:TEXT`, or with
     /// --terminal `key:ESC`, `key:^C`, `key:^C^C`; a signal goes to the client and, in runs of their own, to its group; `SIGINT:process` and
     /// `SIGINT:group` choose one; several with commas between them
-    #[arg(long, value_name = "WHAT", value_parser = sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
-    sweep: Option<SweepActions>,
+    #[arg(long, value_name = "WHAT", value_parser = client_sweep_actions, conflicts_with_all = ["snapshots", "accept"])]
+    sweep: Option<ClientSweepActions>,
     /// Of a sweep do this moment alone: `start+100ms`, `2:5`, `2:end`, `2:tools+50ms` (`2:tools` for each delay), `2:marker` or `done+500ms`; may be
     /// given several times
     #[arg(long, value_name = "MOMENT", requires = "sweep")]
-    only: Vec<SweepMoments>,
+    only: Vec<ClientSweepMoments>,
     /// Print what the client printed in each row of a sweep
     #[arg(long, requires = "sweep")]
     show: bool,
@@ -153,7 +153,7 @@ async fn swept(
     loaded: &LoadedScenario,
     how: &ClientHarness,
     usual: ClientRun,
-    actions: &SweepActions,
+    actions: &ClientSweepActions,
     stop: impl Future<Output = ()>,
 ) -> CommandExit {
     let wanted = ClientSweep {
@@ -164,7 +164,7 @@ async fn swept(
         repeat: arguments.repeat.get(),
         jobs: arguments.jobs.map_or_else(|| clients_at_once(threads_available().get(), usual.cores_busy), NonZeroUsize::get),
     };
-    let report = sweep_after(&loaded.setup, how, usual, &wanted, stop).await;
+    let report = client_sweep_after(&loaded.setup, how, usual, &wanted, stop).await;
     for row in report.rows.iter().filter(|_| arguments.show) {
         print_line(&format!("--- {}, {}", row.moment, row.action));
         for run in row.runs.iter().flat_map(|run| &run.run) {
@@ -371,13 +371,13 @@ fn client(word: &str) -> Result<KnownClient, String> {
 
 /// The actions of a sweep, each in runs of its own.
 #[derive(Clone, Debug)]
-struct SweepActions(Vec<ClientAction>);
+struct ClientSweepActions(Vec<ClientAction>);
 
 /// The moments of one `--only`.
 #[derive(Clone, Debug)]
-struct SweepMoments(Vec<ClientMoment>);
+struct ClientSweepMoments(Vec<ClientMoment>);
 
-impl core::str::FromStr for SweepMoments {
+impl core::str::FromStr for ClientSweepMoments {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -385,6 +385,6 @@ impl core::str::FromStr for SweepMoments {
     }
 }
 
-fn sweep_actions(word: &str) -> Result<SweepActions, String> {
-    ClientAction::parse(word).map(SweepActions)
+fn client_sweep_actions(word: &str) -> Result<ClientSweepActions, String> {
+    ClientAction::parse(word).map(ClientSweepActions)
 }

@@ -20,7 +20,7 @@ use crate::explore::canary::{CANARIES, Canary, Saboteur};
 use crate::explore::coverage::RunCoverage;
 use crate::explore::finding_group::group;
 use crate::explore::interrupt::InjectionKind;
-use crate::explore::sweep::{AT_LIMIT_MAX, SweepReport};
+use crate::explore::sweep::{AT_LIMIT_MAX, InterruptSweepReport};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
@@ -99,7 +99,7 @@ struct SweptScenario {
 struct SweptScenarios {
     scenarios: Vec<SweptScenario>,
     /// One for each scenario.
-    reports: Vec<SweepReport>,
+    reports: Vec<InterruptSweepReport>,
     unread: Vec<UnreadEntry>,
     with_network: BTreeSet<String>,
     /// Notes on runs without an interrupt that do not meet their scenarios.
@@ -244,7 +244,7 @@ fn totals(swept: &SweptScenarios, groups: usize) -> String {
 }
 
 /// A sweep as the document has it.
-fn entry(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepReport) -> SweepEntry {
+fn entry(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) -> SweepEntry {
     let all =
         report.findings.iter().map(|finding| FindingEntry::new(&scenario.name, finding, findings::command(arguments, scenario, finding)));
     SweepEntry {
@@ -263,7 +263,7 @@ fn entry(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepRep
 }
 
 /// A canary is there to be caught.
-fn canary_exit(arguments: &SweepArguments, canary: Canary, reports: &[SweepReport]) -> CommandExit {
+fn canary_exit(arguments: &SweepArguments, canary: Canary, reports: &[InterruptSweepReport]) -> CommandExit {
     let violations = reports.iter().flat_map(|report| &report.findings).flat_map(|finding| &finding.violations);
     let caught_by: BTreeSet<&str> = violations.map(|violation| violation.oracle).collect();
     let Canary { name, oracle, about, .. } = canary;
@@ -285,11 +285,11 @@ fn canary_exit(arguments: &SweepArguments, canary: Canary, reports: &[SweepRepor
     CommandExit::Fine
 }
 
-fn verdict(report: &SweepReport) -> CommandExit {
+fn verdict(report: &InterruptSweepReport) -> CommandExit {
     if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-fn show(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepReport) {
+fn show(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) {
     let figures = (report.boundaries, report.runs, report.findings.len());
     print_line(&line(verdict(report), &scenario.name, figures));
     tell(arguments, scenario, report);
@@ -303,7 +303,7 @@ fn line(verdict: CommandExit, name: &str, (boundaries, runs, findings): (usize, 
 }
 
 /// Remarks on a sweep, and with `--all` each finding.
-fn tell(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepReport) {
+fn tell(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) {
     remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
     if arguments.all {
         report.findings.iter().for_each(|finding| complain(&findings::text(arguments, scenario, finding)));
@@ -311,7 +311,7 @@ fn tell(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepRepo
 }
 
 /// The boundaries that were left out, and the violations that the scenario announces.
-fn remarks(report: &SweepReport) -> Vec<String> {
+fn remarks(report: &InterruptSweepReport) -> Vec<String> {
     let mut remarks = Vec::new();
     if report.boundaries == 0 {
         remarks.push(String::from("nothing was interrupted: the engine got no input in this run"));

@@ -9,7 +9,7 @@ use super::finding::SweepFinding;
 use super::fingerprint::Fingerprint;
 use super::input_kind::InputKind;
 use super::interrupt::{InjectionKind, RunBoundary};
-use super::sweep::SweepReport;
+use super::sweep::InterruptSweepReport;
 use reenact_wire::prelude::*;
 
 /// All runs in which the same violation came first.
@@ -46,7 +46,7 @@ pub struct SmallestFinding {
 type FindingSize = (Option<()>, usize, Option<(RunBoundary, InjectionKind)>, usize);
 
 /// Groups the findings of sweeps. Those with most findings come first.
-pub fn group(reports: &[SweepReport]) -> Vec<SweepFindingGroup> {
+pub fn group(reports: &[InterruptSweepReport]) -> Vec<SweepFindingGroup> {
     let mut groups: BTreeMap<Fingerprint, (FindingSize, SweepFindingGroup)> = BTreeMap::new();
     for (sweep, report) in reports.iter().enumerate() {
         for finding in &report.findings {
@@ -68,7 +68,7 @@ pub fn group(reports: &[SweepReport]) -> Vec<SweepFindingGroup> {
     groups
 }
 
-fn size(sweep: usize, report: &SweepReport, finding: &SweepFinding) -> FindingSize {
+fn size(sweep: usize, report: &InterruptSweepReport, finding: &SweepFinding) -> FindingSize {
     let interrupt = finding.interrupt.as_ref().map(|(place, kind)| (place.boundary, *kind));
     (interrupt.map(|_| ()), report.boundaries, interrupt, sweep)
 }
@@ -136,8 +136,8 @@ mod tests {
         violation(5, "O-2", &format!("tool use {id} of answer 1 has no result at the end"))
     }
 
-    fn report(boundaries: usize, findings: Vec<SweepFinding>) -> SweepReport {
-        SweepReport { boundaries, findings, ..SweepReport::default() }
+    fn report(boundaries: usize, findings: Vec<SweepFinding>) -> InterruptSweepReport {
+        InterruptSweepReport { boundaries, findings, ..InterruptSweepReport::default() }
     }
 
     #[test]

@@ -45,16 +45,12 @@ pub fn planned<E: Engine>(
 
 /// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
 fn planned_interrupt(boundary: RunBoundary, kind: InjectionKind) -> PlannedInterrupt {
-    let side = match boundary.side {
-        super::interrupt::BoundarySide::Before => reenact_scenario::interrupt::TriggerSide::Before,
-        super::interrupt::BoundarySide::After => reenact_scenario::interrupt::TriggerSide::After,
-    };
     let kind = match kind {
         InjectionKind::Cancel => PlannedInterruptKind::Cancel,
         InjectionKind::Interrupt => PlannedInterruptKind::Interrupt(vec![Block::text(TEXT)]),
         InjectionKind::Heal => PlannedInterruptKind::Heal,
     };
-    PlannedInterrupt { event: boundary.event, side, kind }
+    PlannedInterrupt { boundary, kind }
 }
 
 /// The expectations of an interrupted run. Those of the uninterrupted run do not count. Three facts are expected: the end of this run, the

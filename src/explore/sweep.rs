@@ -1,4 +1,4 @@
-//! E-1: each kind of interrupt at every boundary of a scenario's run, each on a copy of the run at that point; all oracles on each.
+//! The interrupt sweep, E-1: each kind of interrupt at every boundary of a scenario's run, each on a copy of the run at that point; all oracles on each.
 //!
 //! Complete, not sampled. A rule of which the scenario says that it is broken (`[expect] breaks`) is a remark, not a finding. What the scenario
 //! expects of its uninterrupted run is not asked for; what must hold in every run is, and that it ends as a run should: with a terminal for every
@@ -21,9 +21,9 @@ use reenact_world::setup::RunSetup;
 
 pub use super::finding::SweepFinding;
 
-/// The findings of a sweep.
+/// The findings of an interrupt sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SweepReport {
+pub struct InterruptSweepReport {
     /// How many places there are: before and after every event.
     pub boundaries: usize,
     /// How many runs were made, that without an interrupt and repeated ones included.
@@ -49,13 +49,18 @@ pub struct SweepReport {
 pub const AT_LIMIT_MAX: usize = 3;
 
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
-pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[InjectionKind], guard: &impl PanicGuard) -> SweepReport {
+pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[InjectionKind], guard: &impl PanicGuard) -> InterruptSweepReport {
     sweep_with(setup, engine, kinds, guard, None)
 }
 
 /// The same, counting what the runs reach: the run as it is, and each interrupted one from its interrupt on. A run that panics is not counted, nor are
 /// those that are only made again.
-pub fn sweep_with_coverage<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[InjectionKind], guard: &impl PanicGuard) -> SweepReport {
+pub fn sweep_with_coverage<E: Engine>(
+    setup: &Arc<RunSetup>,
+    engine: &E,
+    kinds: &[InjectionKind],
+    guard: &impl PanicGuard,
+) -> InterruptSweepReport {
     sweep_with(setup, engine, kinds, guard, Some(CoverageWatch::new(setup)))
 }
 
@@ -65,9 +70,9 @@ fn sweep_with<E: Engine>(
     kinds: &[InjectionKind],
     guard: &impl PanicGuard,
     counter: Option<CoverageWatch>,
-) -> SweepReport {
+) -> InterruptSweepReport {
     let expect = &setup.scenario.expect;
-    let (content, at_limit, report) = (content(), BTreeMap::new(), SweepReport::default());
+    let (content, at_limit, report) = (content(), BTreeMap::new(), InterruptSweepReport::default());
     let judged = counter.is_none().then(JudgedStates::default);
     let mut sweep = InterruptSweep { kinds, guard, content, setup, counter, at_limit, faults_before_heal: None, judged, report };
     let mut run = Run::watched(setup.clone(), engine.clone(), SweepWatch::new(rules::oracles(setup)));
@@ -75,7 +80,7 @@ fn sweep_with<E: Engine>(
     sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, |run| Some(run.finish()));
     if sweep.report.usual_end.is_some() {
         sweep.walk(run);
-        let SweepReport { findings, boundaries, runs, ignored, left_out, coverage, .. } = &mut sweep.report;
+        let InterruptSweepReport { findings, boundaries, runs, ignored, left_out, coverage, .. } = &mut sweep.report;
         (*ignored, *findings) = ignored_interrupts::fold(setup, engine, kinds, core::mem::take(findings), guard);
         // Runs that reach a limit are too long to be made twice once more.
         if *left_out == 0 {
@@ -104,7 +109,7 @@ struct InterruptSweep<'a, G> {
     faults_before_heal: Option<u32>,
     /// The states from which runs without a finding have gone on; `None` where every run is to be counted to its end.
     judged: Option<JudgedStates>,
-    report: SweepReport,
+    report: InterruptSweepReport,
 }
 
 impl<G: PanicGuard> InterruptSweep<'_, G> {

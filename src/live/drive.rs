@@ -9,6 +9,9 @@
 
 mod action;
 mod call_result;
+pub mod client_sweep;
+pub mod client_sweep_json;
+mod client_sweep_table;
 mod environment;
 mod history_judge;
 mod marker;
@@ -28,9 +31,6 @@ mod run_history;
 mod scripted_interrupt;
 mod shell;
 mod streams;
-pub mod sweep;
-pub mod sweep_json;
-mod sweep_table;
 mod text;
 mod traces;
 mod verdict;
@@ -90,7 +90,7 @@ pub struct ClientHarness {
     pub terminal: ClientTerminal,
     /// Its standard input, or what is typed at its terminal.
     pub input: Option<Vec<u8>>,
-    /// Whether its standard input stays open after that, for lines of a sweep.
+    /// Whether its standard input stays open after that, for lines of a client sweep.
     pub keeps_input_open: bool,
     /// How long it may take.
     pub patience: Duration,

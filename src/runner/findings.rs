@@ -10,7 +10,7 @@ use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
 use reenact_explore::audit::audit;
 use reenact_explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
-use reenact_explore::sweep::{SweepFinding, SweepReport};
+use reenact_explore::sweep::{InterruptSweepReport, SweepFinding};
 use reenact_explore::verdict::{look, violations_of};
 use reenact_files::scenario::{LoadedScenario, load};
 use reenact_sim::Run;
@@ -22,7 +22,7 @@ fn hello(overrides: &[(&str, &str)]) -> LoadedScenario {
     load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn swept<E: Engine>(kinds: &[InjectionKind], new_engine: impl Fn() -> E + Sync) -> SweepReport {
+fn swept<E: Engine>(kinds: &[InjectionKind], new_engine: impl Fn() -> E + Sync) -> InterruptSweepReport {
     sweep_all(&[hello(&[])], NonZeroUsize::MIN, kinds, new_engine).remove(0)
 }
 

@@ -6,7 +6,7 @@
 
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_explore::interrupt::InjectionKind;
-use reenact_explore::sweep::{SweepReport, sweep};
+use reenact_explore::sweep::{InterruptSweepReport, sweep};
 use reenact_sim::Run;
 use reenact_sim::report::RunReport;
 use reenact_wire::prelude::*;
@@ -15,6 +15,6 @@ use reenact_world::setup::RunSetup;
 use super::PanicCatcher;
 
 /// A run of a scenario and a sweep over it.
-pub fn run_and_sweep(setup: &Arc<RunSetup>, kinds: &[InjectionKind]) -> (RunReport<AgentLoop>, SweepReport) {
+pub fn run_and_sweep(setup: &Arc<RunSetup>, kinds: &[InjectionKind]) -> (RunReport<AgentLoop>, InterruptSweepReport) {
     (Run::new(setup.clone(), AgentLoop::default()).to_end(), sweep(setup, &AgentLoop::default(), kinds, &PanicCatcher))
 }

@@ -5,13 +5,18 @@ use std::num::NonZeroUsize;
 use super::{PanicCatcher, in_parallel};
 use reenact_engine::contract::Engine;
 use reenact_explore::interrupt::InjectionKind;
-use reenact_explore::sweep::{SweepReport, sweep, sweep_with_coverage};
+use reenact_explore::sweep::{InterruptSweepReport, sweep, sweep_with_coverage};
 use reenact_files::scenario::LoadedScenario;
 use reenact_wire::prelude::*;
 
 /// Sweeps over scenarios on `threads` threads, each with an engine that `new_engine` makes. A panic is a finding. How many threads
 /// there are changes no report.
-pub fn sweep_all<E, F>(scenarios: &[LoadedScenario], threads: NonZeroUsize, kinds: &[InjectionKind], new_engine: F) -> Vec<SweepReport>
+pub fn sweep_all<E, F>(
+    scenarios: &[LoadedScenario],
+    threads: NonZeroUsize,
+    kinds: &[InjectionKind],
+    new_engine: F,
+) -> Vec<InterruptSweepReport>
 where
     E: Engine,
     F: Fn() -> E + Sync,
@@ -25,7 +30,7 @@ pub fn sweep_all_with_coverage<E, F>(
     threads: NonZeroUsize,
     kinds: &[InjectionKind],
     new_engine: F,
-) -> Vec<SweepReport>
+) -> Vec<InterruptSweepReport>
 where
     E: Engine,
     F: Fn() -> E + Sync,

@@ -1,6 +1,7 @@
 //! Events for an engine beside prompts and answers, with their times: the user cancels or submits a message while work continues (M-8), messages are
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
+use super::boundary::BoundarySide;
 use super::turn::ScriptedTurn;
 use reenact_engine::contract::{Agent, StagedSummary};
 use reenact_engine::time::Micros;
@@ -61,21 +62,10 @@ pub enum InterruptMoment {
         /// Of which agent.
         agent: Agent,
         /// Whether the engine has seen it by then.
-        side: TriggerSide,
-        /// How long after; zero with [`TriggerSide::Before`].
+        side: BoundarySide,
+        /// How long after; zero with [`BoundarySide::Before`].
         offset: Micros,
     },
-}
-
-words! {
-    /// Whether the engine has seen what the user waits for when the user acts.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum TriggerSide default After {
-        /// Not yet: it is the next input.
-        Before = "before",
-        /// Just now.
-        After = "after",
-    }
 }
 
 /// An event that the user waits for. Each `nth` counts from 1 over the whole run.

@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod boundary;
 pub mod client_profile;
 pub mod conversation;
 pub mod derive;

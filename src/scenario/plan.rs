@@ -7,7 +7,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::interrupt::TriggerSide;
+use super::boundary::{BoundarySide, RunBoundary};
 use crate::language::forms::ChunkSize;
 use crate::language::keys::keys;
 use reenact_engine::random::Seed;
@@ -44,10 +44,8 @@ pub struct Plan {
 /// An interrupt at a boundary of the run, which a sweep made and the scenario does not have; or the end of all faults (E-3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedInterrupt {
-    /// Which input of the engine, from 1.
-    pub event: u64,
-    /// On which side of it.
-    pub side: TriggerSide,
+    /// The boundary.
+    pub boundary: RunBoundary,
     /// The injection.
     pub kind: PlannedInterruptKind,
 }
@@ -132,11 +130,8 @@ impl WaitKind {
 
 impl PlannedInterrupt {
     /// How many inputs came before, and on which side of the boundary between two it is.
-    fn order(&self) -> (u64, u8) {
-        match self.side {
-            TriggerSide::Before => (self.event.saturating_sub(1), 1),
-            TriggerSide::After => (self.event, 0),
-        }
+    fn order(&self) -> (u64, bool) {
+        (self.boundary.inputs_before(), self.boundary.side == BoundarySide::Before)
     }
 }
 

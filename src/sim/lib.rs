@@ -36,7 +36,7 @@ use rules::JudgedBy;
 use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input, KeySink};
 use reenact_engine::log::BoundaryLog;
 use reenact_engine::time::{Micros, Time};
-use reenact_scenario::interrupt::TriggerSide;
+use reenact_scenario::boundary::{BoundarySide, RunBoundary};
 use reenact_scenario::plan::{Plan, PlannedInterruptKind};
 use reenact_scenario::types::RunLimits;
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
@@ -195,11 +195,11 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Gives the engine the next input; `Some` when the run is over.
     pub fn advance(&mut self) -> Option<RunEnd> {
-        self.interrupt_as_planned(TriggerSide::After, self.events);
+        self.interrupt_as_planned(RunBoundary { event: self.events, side: BoundarySide::After });
         if let Some(end) = self.reach() {
             return Some(end);
         }
-        self.interrupt_as_planned(TriggerSide::Before, self.events + 1);
+        self.interrupt_as_planned(RunBoundary { event: self.events + 1, side: BoundarySide::Before });
         let (mut agent, mut input) = self.due.pop()?;
         let first = self.world.before(&self.setup, &agent, &input);
         if !first.is_empty() {
@@ -335,9 +335,9 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     }
 
     /// Makes the plan's interrupts at this boundary (F-11), just as a sweep does.
-    fn interrupt_as_planned(&mut self, side: TriggerSide, event: u64) {
+    fn interrupt_as_planned(&mut self, boundary: RunBoundary) {
         while let Some(planned) = self.setup.scenario.plan.interrupts.get(self.planned)
-            && (planned.side, planned.event) == (side, event)
+            && planned.boundary == boundary
         {
             let prompt = self.next_prompt();
             self.planned += 1;
@@ -355,7 +355,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// The choices of the plan that did not come about.
     fn not_as_planned(&self) -> Vec<Arc<str>> {
         let plan = &self.setup.scenario.plan;
-        let interrupts = plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.event));
+        let interrupts =
+            plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.boundary.event));
         let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();
         interrupts.chain(choices).map(Arc::from).collect()
     }

@@ -11,7 +11,8 @@ use super::turns::{content, turn};
 use super::values::{message_name, span, tool_use_id, words};
 use reenact_engine::contract::{Agent, StagedSummary};
 use reenact_engine::time::Micros;
-use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use reenact_scenario::boundary::BoundarySide;
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt};
 use reenact_scenario::types::ScriptedTurn;
 use reenact_wire::prelude::*;
 
@@ -54,7 +55,7 @@ pub fn moment() -> BoxedStrategy<InterruptMoment> {
     let when = (anchor(), agent, any::<bool>(), offset).prop_map(|(anchor, agent, before, offset)| {
         // Only what comes in from outside can be forestalled, and then at once.
         let before = before && anchor.is_an_input();
-        let (side, offset) = if before { (TriggerSide::Before, Micros::ZERO) } else { (TriggerSide::After, offset) };
+        let (side, offset) = if before { (BoundarySide::Before, Micros::ZERO) } else { (BoundarySide::After, offset) };
         InterruptMoment::When { anchor, agent, side, offset }
     });
     prop_oneof![1 => span().prop_map(InterruptMoment::At), 4 => when].boxed()

@@ -8,7 +8,8 @@ use alloc::collections::BTreeMap;
 use super::setup::RunSetup;
 use reenact_engine::contract::{Agent, Effect, Emission, Input, Note, RequestId, ToolRun};
 use reenact_engine::emission::ToolState;
-use reenact_scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedState, TriggerSide};
+use reenact_scenario::boundary::BoundarySide;
+use reenact_scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedState};
 use reenact_wire::prelude::*;
 
 /// The events so far.
@@ -52,7 +53,7 @@ impl TriggerWatch {
             Input::ToolEnded { run, .. } => self.unreached(agent, *run, ReachedState::Completed),
             _ => None,
         };
-        let happening = sight.map(|sight| self.due_interrupts(setup, agent, &sight, TriggerSide::Before)).unwrap_or_default();
+        let happening = sight.map(|sight| self.due_interrupts(setup, agent, &sight, BoundarySide::Before)).unwrap_or_default();
         self.has_looked = !happening.is_empty();
         happening
     }
@@ -63,7 +64,7 @@ impl TriggerWatch {
             return Vec::new();
         }
         match input {
-            Input::Stream { event, .. } => self.due_interrupts(setup, agent, &TriggerSight::Event(event.name()), TriggerSide::After),
+            Input::Stream { event, .. } => self.due_interrupts(setup, agent, &TriggerSight::Event(event.name()), BoundarySide::After),
             Input::ToolEnded { run, .. } => self.reach(setup, agent, *run, ReachedState::Completed),
             _ => Vec::new(),
         }
@@ -75,9 +76,9 @@ impl TriggerWatch {
             return Vec::new();
         }
         match effect {
-            Effect::Request { id, .. } => self.due_interrupts(setup, agent, &TriggerSight::Request(*id), TriggerSide::After),
-            Effect::Finished { .. } => self.due_interrupts(setup, agent, &TriggerSight::Terminal, TriggerSide::After),
-            Effect::Emit(Emission::ApiRetry { .. }) => self.due_interrupts(setup, agent, &TriggerSight::Retry, TriggerSide::After),
+            Effect::Request { id, .. } => self.due_interrupts(setup, agent, &TriggerSight::Request(*id), BoundarySide::After),
+            Effect::Finished { .. } => self.due_interrupts(setup, agent, &TriggerSight::Terminal, BoundarySide::After),
+            Effect::Emit(Emission::ApiRetry { .. }) => self.due_interrupts(setup, agent, &TriggerSight::Retry, BoundarySide::After),
             Effect::Emit(Emission::Assistant(message)) => match message.block.as_tool_use() {
                 Some(tool_use) => {
                     let run = self.next_run(agent, message.id);
@@ -88,7 +89,7 @@ impl TriggerWatch {
             },
             Effect::Emit(Emission::User(message)) => {
                 let mut happening = self.reach(setup, agent, message.run, ReachedState::Yielded);
-                happening.extend(self.due_interrupts(setup, agent, &TriggerSight::Result, TriggerSide::After));
+                happening.extend(self.due_interrupts(setup, agent, &TriggerSight::Result, BoundarySide::After));
                 happening
             }
             Effect::StartTool { run, tool_use } => {
@@ -103,14 +104,14 @@ impl TriggerWatch {
         }
     }
 
-    fn due_interrupts(&mut self, setup: &RunSetup, agent: &Agent, sight: &TriggerSight<'_>, side: TriggerSide) -> Vec<usize> {
+    fn due_interrupts(&mut self, setup: &RunSetup, agent: &Agent, sight: &TriggerSight<'_>, side: BoundarySide) -> Vec<usize> {
         let interrupts = &setup.scenario.interrupts;
         self.seen.resize(interrupts.len(), 0);
         let mut happening = Vec::new();
         for (index, interrupt) in interrupts.iter().enumerate() {
             let InterruptMoment::When { anchor, agent: whose, side: wanted, .. } = &interrupt.moment else { continue };
             // What the engine does can only be seen afterwards.
-            let wanted = if anchor.is_an_input() { *wanted } else { TriggerSide::After };
+            let wanted = if anchor.is_an_input() { *wanted } else { BoundarySide::After };
             if wanted == side && whose == agent && fits(anchor, sight) {
                 self.seen[index] += 1;
                 if self.seen[index] == anchor.nth() {
@@ -124,7 +125,7 @@ impl TriggerWatch {
     fn reach(&mut self, setup: &RunSetup, agent: &Agent, run: ToolRun, state: ReachedState) -> Vec<usize> {
         let Some(sight) = self.unreached(agent, run, state) else { return Vec::new() };
         self.runs.entry((agent.clone(), run)).or_default().reached.push(state);
-        self.due_interrupts(setup, agent, &sight, TriggerSide::After)
+        self.due_interrupts(setup, agent, &sight, BoundarySide::After)
     }
 
     /// The sight of a run in this state, unless it was there before.

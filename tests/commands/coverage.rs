@@ -8,7 +8,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
 use reenact::explore::coverage::{CoverageClass, RunCoverage};
 use reenact::explore::interrupt::InjectionKind;
-use reenact::explore::sweep::SweepReport;
+use reenact::explore::sweep::InterruptSweepReport;
 use reenact::files::scenario::{LoadedScenario, load};
 use reenact::runner::sweep::{sweep_all, sweep_all_with_coverage};
 use reenact::sim::Run;
@@ -18,7 +18,7 @@ fn hello() -> LoadedScenario {
     load(&path, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn swept<E: Engine>(new_engine: impl Fn() -> E + Sync) -> SweepReport {
+fn swept<E: Engine>(new_engine: impl Fn() -> E + Sync) -> InterruptSweepReport {
     sweep_all_with_coverage(&[hello()], NonZeroUsize::MIN, &InjectionKind::OF_USER, new_engine).remove(0)
 }
 
@@ -65,7 +65,7 @@ fn e_7_an_event_before_an_interrupt_is_counted_once_in_all() {
     // The prompt comes in the run as it is, and after the interrupts before it: one of each kind.
     assert_eq!((prompts, report.coverage.runs), (3, 1 + 2 * cancels), "{:?}", report.coverage);
     let plain = sweep_all(&[hello()], NonZeroUsize::MIN, &InjectionKind::OF_USER, AgentLoop::default).remove(0);
-    assert_eq!(SweepReport { coverage: RunCoverage::default(), ..report }, plain, "counting changes nothing else");
+    assert_eq!(InterruptSweepReport { coverage: RunCoverage::default(), ..report }, plain, "counting changes nothing else");
 }
 
 #[test]

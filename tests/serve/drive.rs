@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::client::setup;
 use reenact::children::WatcherProgram;
-use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, ClientSweepRow, RowVerdict, sweep};
+use reenact::live::drive::client_sweep::{ClientSweep, ClientSweepReport, ClientSweepRow, RowVerdict, client_sweep};
 use reenact::live::drive::{
     ActionOutcome, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, SignalTarget, drive,
 };
@@ -257,7 +257,7 @@ fn swept(mode: &str, what: ClientAction, again: bool) -> ClientSweepReport {
     let again = again.then(|| ["sh".into(), "-c".into(), format!("python3 -c '{script}' again")].to_vec());
     let how = ClientHarness { again, ..client(mode) };
     let ways = ClientSweep { lead: Duration::from_millis(60), wait: Duration::from_millis(150), ..ways(vec![what], &[]) };
-    wait(sweep(&setup(TWO_TURNS), &how, &ways, core::future::pending())).unwrap()
+    wait(client_sweep(&setup(TWO_TURNS), &how, &ways, core::future::pending())).unwrap()
 }
 
 pub(crate) fn ways(what: Vec<ClientAction>, only: &[&str]) -> ClientSweep {
@@ -338,7 +338,7 @@ fn k_9_a_sweep_acts_between_answers_and_says_what_it_asked() {
     let how = ClientHarness { variables: vec![("MODE".into(), "good".into()), ("TOOL_SECONDS".into(), "0.15".into())], ..client("good") };
     let targets = [SignalTarget::Process, SignalTarget::Group];
     let ways = |only: &[&str]| ways(targets.map(|target| ClientAction::Signal(ChildSignal::Terminate, target)).to_vec(), only);
-    let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+50ms", "1:tools+1s"]), core::future::pending())).unwrap();
+    let swept = wait(client_sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+50ms", "1:tools+1s"]), core::future::pending())).unwrap();
     let table = swept.to_string();
     assert_eq!(swept.rows.len(), 4, "{table}");
     for row in &swept.rows {
@@ -347,16 +347,16 @@ fn k_9_a_sweep_acts_between_answers_and_says_what_it_asked() {
     for part in ["SIGTERM to the group", "4 rows, 0 failed, 2 too late", "asked: requests that the API takes", "not asked: the exit code"] {
         assert!(table.contains(part), "{part}: {table}");
     }
-    let late = wait(sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+1s"]), core::future::pending())).unwrap();
+    let late = wait(client_sweep(&setup(TWO_TURNS), &how, &ways(&["1:tools+1s"]), core::future::pending())).unwrap();
     assert!(!late.is_fine(), "what came too late shows nothing: {late}");
-    let stopped = wait(sweep(&setup(TWO_TURNS), &how, &ways(&[]), core::future::ready(()))).unwrap();
+    let stopped = wait(client_sweep(&setup(TWO_TURNS), &how, &ways(&[]), core::future::ready(()))).unwrap();
     assert!(!stopped.is_fine() && stopped.to_string().contains("not done: the sweep was stopped"), "{stopped}");
 }
 
 #[test]
 fn k_9_a_client_that_fails_by_itself_is_not_swept() {
     let how = ClientHarness { command: ["sh", "-c", "exit 0"].map(String::from).to_vec(), ..client("good") };
-    let swept = wait(sweep(&setup(TWO_TURNS), &how, &ways(vec![ClientAction::Close], &[]), core::future::pending())).unwrap();
+    let swept = wait(client_sweep(&setup(TWO_TURNS), &how, &ways(vec![ClientAction::Close], &[]), core::future::pending())).unwrap();
     let table = swept.to_string();
     assert!(!swept.is_fine() && table.contains("FAILED: no request for a message came"), "{table}");
     assert!(table.contains("the client fails although nothing is done to it, so nothing was tried: FAILED"), "{table}");

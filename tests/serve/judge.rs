@@ -1,4 +1,4 @@
-//! A sweep judges stored sessions, lost messages, commands that run on and resumed runs: one agent, right or with a defect (K-9, O-20, O-24).
+//! A client sweep judges stored sessions, lost messages, commands that run on and resumed runs: one agent, right or with a defect (K-9, O-20, O-24).
 
 #![cfg(unix)]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::agent::{DEFECTS, TEST};
 use super::client::setup;
 use super::drive::wait;
-use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, sweep};
+use reenact::live::drive::client_sweep::{ClientSweep, ClientSweepReport, client_sweep};
 use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, SignalTarget, drive};
 use reenact::scenario::client_profile;
 
@@ -73,7 +73,7 @@ fn swept(defect: &str, what: Vec<ClientAction>, only: &[&str]) -> ClientSweepRep
         wait: Duration::from_millis(60),
         jobs: 4,
     };
-    wait(sweep(&setup(SCENARIO), &agent(defect), &ways, core::future::pending())).unwrap()
+    wait(client_sweep(&setup(SCENARIO), &agent(defect), &ways, core::future::pending())).unwrap()
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn k_9_what_was_not_asked_of_an_agent_without_a_profile_is_said() {
         wait: Duration::ZERO,
         jobs: 1,
     };
-    let table = wait(sweep(&setup(SCENARIO), &how, &ways, core::future::pending())).unwrap().to_string();
+    let table = wait(client_sweep(&setup(SCENARIO), &how, &ways, core::future::pending())).unwrap().to_string();
     let line = table.lines().find(|line| line.starts_with("not asked: ")).unwrap_or_else(|| panic!("{table}"));
     for unasked in ["the session on disk", "(O-24)", "the conversation when it is resumed", "(O-20)"] {
         assert!(line.contains(unasked), "{unasked}: {table}");
@@ -213,7 +213,7 @@ fn k_9_a_second_prompt_is_that_of_the_resumed_run_in_a_sweep_as_well() {
         wait: Duration::from_millis(60),
         jobs: 1,
     };
-    let swept = wait(sweep(&setup(&twice), &agent("none"), &ways, core::future::pending())).unwrap();
+    let swept = wait(client_sweep(&setup(&twice), &agent("none"), &ways, core::future::pending())).unwrap();
     assert!(swept.is_fine(), "{swept}");
     assert!(swept.usual.text.contains("Still well.") && swept.usual.again.is_some(), "{}", swept.usual.text);
 }

@@ -1,8 +1,8 @@
-//! Moments at which a sweep acts on a client: while it starts, when a tool shows that it runs, after the last answer, and at a terminal (K-9).
+//! Moments at which a client sweep acts on a client: while it starts, when a tool shows that it runs, after the last answer, and at a terminal (K-9).
 
 #![cfg(unix)]
 
-use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, RowVerdict, sweep};
+use reenact::live::drive::client_sweep::{ClientSweep, ClientSweepReport, RowVerdict, client_sweep};
 use reenact::live::drive::{ActionOutcome, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientTerminal};
 
 use super::client::setup;
@@ -21,7 +21,7 @@ fn with_tool(python: &str) -> ClientHarness {
 }
 
 fn swept(scenario: &str, how: &ClientHarness, ways: &ClientSweep) -> ClientSweepReport {
-    wait(sweep(&setup(scenario), how, ways, core::future::pending())).unwrap()
+    wait(client_sweep(&setup(scenario), how, ways, core::future::pending())).unwrap()
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn k_9_ctrl_c_at_a_terminal_is_an_interrupt_of_its_group() {
     let command = ["sh", "-c", "trap 'echo interrupted' INT; sleep 2; echo over"].map(String::from).to_vec();
     let how = ClientHarness { command, terminal: ClientTerminal::Own, ..client("good") };
     let ways = ways(vec![ClientAction::parse("key:^C").unwrap().remove(0)], &["start+300ms"]);
-    let swept = wait(sweep(&setup, &how, &ways, core::future::pending())).unwrap();
+    let swept = wait(client_sweep(&setup, &how, &ways, core::future::pending())).unwrap();
     assert_eq!(swept.usual.output.lines, ["over"], "{swept}");
     assert_eq!(run_of(&swept.rows[0]).output.lines, ["^Cinterrupted", "over"], "the sleep was interrupted as well: {swept}");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::client::setup;
 use super::drive::wait;
-use reenact::live::drive::sweep::{ClientSweep, ClientSweepReport, RowVerdict, sweep};
+use reenact::live::drive::client_sweep::{ClientSweep, ClientSweepReport, RowVerdict, client_sweep};
 use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, ClientRun, SignalTarget, drive};
 use reenact::scenario::client_profile;
 
@@ -115,7 +115,7 @@ fn swept(command: &[&str], mode: &str, only: &str) -> ClientSweepReport {
         repeat: 1,
         jobs: 2,
     };
-    wait(sweep(&setup(HELLO), &how, &ways, core::future::pending())).unwrap()
+    wait(client_sweep(&setup(HELLO), &how, &ways, core::future::pending())).unwrap()
 }
 
 #[test]

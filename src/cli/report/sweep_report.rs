@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::super::coverage::CoverageEntry;
 use super::{REPORT_VERSION, UnreadEntry, ViolationEntry};
 use crate::explore::finding_group::SweepFindingGroup;
-use crate::explore::interrupt::{BoundaryPlace, BoundarySide, InjectionKind};
+use crate::explore::interrupt::{BoundaryPlace, InjectionKind, RunBoundary};
 use crate::explore::sweep::SweepFinding;
 use crate::prelude::*;
 
@@ -138,12 +138,8 @@ impl FindingEntry {
 }
 
 fn interrupt_entry((place, kind): &(BoundaryPlace, InjectionKind)) -> SweepInterruptEntry {
-    let side = match place.boundary.side {
-        BoundarySide::Before => "before",
-        BoundarySide::After => "after",
-    };
-    let (kind, event) = (kind.as_str(), place.boundary.event);
-    SweepInterruptEntry { kind, event, side, t: place.at.0, input: place.kind.as_str(), text: place.event.clone() }
+    let (kind, RunBoundary { event, side }) = (kind.as_str(), place.boundary);
+    SweepInterruptEntry { kind, event, side: side.as_str(), t: place.at.0, input: place.kind.as_str(), text: place.event.clone() }
 }
 
 /// The entries of groups. `name` is that of a sweep by its position, `command` makes a finding of it again.

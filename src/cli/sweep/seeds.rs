@@ -6,11 +6,11 @@ use super::super::CommandExit;
 use super::super::output::print_line;
 use super::super::selection::{program_name, quoted};
 use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, verdict};
-use crate::explore::sweep::SweepReport;
+use crate::explore::sweep::InterruptSweepReport;
 use crate::prelude::*;
 
 /// Sweeps over one scenario, one for each seed.
-type SeedSweeps<'a> = Vec<(&'a SweptScenario, &'a SweepReport)>;
+type SeedSweeps<'a> = Vec<(&'a SweptScenario, &'a InterruptSweepReport)>;
 
 /// Shows each scenario with all of its seeds.
 pub(super) fn show(arguments: &SweepArguments, swept: &SweptScenarios) {
@@ -28,7 +28,7 @@ fn show_scenario(arguments: &SweepArguments, sweeps: &SeedSweeps<'_>) {
     let usual = usual_verdict(sweeps);
     let (agreeing, others): (SeedSweeps<'_>, SeedSweeps<'_>) = sweeps.iter().partition(|(_, report)| verdict(report) == usual);
     let Some((first, report)) = agreeing.first() else { return };
-    let sum = |of: fn(&SweepReport) -> usize| agreeing.iter().map(|(_, report)| of(report)).sum::<usize>();
+    let sum = |of: fn(&InterruptSweepReport) -> usize| agreeing.iter().map(|(_, report)| of(report)).sum::<usize>();
     let figures = (sum(|report| report.boundaries), sum(|report| report.runs), sum(|report| report.findings.len()));
     let seeds = match others.len() {
         0 => plural(agreeing.len() as u64, "seed"),

@@ -1,4 +1,8 @@
 //! The common form of YAML and JSON recordings: a tree of values, order kept, scalars as they were written.
+//!
+//! Not `serde_json`'s tree, which forgets how a number was written, the order of members and the first of two equal names, and has no bytes. Not the
+//! tree of a scenario's TOML, whose values have places in the text, and no null. What is JSON alone and only passes through stays text
+//! (`wire::json`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -7,16 +7,16 @@ use std::time::Duration;
 use crate::serve::gate::{AnswerBoundary, AnswerPart};
 use reenact_wire::prelude::*;
 
-/// How long after the start of a client a sweep acts.
+/// How long after the start of a client a client sweep acts.
 const START_DELAYS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(500)];
 
-/// How long after an answer's end a sweep acts: while a tool starts, while it runs, and when it has run for a while.
+/// How long after an answer's end a client sweep acts: while a tool starts, while it runs, and when it has run for a while.
 const TOOL_DELAYS: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(300), Duration::from_millis(1000)];
 
-/// How long after the last answer a sweep acts: while a client stores what it has, and when it waits or goes.
+/// How long after the last answer a client sweep acts: while a client stores what it has, and when it waits or goes.
 const DONE_DELAYS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
-/// How late a signal to a client that starts may be: as far as the next moment of a sweep.
+/// How late a signal to a client that starts may be: as far as the next moment of a client sweep.
 const LATENESS_MAX: Duration = Duration::from_millis(100);
 
 const START: &str = "start+";
@@ -96,7 +96,7 @@ impl ClientMoment {
         start.chain(boundaries.iter().flat_map(of_boundary)).chain(done).collect()
     }
 
-    /// The moments of a word: one, or with `start`, `2:tools` and `done` all that a sweep has of them.
+    /// The moments of a word: one, or with `start`, `2:tools` and `done` all that a client sweep has of them.
     ///
     /// # Errors
     /// The way to write it.

@@ -34,7 +34,7 @@ pub(super) struct WatchedMoments {
     pub(super) first_answers: usize,
     /// When the action was done.
     pub(super) acted_at: Option<SystemTime>,
-    /// The first interrupt of the scenario that told the client to stop, as a sweep would have done it. `None` where a message was typed as well.
+    /// The first interrupt of the scenario that told the client to stop, as a client sweep would have done it. `None` where a message was typed as well.
     pub(super) abort: Option<BoundaryAction>,
 }
 
@@ -299,7 +299,7 @@ impl<'a> MomentWatch<'a> {
         }
     }
 
-    /// An interrupt of the scenario that is done now, as an action of a sweep.
+    /// An interrupt of the scenario that is done now, as an action of a client sweep.
     fn abort(&self, what: ClientAction, is_at_marker: bool) -> BoundaryAction {
         let (after, last_answer) = (self.held_at.elapsed(), self.progress.answer);
         let at = match self.seen.boundaries.last() {

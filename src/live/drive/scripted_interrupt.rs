@@ -11,7 +11,8 @@ use super::action::{ClientAction, TerminalKey};
 use super::{ChildSignal, ClientTerminal, SignalTarget};
 use crate::serve::gate::{AnswerPart, HeldAnswer};
 use reenact_engine::time::Micros;
-use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use reenact_scenario::boundary::BoundarySide;
+use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt};
 use reenact_scenario::types::Scenario;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
@@ -113,8 +114,8 @@ impl<'a> InterruptAct<'a> {
                 if one.event.as_ref() == Some(name) && progress.events(name) == place(*nth) + 1 {
                     self.has_triggered = true;
                     match side {
-                        TriggerSide::Before => self.trigger_at_boundary(now),
-                        TriggerSide::After => self.waits_for_event = true,
+                        BoundarySide::Before => self.trigger_at_boundary(now),
+                        BoundarySide::After => self.waits_for_event = true,
                     }
                 }
             }

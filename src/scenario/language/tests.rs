@@ -9,6 +9,7 @@ mod session;
 
 use alloc::collections::BTreeMap;
 
+use crate::boundary::BoundarySide;
 use crate::client_profile::{
     ClientProfile, ClientSignal, ExitCodes, FailedAttempts, OutputPlaces, OutputTextPlace, PrintedAnswers, ProfileFile, SessionPlace,
     StorePlace,
@@ -18,7 +19,7 @@ use crate::fault::known_errors::KnownError;
 use crate::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
 };
-use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt};
 use crate::known_tools::known_tool;
 use crate::latency::Latency;
 use crate::parse;
@@ -420,16 +421,16 @@ fn f_11_interrupts_read_back() {
         InterruptMoment::At(Micros::from_secs(5)),
         when(
             InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 },
-            TriggerSide::After,
+            BoundarySide::After,
             Micros::from_millis(5),
         ),
-        when(InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Completed, nth: 2 }, TriggerSide::Before, Micros::ZERO),
-        when(InterruptTrigger::Event { name: "ping".into(), nth: 3 }, TriggerSide::Before, Micros::ZERO),
-        when(InterruptTrigger::Request { prompt: Some(2), request: 3, attempt: 4 }, TriggerSide::After, Micros::ZERO),
-        when(InterruptTrigger::Request { prompt: None, request: 1, attempt: 1 }, TriggerSide::After, Micros::ZERO),
-        when(InterruptTrigger::Retry { nth: 1 }, TriggerSide::After, Micros(1)),
-        when(InterruptTrigger::Result { nth: 2 }, TriggerSide::After, Micros::ZERO),
-        when(InterruptTrigger::Terminal { nth: 1 }, TriggerSide::After, Micros::ZERO),
+        when(InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Completed, nth: 2 }, BoundarySide::Before, Micros::ZERO),
+        when(InterruptTrigger::Event { name: "ping".into(), nth: 3 }, BoundarySide::Before, Micros::ZERO),
+        when(InterruptTrigger::Request { prompt: Some(2), request: 3, attempt: 4 }, BoundarySide::After, Micros::ZERO),
+        when(InterruptTrigger::Request { prompt: None, request: 1, attempt: 1 }, BoundarySide::After, Micros::ZERO),
+        when(InterruptTrigger::Retry { nth: 1 }, BoundarySide::After, Micros(1)),
+        when(InterruptTrigger::Result { nth: 2 }, BoundarySide::After, Micros::ZERO),
+        when(InterruptTrigger::Terminal { nth: 1 }, BoundarySide::After, Micros::ZERO),
     ];
     let cancels = moments.map(|moment| ScriptedInterrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: true });
     let says = InterruptKind::Interrupt(vec![Block::text("stop")]);

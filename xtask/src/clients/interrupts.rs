@@ -1,4 +1,4 @@
-//! `cargo xtask clients --agents`: sweeps each shipped agent that is installed, and writes the table of agents and interrupts (K-9).
+//! `cargo xtask clients --agents`: a client sweep of each shipped agent that is installed, and writes the table of agents and interrupts (K-9).
 //!
 //! ```text
 //!   drive --sweep --json ──> findings ──> drive --repeat 3 --json ──> rates ──> docs/agent-tables.md

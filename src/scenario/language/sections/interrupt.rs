@@ -1,6 +1,7 @@
 //! `[[interrupt]]`, `[[dead]]` and `[[collapse]]`: what happens while work goes on, and when (M-8, C-1, C-3).
 
-use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::boundary::{BoundarySide, InjectionKind};
+use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt};
 use crate::language::description::ValueShape;
 use crate::language::forms::{TextListOf, TrueMark, WordList, WordOf, word_forms};
 use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
@@ -15,7 +16,7 @@ use reenact_engine::contract::{Agent, StagedSummary};
 use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
 
-word_forms!(TriggerSide, ReachedState, AbortWord, PlannedInterruptWord);
+word_forms!(BoundarySide, ReachedState, AbortWord, InjectionKind);
 
 words! {
     /// The user's action while work goes on.
@@ -25,19 +26,6 @@ words! {
         Cancel = "cancel",
         /// The user submits a message.
         Interrupt = "interrupt",
-    }
-}
-
-words! {
-    /// An injection at a boundary of a run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) enum PlannedInterruptWord {
-        /// The user cancels.
-        Cancel = "cancel",
-        /// The user submits a message.
-        Interrupt = "interrupt",
-        /// From here on, the API answers without faults.
-        Heal = "heal",
     }
 }
 
@@ -183,7 +171,7 @@ keys! {
         /// When this is seen for the first time.
         when: Option<Trigger> as Option<Inline<Trigger>> = None, example("{ tool = \"Read\", state = \"executing\" }");
         /// With `when`: whether the engine has seen it already.
-        side: TriggerSide = TriggerSide::default();
+        side: BoundarySide = BoundarySide::default();
         /// With `when`: how long after it.
         offset: Micros = Micros::ZERO;
     }
@@ -208,7 +196,7 @@ impl ConvertedTable for Option<InterruptMoment> {
             return Some(at.map(InterruptMoment::At));
         }
         let Trigger { anchor, agent } = when?;
-        if side == TriggerSide::Before {
+        if side == BoundarySide::Before {
             check_before(reader, &anchor);
         }
         Some(Some(InterruptMoment::When { anchor, agent, side, offset }))

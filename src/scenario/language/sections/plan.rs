@@ -2,12 +2,12 @@
 
 use core::marker::PhantomData;
 
+use crate::boundary::{BoundarySide, InjectionKind, RunBoundary};
 use crate::fault::FaultRule;
-use crate::interrupt::TriggerSide;
 use crate::language::description::ValueShape;
 use crate::language::forms::{ChunkSize, SeedNumber};
 use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::language::sections::interrupt::{PlannedInterruptWord, refuse_content};
+use crate::language::sections::interrupt::refuse_content;
 use crate::language::sections::prompt::{Content, ContentKeys};
 use crate::language::tables::{Flat, Section, Sections};
 use crate::language::toml::{TomlTable, TomlValue};
@@ -111,9 +111,9 @@ keys! {
         /// The number of the engine's input.
         event: Option<u32> = None, required, above_zero("events are counted from 1");
         /// On which side of it.
-        side: Option<TriggerSide> = None;
+        side: Option<BoundarySide> = None;
         /// The injection.
-        kind: Option<PlannedInterruptWord> = None, required;
+        kind: Option<InjectionKind> = None, required;
         /// The message. Only with kind `interrupt`.
         content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
     }
@@ -126,21 +126,22 @@ impl ConvertedTable for PlannedInterrupt {
         let PlannedInterruptKeys { event, side, kind, content } = keys;
         let word = kind?;
         let kind = match word {
-            PlannedInterruptWord::Interrupt => PlannedInterruptKind::Interrupt(Content::from_keys(content, reader)?.0),
-            PlannedInterruptWord::Cancel | PlannedInterruptWord::Heal => {
+            InjectionKind::Interrupt => PlannedInterruptKind::Interrupt(Content::from_keys(content, reader)?.0),
+            InjectionKind::Cancel | InjectionKind::Heal => {
                 refuse_content(reader, "text");
-                if word == PlannedInterruptWord::Heal { PlannedInterruptKind::Heal } else { PlannedInterruptKind::Cancel }
+                if word == InjectionKind::Heal { PlannedInterruptKind::Heal } else { PlannedInterruptKind::Cancel }
             }
         };
-        Some(Self { event: event?.into(), side: side.unwrap_or_default(), kind })
+        let boundary = RunBoundary { event: event?.into(), side: side.unwrap_or_default() };
+        Some(Self { boundary, kind })
     }
 
     fn to_keys(&self) -> PlannedInterruptKeys {
-        let Self { event, side, kind } = self.clone();
+        let Self { boundary: RunBoundary { event, side }, kind } = self.clone();
         let (kind, content) = match kind {
-            PlannedInterruptKind::Interrupt(content) => (PlannedInterruptWord::Interrupt, Content(content).to_keys()),
-            PlannedInterruptKind::Cancel => (PlannedInterruptWord::Cancel, ContentKeys::default()),
-            PlannedInterruptKind::Heal => (PlannedInterruptWord::Heal, ContentKeys::default()),
+            PlannedInterruptKind::Interrupt(content) => (InjectionKind::Interrupt, Content(content).to_keys()),
+            PlannedInterruptKind::Cancel => (InjectionKind::Cancel, ContentKeys::default()),
+            PlannedInterruptKind::Heal => (InjectionKind::Heal, ContentKeys::default()),
         };
         PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content }
     }

@@ -13,7 +13,7 @@ fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
         InterruptMoment::When {
             agent: Agent::ROOT,
             anchor: InterruptTrigger::Result { nth: 2 },
-            side: TriggerSide::After,
+            side: BoundarySide::After,
             offset: Micros(7),
         },
     ];

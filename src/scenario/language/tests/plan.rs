@@ -1,6 +1,7 @@
 //! Plans read back.
 
 use super::*;
+use crate::boundary::RunBoundary;
 use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind};
 
 fn all<T>(choices: impl IntoIterator<Item = (&'static str, T)>) -> NamedChoices<T> {
@@ -14,9 +15,12 @@ fn f_11_a_plan_reads_back() {
     let plan = Plan {
         drawn_from: Some(Seed(u64::MAX)),
         interrupts: vec![
-            PlannedInterrupt { event: 3, side: TriggerSide::Before, kind: PlannedInterruptKind::Cancel },
-            PlannedInterrupt { event: 3, side: TriggerSide::After, kind: PlannedInterruptKind::Interrupt(vec![Block::text("stop")]) },
-            PlannedInterrupt { event: 9, side: TriggerSide::Before, kind: PlannedInterruptKind::Heal },
+            PlannedInterrupt { boundary: RunBoundary { event: 3, side: BoundarySide::Before }, kind: PlannedInterruptKind::Cancel },
+            PlannedInterrupt {
+                boundary: RunBoundary { event: 3, side: BoundarySide::After },
+                kind: PlannedInterruptKind::Interrupt(vec![Block::text("stop")]),
+            },
+            PlannedInterrupt { boundary: RunBoundary { event: 9, side: BoundarySide::Before }, kind: PlannedInterruptKind::Heal },
         ],
         faults: all([("1.2 529 overloaded_error", true), ("p2/1 connect reset (2)", false)]),
         answers: all([("1", times), ("a b/1", AnswerTimes::default())]),

@@ -1,7 +1,8 @@
 //! `[[interrupt]]` and `default_answer`.
 
 use super::*;
-use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::boundary::BoundarySide;
+use crate::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt};
 use reenact_engine::contract::Agent;
 
 fn with(interrupt: &str) -> String {
@@ -16,7 +17,7 @@ fn interrupt(text: &str) -> ScriptedInterrupt {
 fn m_8_the_example_of_the_format() {
     let read = interrupt("when = { tool = \"Read\", state = \"executing\" }\noffset = \"5ms\"\nkind = \"cancel\"");
     let anchor = InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 };
-    let moment = InterruptMoment::When { anchor, agent: Agent::ROOT, side: TriggerSide::After, offset: Micros::from_millis(5) };
+    let moment = InterruptMoment::When { anchor, agent: Agent::ROOT, side: BoundarySide::After, offset: Micros::from_millis(5) };
     assert_eq!(read, ScriptedInterrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: false });
 }
 

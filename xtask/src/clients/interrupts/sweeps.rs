@@ -1,4 +1,4 @@
-//! Runs the sweeps, and writes the page after each.
+//! Runs the client sweeps, and writes the page after each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::report::AgentReport;
 /// How often a row of each finding is done again.
 const REPEATS: usize = 3;
 
-/// The actions of a sweep.
+/// The actions of a client sweep.
 const ACTIONS: &str = "SIGINT,SIGTERM";
 
 /// A shipped agent.

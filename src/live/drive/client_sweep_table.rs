@@ -1,9 +1,9 @@
-//! A sweep as a table, moment by outcome, with what is wrong, and what was asked (K-9).
+//! A client sweep as a table, moment by outcome, with what is wrong, and what was asked (K-9).
 
 use core::fmt;
 
+use super::client_sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict, prints_no_result};
 use super::moment::{ClientMoment, MomentKind};
-use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict, prints_no_result};
 use super::{ChildSignal, ClientAction, ClientRun, RunQuestion, verdict};
 use crate::serve::gate::AnswerPart;
 use reenact_wire::prelude::*;

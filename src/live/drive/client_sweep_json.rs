@@ -1,19 +1,19 @@
-//! A sweep as JSON, for programs that read what was found (K-9).
+//! A client sweep as JSON, for programs that read what was found (K-9).
 
 use serde_json::{Value, json};
 
-use super::sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
+use super::client_sweep::{ClientSweepReport, ClientSweepRow, ClientSweepRun, RowVerdict};
 use reenact_wire::prelude::*;
 
 /// The version of this form. It rises when a member changes its meaning or goes.
-pub const SWEEP_JSON_VERSION: u32 = 1;
+pub const CLIENT_SWEEP_JSON_VERSION: u32 = 1;
 
 impl ClientSweepReport {
     /// The whole report. `action` and `moment` of a row are the words that `--sweep` and `--only` read as this row alone.
     pub fn json(&self) -> Value {
         let [(_, asked), (_, not_asked)] = self.questions();
         json!({
-            "version": SWEEP_JSON_VERSION,
+            "version": CLIENT_SWEEP_JSON_VERSION,
             "client": self.profile.as_deref().map(|profile| &profile.name),
             "is_fine": self.is_fine(),
             "baseline": {

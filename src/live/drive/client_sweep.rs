@@ -1,4 +1,4 @@
-//! Does the same to a client at every moment of a scenario, in runs of their own, and judges each (K-9).
+//! A client sweep: does the same to a client at every moment of a scenario, in runs of their own, and judges each (K-9).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::serve::gate::{AnswerBoundary, AnswerPart};
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
-/// A sweep over a client.
+/// The plan of a client sweep: actions, moments and times.
 #[derive(Clone, Debug)]
 pub struct ClientSweep {
     /// The actions at each moment, in runs of their own.
@@ -33,7 +33,7 @@ pub struct ClientSweep {
     pub jobs: usize,
 }
 
-/// The outcome of a sweep.
+/// The outcome of a client sweep.
 #[derive(Clone, Debug)]
 pub struct ClientSweepReport {
     /// The run in which nothing was done.
@@ -108,14 +108,14 @@ pub fn clients_at_once(cores: usize, cores_busy: Option<f64>) -> usize {
 ///
 /// # Errors
 /// When the client cannot be started at all.
-pub async fn sweep(
+pub async fn client_sweep(
     setup: &Arc<RunSetup>,
     client: &ClientHarness,
     sweep: &ClientSweep,
     stop: impl Future<Output = ()>,
 ) -> Result<ClientSweepReport, ClientHarnessError> {
     let usual = usual_run(setup, client).await?;
-    Ok(sweep_after(setup, client, usual, sweep, stop).await)
+    Ok(client_sweep_after(setup, client, usual, sweep, stop).await)
 }
 
 /// The run in which nothing is done to the client. It shows the moments.
@@ -142,7 +142,7 @@ pub async fn usual_run(setup: &Arc<RunSetup>, client: &ClientHarness) -> Result<
 
 /// Each action at each moment of the usual run. When `stop` resolves, no further run begins, and the report has the rows that are done. When the
 /// usual run failed, no row is tried.
-pub async fn sweep_after(
+pub async fn client_sweep_after(
     setup: &Arc<RunSetup>,
     client: &ClientHarness,
     usual: ClientRun,
@@ -191,7 +191,7 @@ pub async fn sweep_after(
     ClientSweepReport { usual, rows, planned, profile: client.profile.clone() }
 }
 
-/// The plan of a sweep: at each moment each action. Between answers there is no connection that could be closed.
+/// The rows of a client sweep: at each moment each action. Between answers there is no connection that could be closed.
 fn planned_rows(usual: &ClientRun, boundaries: &[AnswerBoundary], sweep: &ClientSweep) -> Vec<ClientSweepRow> {
     let moments = if sweep.only.is_empty() { ClientMoment::of_run(boundaries, &usual.marked) } else { sweep.only.clone() };
     let event = |moment: &ClientMoment| match moment {
