@@ -149,7 +149,7 @@ pub(super) fn run(arguments: &ServeArguments) -> CommandExit {
 }
 
 /// The server's runtime. One task owns all that changes, and each answer goes through it: on one thread the others need not wait until another wakes.
-fn single_runtime() -> Result<tokio::runtime::Runtime, CommandExit> {
+pub(super) fn single_runtime() -> Result<tokio::runtime::Runtime, CommandExit> {
     made(tokio::runtime::Builder::new_current_thread().enable_all().build())
 }
 

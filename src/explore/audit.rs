@@ -87,5 +87,5 @@ fn bring<E: Engine>(run: &mut Run<E>, boundary: RunBoundary) -> Option<BoundaryP
 fn finding(interrupt: Option<(BoundaryPlace, InjectionKind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<SweepFinding> {
     let nothing = Transcript { header: copied.header.clone(), events: [].into() };
     let violation = repeated_requests::compare(repeated.unwrap_or(&nothing), copied)?;
-    Some(SweepFinding { interrupt, violations: vec![violation] })
+    Some(SweepFinding { interrupt, before: None, violations: vec![violation], runs: 1 })
 }

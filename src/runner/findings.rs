@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::PanicCatcher;
 use super::sweep::sweep_all;
 use reenact_engine::agent_loop::AgentLoop;
-use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
+use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Terminal, Time};
 use reenact_explore::audit::audit;
 use reenact_explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact_explore::sweep::{SweepFinding, SweepReport};
@@ -55,6 +55,72 @@ fn e_1_each_kind_is_tried_on_both_sides_of_events_and_a_panic_is_a_finding() {
     let boundary = RunBoundary { event: 2, side: BoundarySide::After };
     let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, InjectionKind::Cancel, &PanicCatcher).unwrap();
     assert_eq!(looked.violations.iter().map(|violation| violation.oracle).collect::<Vec<_>>(), ["O-19"]);
+}
+
+/// It panics when the answer has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Fragile(AgentLoop);
+
+impl Engine for Fragile {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        assert!(!matches!(input, Input::End { .. }), "the answer");
+        self.0.step(env, now, input, effects);
+    }
+}
+
+#[test]
+fn o_19_a_run_that_panics_without_an_interrupt_is_told_with_its_event() {
+    let report = swept(&InjectionKind::ALL, Fragile::default);
+    let place = report.usual_panic.unwrap();
+    assert!(place.at > Time::ZERO && place.boundary.event > 5 && place.event == "end of answer 1", "{place:?}");
+    assert_eq!(report.findings[0].violations[0].at, place.at, "the time is that of the panic");
+    assert_eq!((report.usual_end, report.boundaries), (None, 0));
+}
+
+/// It ends each prompt at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Idle;
+
+impl Engine for Idle {
+    fn step(&mut self, _: &Environment, _: Time, input: &Input, effects: &mut Effects) {
+        if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input {
+            effects.push(Effect::Finished { prompt: *prompt, terminal: Terminal::Completed });
+        }
+    }
+}
+
+#[test]
+fn e_1_a_cancel_that_finds_nothing_at_work_is_not_ignored() {
+    let report = swept(&InjectionKind::ALL, || Idle);
+    assert_eq!(report.ignored, []);
+    assert!(!rules(&report.findings).contains("O-11"), "{:?}", report.findings);
+}
+
+#[test]
+fn e_5_an_interrupted_run_tells_what_was_broken_before_its_interrupt() {
+    let report = swept(&[InjectionKind::Cancel], DoubledTerminal::default);
+    let later: Vec<_> = report.findings.iter().filter(|finding| finding.interrupt.is_some() && finding.before.is_some()).collect();
+    assert!(!later.is_empty(), "{:?}", report.findings);
+    assert!(later.iter().all(|finding| finding.first().unwrap().oracle == "O-8"), "{later:?}");
+}
+
+/// It tells each terminal twice, and panics at a cancel after that.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct DoubledTerminal {
+    engine: AgentLoop,
+    is_over: bool,
+}
+
+impl Engine for DoubledTerminal {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        assert!(!(self.is_over && *input == Input::Cancel), "a cancel after the end");
+        self.engine.step(env, now, input, effects);
+        let over = effects.iter().find_map(|(_, effect)| matches!(effect, Effect::Finished { .. }).then(|| effect.clone()));
+        if let Some(over) = over {
+            self.is_over = true;
+            effects.push(over);
+        }
+    }
 }
 
 /// It hears of cancels from the first block of an answer on.

@@ -18,7 +18,17 @@ use reenact_world::World;
 use reenact_world::setup::RunSetup;
 
 /// One finished run.
+///
+/// A report that nobody looks at says nothing, so the compiler asks for a look:
+///
+/// ```compile_fail
+/// # #![deny(unused_must_use)]
+/// fn a_test(report: reenact_sim::report::RunReport<()>) {
+///     Ok::<_, ()>(report).unwrap();
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[must_use = "a failed run fails no test by itself: call `.assert()` on its report"]
 pub struct RunReport<E> {
     /// The record of the run.
     pub transcript: Transcript,

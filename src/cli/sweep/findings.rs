@@ -45,6 +45,12 @@ pub(super) fn text(arguments: &SweepArguments, scenario: &SweptScenario, finding
     place(scenario, finding) + &violations(&finding.violations, "  ") + "\n  look at it: " + &command(arguments, scenario, finding)
 }
 
+/// The command that shows the run without an interrupt.
+pub(super) fn usual_command(arguments: &SweepArguments, scenario: &SweptScenario) -> String {
+    let usual = SweepFinding { interrupt: None, before: None, violations: Vec::new(), runs: 1 };
+    command(arguments, scenario, &usual)
+}
+
 /// The command that shows a finding.
 pub(super) fn command(arguments: &SweepArguments, scenario: &SweptScenario, finding: &SweepFinding) -> String {
     let mut command = run_command(&scenario.path);
