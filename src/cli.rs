@@ -17,6 +17,7 @@ mod drive;
 mod import;
 mod output;
 mod preset;
+mod program;
 mod record;
 mod replay;
 mod report;

@@ -51,6 +51,9 @@ pub(super) struct SweepArguments {
     /// Put this saboteur around the engine, to see that it is caught; `list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary_or_list)]
     canary: Option<CanaryArgument>,
+    /// It stands here to be refused with what to do
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "FILE", value_parser = no_plan_here)]
+    write_plan: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -398,6 +401,13 @@ fn remarks(arguments: &SweepArguments, scenario: &SweptScenario, report: &SweepR
         remarks.push(format!("the rules under `breaks` are broken, as the scenario expects, in {}", plural(report.shown as u64, "run")));
     }
     remarks
+}
+
+/// A sweep makes many runs, and a plan is one run.
+fn no_plan_here(_: &str) -> Result<String, String> {
+    Err(String::from(
+        "this is an option of `run`: add it to the command behind `look at it` of a finding, `run SCENARIO --interrupt-at N:SIDE --interrupt-kind KIND --write-plan FILE`",
+    ))
 }
 
 fn canary_or_list(text: &str) -> Result<CanaryArgument, String> {

@@ -102,7 +102,7 @@ pub enum LoadError {
         runs: Vec<String>,
     },
     /// The name behind the `@` selects nothing.
-    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
+    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { format!(": it has no [matrix]{}", seed_advice(path)) } else { format!("; it has {}", one_a_line(file, runs)) })]
     NoSuchRun {
         /// As it was named.
         path: PathBuf,
@@ -245,6 +245,13 @@ fn is_base(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
+/// `x.toml@seed=3` is a run of a matrix; any scenario takes another seed by an option.
+fn seed_advice(path: &Path) -> String {
+    let named = split(path).1.unwrap_or_default();
+    let seed = named.split(',').find_map(|part| part.strip_prefix("seed="));
+    seed.map(|seed| format!("; for another seed: {} --seed {seed}", split(path).0.display())).unwrap_or_default()
+}
+
 fn one_a_line(file: &Path, runs: &[String]) -> String {
     runs.iter().map(|run| format!("\n  {}", with_combination(file, run).display())).collect()
 }
@@ -329,6 +336,9 @@ pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedSce
 const VALUES_MAX: usize = 500_000;
 
 fn read_text(path: &Path) -> Result<String, LoadError> {
+    if !path.exists() {
+        return Err(LoadError::Missing(path.into()));
+    }
     if !path.is_file() {
         return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
     }

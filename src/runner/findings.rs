@@ -4,10 +4,11 @@ use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::collections::BTreeSet;
 
-use super::PanicCatcher;
 use super::sweep::sweep_all;
+use super::{PanicCatcher, run_all, run_file};
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Terminal, Time};
+use reenact_explore::PanicGuard;
 use reenact_explore::audit::audit;
 use reenact_explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact_explore::sweep::{SweepFinding, SweepReport};
@@ -75,6 +76,16 @@ fn o_19_a_run_that_panics_without_an_interrupt_is_told_with_its_event() {
     assert!(place.at > Time::ZERO && place.boundary.event > 5 && place.event == "end of answer 1", "{place:?}");
     assert_eq!(report.findings[0].violations[0].at, place.at, "the time is that of the panic");
     assert_eq!((report.usual_end, report.boundaries), (None, 0));
+}
+
+#[test]
+fn o_19_a_run_that_panics_is_kept_up_to_there() {
+    let panic = run_all(&[hello(&[])], NonZeroUsize::MIN, Fragile::default).remove(0).unwrap_err();
+    let run = panic.run.as_ref().unwrap();
+    assert!(run.at > Time::ZERO && run.transcript.events.iter().all(|event| event.at <= run.at), "{panic}");
+    assert_eq!(panic.to_string(), format!("O-19 at {}: the engine panicked: the answer", run.at));
+    let words = PanicCatcher.run(|| run_file(hello(&[]).path, Fragile::default()).unwrap().assert()).unwrap_err();
+    assert!(words.starts_with(&panic.to_string()) && words.contains("  tool 1A   starts"), "{words}");
 }
 
 /// It ends each prompt at once.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::output::complain;
-use super::super::selection::run_command;
+use super::super::program::run_command;
 use super::{CanaryArgument, SweepArguments, SweptScenario};
 use crate::explore::finding_group::{SmallestFinding, SweepFindingGroup};
 use crate::explore::fingerprint::Fingerprint;
@@ -36,7 +36,7 @@ pub(super) fn show_groups(arguments: &SweepArguments, scenarios: &[SweptScenario
     }
     if !groups.is_empty() {
         let all = if arguments.all { "" } else { "; --all shows every finding" };
-        complain(&format!("\nto keep a run as a scenario: its command with --write-plan FILE{all}"));
+        complain(&format!("\nto keep a run as a scenario: its `run` command above with --write-plan FILE, an option of `run`{all}"));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::CommandExit;
 use super::super::output::print_line;
-use super::super::selection::{program_name, quoted};
+use super::super::program::{program_name, quoted};
 use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, unmet_word, verdict};
 use crate::explore::sweep::SweepReport;
 use crate::prelude::*;
