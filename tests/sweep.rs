@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use reenact::engine::agent_loop::AgentLoop;
@@ -243,7 +243,7 @@ fn e_5_the_command_shows_each_defect_once_with_its_smallest_run() {
     let lines: Vec<&str> = told.lines().collect();
     let group = "group 1 of 1: O-2: tool use # of answer # has no result at the end";
     let first = lines.iter().position(|line| *line == group).unwrap_or_else(|| panic!("{told}"));
-    assert!(lines[first + 1].contains("findings in 2 scenarios: ") && lines[first + 1].contains("without either"), "{told}");
+    assert!(lines[first + 1].contains("findings in 2 scenarios: ") && lines[first + 1].contains(" in the run as it is"), "{told}");
     assert!(lines[first + 2].ends_with(".toml: without an interrupt"), "{told}");
     assert!(lines[first + 3].trim().starts_with("O-2 at ") && lines[first + 4].contains("look at it: "), "{told}");
     assert_eq!(told.matches("look at it: ").count(), 1, "{told}");

@@ -390,8 +390,9 @@ fn count_provenance<E>(outcomes: &[RunOutcome<E>], counts: &mut BTreeMap<Arc<str
 }
 
 fn provenance(counts: &BTreeMap<Arc<str>, usize>) -> String {
-    let list: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
+    let list: Vec<String> =
+        counts.iter().map(|(kind, count)| format!("{count} {}", if &**kind == "written" { "from scenarios" } else { kind })).collect();
+    format!("answers given: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
 /// The log of a real session, without its secrets: they are replaced as they are on a tape, so that it replays (K-2).

@@ -16,6 +16,7 @@ use reenact_explore::verdict::{look, violations_of};
 use reenact_files::scenario::{LoadedScenario, load};
 use reenact_sim::Run;
 use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 fn hello(overrides: &[(&str, &str)]) -> LoadedScenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (String::from(*key), String::from(*value))).collect();
@@ -86,6 +87,37 @@ fn o_19_a_run_that_panics_is_kept_up_to_there() {
     assert_eq!(panic.to_string(), format!("O-19 at {}: the engine panicked: the answer", run.at));
     let words = PanicCatcher.run(|| run_file(hello(&[]).path, Fragile::default()).unwrap().assert()).unwrap_err();
     assert!(words.starts_with(&panic.to_string()) && words.contains("  tool 1A   starts"), "{words}");
+}
+
+#[test]
+fn f_10_the_cause_of_a_failure_comes_first() {
+    let report = Run::new(hello(&[("expect.terminal", "\"max_turns\"")]).setup, Forgotten::default()).to_end();
+    let rules: Vec<&str> = report.failures.iter().map(|failure| failure.split(' ').next().unwrap()).collect();
+    assert_eq!((rules.first(), rules.last()), (Some(&"O-1"), Some(&"expected")), "{:#?}", report.failures);
+    assert!(!report.failures.iter().any(|failure| failure.starts_with("the API refuses")), "{:#?}", report.failures);
+    let missing = run_file("scenarios/hello.tml", AgentLoop::default()).unwrap_err().to_string();
+    assert!(missing.starts_with("scenarios/hello.tml: no such file or folder"), "{missing}");
+}
+
+/// It sends no result.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Forgotten(AgentLoop);
+
+impl Engine for Forgotten {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        let mut all = Effects::default();
+        self.0.step(env, now, input, &mut all);
+        for (_, effect) in all.drain() {
+            effects.push(match effect {
+                Effect::Request { id, request } => {
+                    let mut request = Request::clone(&request);
+                    request.messages.truncate(2);
+                    Effect::Request { id, request: request.into() }
+                }
+                other => other,
+            });
+        }
+    }
 }
 
 /// It ends each prompt at once.

@@ -75,3 +75,22 @@ fn f_7_a_wrong_setting_is_told_once() {
     let (_, told, code) = reenact(folder.path(), &["run", ".", "--set", "engine.max_turn=3"]);
     assert_eq!((code, told.matches("did you mean `max_turns`?").count()), (Some(2), 1), "{told}");
 }
+
+#[test]
+fn f_6_a_folder_says_what_it_holds_instead_of_scenarios() {
+    let bases = folder(&[("_a.toml", HELLO)]);
+    let told = said(bases.path(), &["run", "."]);
+    assert!(told.contains("./_a.toml is there to be extended") && told.contains("name the file to run it"), "{told}");
+    let lost = folder(&[("a.toml", HELLO), ("b.toml", "\n"), ("c.toml", "# a comment\n")]);
+    let (shown, told, code) = reenact(lost.path(), &["run", "."]);
+    assert!(told.contains("./b.toml: this file is empty") && !told.contains("c.toml: this file"), "{told}");
+    assert_eq!(code, Some(2), "{shown}{told}");
+}
+
+#[test]
+fn m_3_a_scenario_without_a_tape_has_no_turn_left() {
+    let folder = folder(&[("a.toml", "[[prompt]]\ntext = \"Hello?\"\n[expect]\nterminal = \"completed\"\n")]);
+    let told = said(folder.path(), &["run", "a.toml"]);
+    assert!(told.contains("the run ended with tape_exhausted: no [[prompt.turn]] is left for request 1"), "{told}");
+    assert!(told.contains("expected terminal completed, got none: the run ended with tape_exhausted"), "{told}");
+}

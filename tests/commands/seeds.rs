@@ -25,7 +25,7 @@ fn d_3_seeds_that_agree_are_one_line() {
     assert_eq!(lines.len(), 4, "{shown}");
     assert!(lines[0].starts_with("ok      a ") && lines[0].ends_with("completed         6 seeds, 6 transcripts"), "{shown}");
     assert!(lines[2].contains("b@chunking=bytes"), "{shown}");
-    assert!(lines[3].starts_with("3 scenarios, 6 seeds, 18 runs, 0 failed; answers: 18 written"), "{shown}");
+    assert!(lines[3].starts_with("3 scenarios, 6 seeds, 18 runs, 0 failed; answers given: 18 from scenarios"), "{shown}");
     let (swept, _, code) = reenact(at, &["sweep", "a.toml", "--seeds", "1..4"]);
     let alone: Vec<String> = (1..4).map(|seed| reenact(at, &["sweep", "a.toml", "--seed", &seed.to_string()]).0).collect();
     let runs = |text: &str| {

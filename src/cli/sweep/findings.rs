@@ -65,14 +65,14 @@ pub(super) fn command(arguments: &SweepArguments, scenario: &SweptScenario, find
     command
 }
 
-/// `104 findings in 3 scenarios: 60 with a cancel, 44 with an interrupt; most at tool_ended (40), stream.ping (12)`.
+/// `104 findings in 3 scenarios: 60 with a cancel, 43 with an interrupt, 1 in the run as it is; most at tool_ended (40), stream.ping (12)`.
 fn count(group: &SweepFindingGroup, scenarios: &[SweptScenario]) -> String {
     let of = |kind: InjectionKind| group.interrupts.get(&kind).copied().unwrap_or_default();
     let parts = [
         (of(InjectionKind::Cancel), "with a cancel"),
         (of(InjectionKind::Interrupt), "with an interrupt"),
-        (of(InjectionKind::Heal), "without further faults"),
-        (group.uninterrupted, "without either"),
+        (of(InjectionKind::Heal), "with a heal (no fault after it)"),
+        (group.uninterrupted, "in the run as it is"),
     ];
     let parts: Vec<String> = parts.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();
     let findings = plural(group.findings as u64, "finding");
