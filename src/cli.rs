@@ -5,6 +5,7 @@
 //! | 0 | everything ran and is as expected |
 //! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a recording is not whole |
 //! | 2 | the input or the command line is wrong; the message says where; or the output could not be written |
+//! | 130 | a sweep was stopped with Ctrl-C; it says what was swept until then |
 //!
 //! A reader of the output that goes away (`| head`) changes no exit code.
 //!
@@ -16,6 +17,7 @@ mod drive;
 mod import;
 mod output;
 mod preset;
+mod program;
 mod record;
 mod replay;
 mod report;
@@ -46,7 +48,7 @@ struct ProgramArguments {
 enum ProgramCommand {
     /// Run scenarios on the virtual clock and show what happened
     Run(run::RunArguments),
-    /// Interrupt scenarios before and after every event, and check all oracles on each run
+    /// Interrupt scenarios before and after every event, and check all oracles on each run; `[expect]` is not asked for, `run` does that
     Sweep(sweep::SweepArguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::ImportArguments),

@@ -65,7 +65,7 @@ fn f_9_a_scenario_names_files_of_its_project_alone() {
         assert!(refused.contains(&format!("`{key}` leads to ")) && refused.contains("add --allow-outside"), "{refused}");
         assert!(refused.contains("a.toml:"), "it says where: {refused}");
         let options = LoadOptions { reach: FileReach::Anywhere, ..LoadOptions::default() };
-        run_file_with(&file, AgentLoop::default(), &options).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let _ = run_file_with(&file, AgentLoop::default(), &options).unwrap_or_else(|error| panic!("{key}: {error}"));
         for (words, ends) in [
             (&["run", name][..], &[][..]),
             (&["sweep", name], &[]),

@@ -34,7 +34,12 @@ fn e_3_merged_copies_hide_no_defect_of_any_exhibit() {
             let engine = MuseumLoop::find(card.name).unwrap();
             let with_key = sweep(&loaded.setup, &engine, &InjectionKind::ALL, &PanicCatcher);
             let without = sweep(&loaded.setup, &KeylessLoop(engine), &InjectionKind::ALL, &PanicCatcher);
-            assert_eq!((with_key.runs, with_key.boundaries, without.merged), (without.runs, without.boundaries, 0), "{}{ending}", card.name);
+            assert_eq!(
+                (with_key.runs, with_key.boundaries, without.merged),
+                (without.runs, without.boundaries, 0),
+                "{}{ending}",
+                card.name
+            );
             assert_eq!(fingerprints(&with_key), fingerprints(&without), "{}{ending}", card.name);
             merged += with_key.merged;
             defects += fingerprints(&without).len();

@@ -10,6 +10,7 @@ use super::output::{complain, print_line};
 use crate::explore::coverage::{CoverageClass, RunCoverage};
 use crate::files::open;
 use crate::prelude::*;
+use crate::scenario::parse::nearest::nearest;
 
 /// A list of requirements is no longer than this.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -81,7 +82,8 @@ impl CoverageArguments {
         if missing.is_empty() {
             return CommandExit::Fine;
         }
-        complain(&format!("required and never reached: {}", missing.join(", ")));
+        let told: Vec<String> = missing.iter().map(|name| format!("{name}{}", near_text(name))).collect();
+        complain(&format!("required and never reached: {}", told.join(", ")));
         CommandExit::Failed
     }
 }
@@ -101,6 +103,17 @@ impl CoverageEntry {
 fn missing(coverage: &RunCoverage, requirements: &CoverageRequirements) -> Vec<String> {
     let is_missing = |(class, name): &&(CoverageClass, String)| !coverage.reached(*class).contains_key(name);
     requirements.iter().filter(is_missing).map(|(class, name)| format!("{}:{name}", class.as_str())).collect()
+}
+
+/// ` (did you mean terminal:completed?)`: an engine may have terminals of its own, so any name of one is taken.
+fn near_text(name: &str) -> String {
+    let Some(terminal) = name.strip_prefix("terminal:") else { return String::new() };
+    let known = CoverageClass::Terminal.known_names();
+    if known.iter().any(|known| *known == terminal) {
+        return String::new();
+    }
+    let near = nearest(terminal, known.iter().map(|known| &**known));
+    near.map(|near| format!(" (did you mean terminal:{near}?)")).unwrap_or_default()
 }
 
 /// `class:name`, with commas.
@@ -170,6 +183,14 @@ fn counts(reached: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn e_7_a_terminal_of_nearly_a_known_name_is_asked_about() {
+        assert_eq!(near_text("terminal:complted"), " (did you mean terminal:completed?)");
+        for other in ["terminal:completed", "terminal:my_own_end", "input:tool_ended"] {
+            assert_eq!(near_text(other), "", "{other}");
+        }
+    }
 
     #[test]
     fn e_7_requirements_are_classes_and_names() {

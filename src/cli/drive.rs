@@ -202,7 +202,7 @@ fn repeating_command(moment: &ClientMoment, action: &ClientAction) -> String {
         }
     }
     words.extend([String::from("--sweep"), action.word(), String::from("--only"), moment.to_string(), String::from("--show")]);
-    words.iter().chain(&client).map(|word| super::selection::quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().chain(&client).map(|word| super::program::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The limit of a client's input.

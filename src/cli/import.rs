@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::CommandExit;
 use super::output::{complain, print_line, wrong_input};
+use super::program::program_name;
 use super::record::{RedactionArguments, rules};
 use crate::files::atomic::ExistingFile;
 use crate::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
@@ -113,7 +114,7 @@ fn summary(imported: &ImportedRecording, written: &ImportedFiles) -> String {
     if let Some(first) = written.scenarios.first() {
         let path = first.display().to_string();
         let quote = if path.contains(char::is_whitespace) { "'" } else { "" };
-        text.push_str(&format!("replay it with: reenact run {quote}{path}{quote}\n"));
+        text.push_str(&format!("replay it with: {} run {quote}{path}{quote}\n", program_name()));
     }
     text
 }

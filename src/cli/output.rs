@@ -7,6 +7,7 @@ use std::io::{ErrorKind, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CommandExit;
+use super::program::in_this_program;
 
 /// Whether output was lost.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
@@ -25,9 +26,10 @@ pub(super) fn print_line(text: &str) {
     }
 }
 
-/// Writes a message to standard error. If that fails there is nowhere left to say it, and the exit code stands.
+/// Writes a message to standard error, with the commands that it names as this program has them. If that fails there is nowhere left to say it, and the
+/// exit code stands.
 pub(super) fn complain(text: &str) {
-    let _ = writeln!(stderr().lock(), "{}", text.trim_end_matches('\n'));
+    let _ = writeln!(stderr().lock(), "{}", in_this_program(text).trim_end_matches('\n'));
 }
 
 /// Says what is wrong with what the user gave; the exit code that tells it.

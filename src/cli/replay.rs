@@ -14,7 +14,7 @@ use crate::transcript::watch::TranscriptWatch as _;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ReplayArguments {
-    /// A log written by `reenact run SCENARIO --log FILE`
+    /// A log written by `run SCENARIO --log FILE`
     log: PathBuf,
 }
 

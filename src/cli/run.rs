@@ -30,9 +30,10 @@ use crate::files::plan::is_ours;
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::redact::{RedactionRules, Redactor};
-use crate::runner::RunOutcome;
 use crate::runner::snapshot::{self, SnapshotStanding};
+use crate::runner::{EnginePanic, RunOutcome};
 use crate::sim::report::RunReport;
+use crate::transcript::event::Transcript;
 use crate::transcript::json;
 use crate::transcript::text::{DetailLevel, render, render_untimed};
 
@@ -62,7 +63,7 @@ pub(super) struct RunArguments {
     /// Write the snapshots as they are now
     #[arg(long, conflicts_with = "snapshots")]
     accept: bool,
-    /// Write the log at the engine's boundary here (one scenario only); `reenact replay` reads it
+    /// Write the log at the engine's boundary here (one scenario only); `replay` reads it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Write the run with all its choices to this file, as a scenario that gives the same run under every seed (one scenario only)
@@ -80,7 +81,7 @@ pub(super) struct RunArguments {
     /// The injection: `cancel`, `interrupt`, or `heal` (no fault comes from there on)
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
     interrupt_kind: InjectionKind,
-    /// Put this saboteur around the engine; `reenact sweep --canary list` shows all of them
+    /// Put this saboteur around the engine; `sweep --canary list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary, conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     canary: Option<Canary>,
 }
@@ -228,6 +229,10 @@ fn show_each<E>(arguments: &RunArguments, scenarios: &[LoadedScenario], outcomes
             problems.iter().for_each(|problem| complain(&format!("{}: {problem}", scenario.path.display())));
             of_file.iter().for_each(|problem| complain(problem));
         }
+        // One scenario shows its transcript: the verdict stands at its end.
+        if arguments.format == OutputFormat::Text && scenarios.len() == 1 {
+            print_line(&verdict_line(scenario, outcome, is_fine));
+        }
         failed += usize::from(!is_fine);
     }
     (entries, failed)
@@ -326,30 +331,55 @@ fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
     }
 }
 
+/// Shows a run: the transcript of one scenario, and of several a line each.
 fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, outcome: &RunOutcome<E>, is_fine: bool) {
-    if let Ok(report) = outcome {
-        let digest = || json::digest(&report.transcript);
-        match arguments.format {
-            OutputFormat::Json => (),
-            OutputFormat::Jsonl => print_line(&json::to_json_lines(&report.transcript)),
-            OutputFormat::Digest => print_line(&format!("{}  {}", digest(), scenario.name)),
-            OutputFormat::Text if count == 1 || arguments.detail.is_some() => {
-                let gap = if count == 1 { "" } else { "\n" };
-                print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
-            }
-            OutputFormat::Text => {
-                let end = report.transcript.events.last().map_or(0, |event| event.at.0);
-                let word = if is_fine { "ok" } else { "FAILED" };
-                let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
-                print_line(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
-            }
+    let shows_transcript = count == 1 || arguments.detail.is_some();
+    let Some(transcript) = transcript(outcome) else { return };
+    match arguments.format {
+        OutputFormat::Json => (),
+        OutputFormat::Jsonl if outcome.is_ok() => print_line(&json::to_json_lines(transcript)),
+        OutputFormat::Digest if outcome.is_ok() => print_line(&format!("{}  {}", json::digest(transcript), scenario.name)),
+        OutputFormat::Jsonl | OutputFormat::Digest => (),
+        OutputFormat::Text if shows_transcript => {
+            let gap = if count == 1 { "" } else { "\n" };
+            print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, transcript)));
         }
+        OutputFormat::Text => print_line(&verdict_line(scenario, outcome, is_fine)),
     }
 }
 
-fn text<E>(arguments: &RunArguments, report: &RunReport<E>) -> String {
+/// The record of a run, up to a panic if there was one.
+fn transcript<E>(outcome: &RunOutcome<E>) -> Option<&Transcript> {
+    match outcome {
+        Ok(report) => Some(&report.transcript),
+        Err(panic) => panic.run.as_ref().map(|run| &run.transcript),
+    }
+}
+
+/// `ok      query/read-one-file   completed   10.874s  50f4c68f5d33`.
+fn verdict_line<E>(scenario: &LoadedScenario, outcome: &RunOutcome<E>, is_fine: bool) -> String {
+    let transcript = transcript(outcome);
+    let (terminal, digest) = match outcome {
+        Ok(report) => (report.terminal(), format!("  {}", &json::digest(&report.transcript)[..12])),
+        Err(_) => ("panic", String::new()),
+    };
+    let end = match outcome {
+        Err(EnginePanic { run: Some(run), .. }) => run.at.0,
+        _ => transcript.and_then(|transcript| transcript.events.last()).map_or(0, |event| event.at.0),
+    };
+    end_line(&scenario.name, terminal, end, is_fine) + &digest
+}
+
+/// The verdict on a run with its end, in a line.
+fn end_line(name: &str, terminal: &str, end: u64, is_fine: bool) -> String {
+    let word = if is_fine { "ok" } else { "FAILED" };
+    let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
+    format!("{word:<7} {name:<44} {terminal:<16} {seconds:>11}")
+}
+
+fn text(arguments: &RunArguments, transcript: &Transcript) -> String {
     let render = if arguments.untimed { render_untimed } else { render };
-    render(&report.transcript, arguments.detail())
+    render(transcript, arguments.detail())
 }
 
 /// Counts the answers that were recorded, derived, written by hand (F-12).
@@ -360,8 +390,9 @@ fn count_provenance<E>(outcomes: &[RunOutcome<E>], counts: &mut BTreeMap<Arc<str
 }
 
 fn provenance(counts: &BTreeMap<Arc<str>, usize>) -> String {
-    let list: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
+    let list: Vec<String> =
+        counts.iter().map(|(kind, count)| format!("{count} {}", if &**kind == "written" { "from scenarios" } else { kind })).collect();
+    format!("answers given: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
 /// The log of a real session, without its secrets: they are replaced as they are on a tape, so that it replays (K-2).

@@ -1,11 +1,12 @@
 //! Which scenarios a command takes, and how they are changed before it does.
 
-use std::env;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::CommandExit;
 use super::output::complain;
+use super::program::{in_this_program, program_name, quoted};
 use super::report::UnreadEntry;
 use super::seeds::SeedList;
 use crate::explore::canary::{CANARIES, Canary};
@@ -21,7 +22,7 @@ pub(super) struct Selection {
     #[arg(default_value = "scenarios")]
     paths: Vec<PathBuf>,
     /// Use this seed in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
     /// Take each of these seeds in turn: `7`, `1,5,9`, `1..=100` or `1..101`; seeds that agree are one line
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
@@ -165,6 +166,7 @@ impl Selection {
 /// The scenarios of files; what cannot be read is complained about, all of it.
 fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
     let mut read = SelectedScenarios { scenarios: Vec::new(), unread: Vec::new(), exit: CommandExit::Fine };
+    let mut told = BTreeSet::new();
     for path in paths {
         match load_all_with(path, options) {
             Ok(runs) => {
@@ -176,8 +178,11 @@ fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
                 read.scenarios.extend(runs);
             }
             Err(error) => {
-                complain(&error.to_string());
-                read.unread.push(UnreadEntry { path: path.display().to_string(), problem: error.to_string() });
+                // What is wrong with `--set` is wrong with each file.
+                if told.insert(error.to_string()) {
+                    complain(&error.to_string());
+                }
+                read.unread.push(UnreadEntry { path: path.display().to_string(), problem: in_this_program(&error.to_string()) });
                 read.exit = CommandExit::WrongInput;
             }
         }
@@ -185,44 +190,20 @@ fn read_all(paths: &[PathBuf], options: &LoadOptions) -> SelectedScenarios {
     read
 }
 
-/// This program, as it was called.
-pub(super) fn program_name() -> String {
-    let program = env::args_os().next().and_then(|program| Some(Path::new(&program).file_name()?.to_string_lossy().into_owned()));
-    program.unwrap_or_else(|| String::from("reenact"))
-}
-
-/// The start of a command that runs a scenario.
-pub(super) fn run_command(path: &Path) -> String {
-    format!("{} run {}", program_name(), quoted(&path.to_string_lossy()))
-}
-
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,@+%".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
 /// The canary of this name.
 pub(super) fn canary(name: &str) -> Result<Canary, String> {
     Canary::named(name).ok_or_else(|| {
         let names: Vec<&str> = CANARIES.iter().map(|canary| canary.name).collect();
-        format!("unknown canary; `reenact sweep --canary list` explains them: {}", names.join(", "))
+        format!("unknown canary; `{} sweep --canary list` explains them: {}", program_name(), names.join(", "))
     })
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let several = "; `--seeds` takes several";
+    text.trim().parse().map_err(|_| format!("a seed is a whole number from 0 to {}{several}", u64::MAX))
 }
 
 pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. `engine.model=claude-haiku-4-5`")?;
     Ok((key.trim().into(), value.trim().into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_quoted_where_a_shell_would_cut_it() {
-        assert_eq!(quoted("scenarios/a-b.toml"), "scenarios/a-b.toml");
-        assert_eq!(quoted("chunking=\"bytes\""), "'chunking=\"bytes\"'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-    }
 }

@@ -149,7 +149,7 @@ pub(super) fn run(arguments: &ServeArguments) -> CommandExit {
 }
 
 /// The server's runtime. One task owns all that changes, and each answer goes through it: on one thread the others need not wait until another wakes.
-fn single_runtime() -> Result<tokio::runtime::Runtime, CommandExit> {
+pub(super) fn single_runtime() -> Result<tokio::runtime::Runtime, CommandExit> {
     made(tokio::runtime::Builder::new_current_thread().enable_all().build())
 }
 
@@ -325,9 +325,9 @@ pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item
     let ran = |ServeVerdict { passed, transcript, end, .. }: &'a ServeVerdict| RunEvidence { passed, transcript, end };
     let runs: Vec<_> = verdicts.map(|verdict| (loaded, Some(ran(verdict)))).collect();
     let StatementsVerdict { failures, not_asked } = judge(&runs, RunView::Server);
-    not_asked
-        .iter()
-        .for_each(|(file, reason)| complain(&format!("note: not checked whether all statements come to pass ({reason}): {file}")));
+    not_asked.iter().for_each(|(file, reason)| {
+        complain(&format!("note: not checked whether each turn and fault of the file was used ({reason}): {file}"))
+    });
     failures.into_iter().flat_map(|(_, failures)| failures).collect()
 }
 

@@ -1,9 +1,10 @@
 //! `reenact sweep PATH…`: interrupts at every boundary, all oracles on each run (E-1).
 
 mod findings;
+mod progress;
 mod seeds;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
 use std::path::PathBuf;
 
@@ -18,17 +19,19 @@ use crate::engine::contract::Engine;
 use crate::explore::PanicGuard;
 use crate::explore::canary::{CANARIES, Canary, Saboteur};
 use crate::explore::coverage::RunCoverage;
-use crate::explore::finding_group::group;
-use crate::explore::interrupt::InjectionKind;
-use crate::explore::sweep::{AT_LIMIT_MAX, InterruptSweepReport};
+use crate::explore::finding_group::{SweepFindingGroup, group};
+use crate::explore::interrupt::{BoundaryPlace, InjectionKind};
+use crate::explore::sweep::{AT_LIMIT_MAX, InterruptSweepReport, SweepFinding};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::statements::judge;
-use crate::runner::sweep::{sweep_all, sweep_all_with_coverage};
+use crate::runner::sweep::{SweepCounts, sweep_all_telling};
 use crate::sim::Run;
 use crate::sim::statements::RunView;
 use crate::transcript::event::RunEnd;
+
+use self::progress::NewsSender;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SweepArguments {
@@ -48,6 +51,9 @@ pub(super) struct SweepArguments {
     /// Put this saboteur around the engine, to see that it is caught; `list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary_or_list)]
     canary: Option<CanaryArgument>,
+    /// It stands here to be refused with what to do
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "FILE", value_parser = no_plan_here)]
+    write_plan: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -88,10 +94,19 @@ pub(super) fn run<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn()
 }
 
 /// A scenario that was swept, without its setup: of many seeds only this is kept.
+#[derive(Clone, Debug)]
 struct SweptScenario {
     name: String,
     path: PathBuf,
     seed: u64,
+    /// The statements of the scenario that the run without an interrupt does not meet. A sweep does not ask for them.
+    unmet: Vec<String>,
+}
+
+impl From<&LoadedScenario> for SweptScenario {
+    fn from(LoadedScenario { name, path, setup, .. }: &LoadedScenario) -> Self {
+        Self { name: name.clone(), path: path.clone(), seed: setup.scenario.seed.0, unmet: Vec::new() }
+    }
 }
 
 /// Everything that was swept.
@@ -102,8 +117,6 @@ struct SweptScenarios {
     reports: Vec<InterruptSweepReport>,
     unread: Vec<UnreadEntry>,
     with_network: BTreeSet<String>,
-    /// Notes on runs without an interrupt that do not meet their scenarios.
-    notes: Vec<String>,
 }
 
 fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
@@ -114,7 +127,7 @@ fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + S
     // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
-    let (swept, exit) = sweep_selected(arguments, new_engine);
+    let (swept, exit) = progress::watched(arguments, |watch| sweep_selected(arguments, new_engine, watch));
     panic::set_hook(usual);
     if swept.scenarios.is_empty() {
         return exit;
@@ -123,15 +136,9 @@ fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + S
         let names: Vec<&str> = swept.with_network.iter().map(String::as_str).collect();
         complain(&format!("note: [network] is ignored in sweeps: {}", names.join(", ")));
     }
-    swept.notes.iter().for_each(|note| complain(note));
     let groups = group(&swept.reports);
     if arguments.format == SweepFormat::Text {
-        match arguments.selection.seeds() {
-            None => swept.scenarios.iter().zip(&swept.reports).for_each(|(scenario, report)| show(arguments, scenario, report)),
-            Some(_) => seeds::show(arguments, &swept),
-        }
-        findings::show_groups(arguments, &swept.scenarios, &groups);
-        print_line(&format!("{}, {}", swept.count(arguments), totals(&swept, groups.len())));
+        swept.show(arguments, &groups);
     }
     let mut exit = exit.max(match arguments.canary {
         Some(CanaryArgument::Of(canary)) => canary_exit(arguments, canary, &swept.reports),
@@ -154,15 +161,19 @@ fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + S
 }
 
 /// Sweeps over all scenarios at once; with several seeds over one file after the other, each with all seeds.
-fn sweep_selected<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> (SweptScenarios, CommandExit) {
+fn sweep_selected<E: Engine>(
+    arguments: &SweepArguments,
+    new_engine: &(impl Fn() -> E + Sync),
+    watch: &NewsSender,
+) -> (SweptScenarios, CommandExit) {
     let mut swept = SweptScenarios::default();
     let Some(seeds) = arguments.selection.seeds() else {
-        let exit = swept.add(arguments, arguments.selection.load(), new_engine);
+        let exit = swept.add(arguments, arguments.selection.load(), new_engine, watch);
         return (swept, exit);
     };
     let (paths, mut exit) = arguments.selection.search();
     for path in paths {
-        exit = exit.max(swept.add(arguments, arguments.selection.load_with_seeds(&path, seeds), new_engine));
+        exit = exit.max(swept.add(arguments, arguments.selection.load_with_seeds(&path, seeds), new_engine, watch));
     }
     (swept, exit)
 }
@@ -174,6 +185,7 @@ impl SweptScenarios {
         arguments: &SweepArguments,
         mut selected: SelectedScenarios,
         new_engine: &(impl Fn() -> E + Sync),
+        watch: &NewsSender,
     ) -> CommandExit {
         let kinds: &[InjectionKind] = match arguments.kind {
             KindArgument::Cancel => &[InjectionKind::Cancel],
@@ -184,34 +196,31 @@ impl SweptScenarios {
         };
         let scenarios = &selected.scenarios[..];
         let threads = arguments.selection.threads();
-        self.reports.extend(match arguments.coverage.is_wanted() {
-            true => sweep_all_with_coverage(scenarios, threads, kinds, new_engine),
-            false => sweep_all(scenarios, threads, kinds, new_engine),
-        });
+        let counts = if arguments.coverage.is_wanted() { SweepCounts::FindingsAndCoverage } else { SweepCounts::Findings };
+        watch.begin(scenarios);
+        let reports = sweep_all_telling(scenarios, threads, kinds, counts, new_engine, |news| watch.tell(news));
+        let mut swept: Vec<SweptScenario> = scenarios.iter().map(SweptScenario::from).collect();
         if arguments.canary.is_none() {
-            self.note_what_is_not_swept(scenarios, new_engine);
+            let with_network = scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some());
+            self.with_network.extend(with_network.map(|scenario| scenario.name.clone()));
+            for (at, unmet) in unmet(scenarios, &reports, new_engine) {
+                swept[at].unmet = unmet;
+            }
         }
+        self.reports.extend(reports);
         self.unread.append(&mut selected.unread);
-        let swept = selected.scenarios.into_iter().map(|LoadedScenario { name, path, setup, .. }| SweptScenario {
-            name,
-            path,
-            seed: setup.scenario.seed.0,
-        });
         self.scenarios.extend(swept);
         selected.exit
     }
 
-    /// A sweep interrupts the run as it is. Where that is not what the scenario says, something else was swept than was meant.
-    fn note_what_is_not_swept<E: Engine>(&mut self, scenarios: &[LoadedScenario], new_engine: &(impl Fn() -> E + Sync)) {
-        let with_network = scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some());
-        self.with_network.extend(with_network.map(|scenario| scenario.name.clone()));
-        let plain = |scenario: &LoadedScenario| PanicCatcher.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
-        let reports: Vec<_> = scenarios.iter().map(plain).collect();
-        let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
-        for (at, failures) in judge(&runs, RunView::Simulated).failures {
-            self.notes.push(format!("note: {}: the run without an interrupt does not meet its scenario:", scenarios[at].path.display()));
-            self.notes.extend(failures);
+    /// Everything as text.
+    fn show(&self, arguments: &SweepArguments, groups: &[SweepFindingGroup]) {
+        match arguments.selection.seeds() {
+            None => self.scenarios.iter().zip(&self.reports).for_each(|(scenario, report)| show(arguments, scenario, report)),
+            Some(_) => seeds::show(arguments, self),
         }
+        findings::show_groups(arguments, &self.scenarios, groups);
+        print_line(&format!("{}, {}", self.count(arguments), totals(self, groups.len())));
     }
 
     /// The coverage of all runs.
@@ -230,7 +239,39 @@ impl SweptScenarios {
     }
 }
 
-/// `94 runs, 72 findings in 1 scenario, 1 group`.
+/// The statements of scenarios that their runs without an interrupt do not meet, by position. A sweep asks for the rules that hold in every run alone. But it
+/// interrupts the run as it is: where that is not what the scenario says, something else was swept than was meant.
+fn unmet<E: Engine>(
+    scenarios: &[LoadedScenario],
+    reports: &[InterruptSweepReport],
+    new_engine: &(impl Fn() -> E + Sync),
+) -> BTreeMap<usize, Vec<String>> {
+    let plain = |scenario: &LoadedScenario| {
+        let run = || Run::new(scenario.setup.clone(), new_engine()).without_oracles().to_end();
+        PanicCatcher.run(run).ok()
+    };
+    let runs: Vec<_> = scenarios.iter().map(plain).collect();
+    let mut unmet: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (at, (run, report)) in runs.iter().zip(reports).enumerate() {
+        // What breaks a rule is a finding already.
+        let is_found = |failure: &str| {
+            let usual = report.findings.iter().filter(|finding| finding.interrupt.is_none());
+            usual.flat_map(|finding: &SweepFinding| &finding.violations).any(|violation| failure.ends_with(&*violation.text))
+        };
+        let failures: Vec<String> =
+            run.iter().flat_map(|run| &run.failures).filter(|failure| !is_found(failure.as_str())).cloned().collect();
+        if !failures.is_empty() {
+            unmet.insert(at, failures);
+        }
+    }
+    let runs: Vec<_> = scenarios.iter().zip(&runs).map(|(scenario, run)| (scenario, run.as_ref().map(Into::into))).collect();
+    for (at, failures) in judge(&runs, RunView::Simulated).failures {
+        unmet.entry(at).or_default().extend(failures);
+    }
+    unmet
+}
+
+/// `94 runs, 72 findings in 1 scenario, 1 group`, and how many scenarios do not meet what they say themselves.
 fn totals(swept: &SweptScenarios, groups: usize) -> String {
     let count = |count: usize, noun| plural(count as u64, noun);
     let runs: usize = swept.reports.iter().map(|report| report.runs).sum();
@@ -240,7 +281,14 @@ fn totals(swept: &SweptScenarios, groups: usize) -> String {
     let with_findings = swept.scenarios.iter().zip(&swept.reports).filter(|(_, report)| !report.findings.is_empty());
     let names: BTreeSet<&str> = with_findings.map(|(scenario, _)| &*scenario.name).collect();
     let groups = if findings > 0 { format!(", {}", count(groups, "group")) } else { String::new() };
-    format!("{}{merged}, {} in {}{groups}", count(runs, "run"), count(findings, "finding"), count(names.len(), "scenario"))
+    let unmet: BTreeSet<&str> =
+        swept.scenarios.iter().filter(|scenario| !scenario.unmet.is_empty()).map(|scenario| &*scenario.name).collect();
+    let unmet = match unmet.len() {
+        0 => String::new(),
+        1 => String::from("; 1 scenario fails as it is"),
+        unmet => format!("; {unmet} scenarios fail as they are"),
+    };
+    format!("{}{merged}, {} in {}{groups}{unmet}", count(runs, "run"), count(findings, "finding"), count(names.len(), "scenario"))
 }
 
 /// A sweep as the document has it.
@@ -257,7 +305,8 @@ fn entry(arguments: &SweepArguments, scenario: &SweptScenario, report: &Interrup
         findings: report.findings.len(),
         left_out: report.left_out,
         shown: report.shown,
-        notes: remarks(report),
+        unmet: scenario.unmet.clone(),
+        notes: remarks(arguments, scenario, report),
         all: arguments.all.then(|| all.collect()),
     }
 }
@@ -291,7 +340,7 @@ fn verdict(report: &InterruptSweepReport) -> CommandExit {
 
 fn show(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) {
     let figures = (report.boundaries, report.runs, report.findings.len());
-    print_line(&line(verdict(report), &scenario.name, figures));
+    print_line(&(line(verdict(report), &scenario.name, figures) + unmet_word(scenario)));
     tell(arguments, scenario, report);
 }
 
@@ -302,19 +351,42 @@ fn line(verdict: CommandExit, name: &str, (boundaries, runs, findings): (usize, 
     format!("{word:<7} {name:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}")
 }
 
+/// The end of the line of a scenario that fails without any interrupt: it is no plain `ok`.
+fn unmet_word(scenario: &SweptScenario) -> &'static str {
+    if scenario.unmet.is_empty() { "" } else { "  fails as it is" }
+}
+
 /// Remarks on a sweep, and with `--all` each finding.
 fn tell(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) {
-    remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
+    remarks(arguments, scenario, report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
     if arguments.all {
         report.findings.iter().for_each(|finding| complain(&findings::text(arguments, scenario, finding)));
     }
 }
 
-/// The boundaries that were left out, and the violations that the scenario announces.
-fn remarks(report: &InterruptSweepReport) -> Vec<String> {
+/// The boundaries and statements that were not looked at, and the violations that the scenario announces.
+fn remarks(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) -> Vec<String> {
     let mut remarks = Vec::new();
-    if report.boundaries == 0 {
+    let command = || findings::usual_command(arguments, scenario);
+    if report.usual_end.is_none() {
+        let place = report.usual_panic.as_ref().map(|BoundaryPlace { boundary, at, event, .. }| {
+            // The number of the event is that of `--interrupt-at`.
+            format!(" at event {} at {at} ({event})", boundary.event)
+        });
+        remarks.push(format!(
+            "the run without an interrupt panicked{}, so nothing was interrupted: {} shows it",
+            place.unwrap_or_default(),
+            command()
+        ));
+    } else if report.boundaries == 0 {
         remarks.push(String::from("nothing was interrupted: the engine got no input in this run"));
+    }
+    if !scenario.unmet.is_empty() {
+        let unmet = scenario.unmet.join("\n");
+        remarks.push(format!(
+            "the run without an interrupt does not meet its scenario, and a sweep does not ask for that: {}\n{unmet}",
+            command()
+        ));
     }
     if let Some(RunEnd::LimitReached { limit }) = &report.usual_end {
         remarks
@@ -331,6 +403,13 @@ fn remarks(report: &InterruptSweepReport) -> Vec<String> {
         remarks.push(format!("the rules under `breaks` are broken, as the scenario expects, in {}", plural(report.shown as u64, "run")));
     }
     remarks
+}
+
+/// A sweep makes many runs, and a plan is one run.
+fn no_plan_here(_: &str) -> Result<String, String> {
+    Err(String::from(
+        "this is an option of `run`: add it to the command behind `look at it` of a finding, `run SCENARIO --interrupt-at N:SIDE --interrupt-kind KIND --write-plan FILE`",
+    ))
 }
 
 fn canary_or_list(text: &str) -> Result<CanaryArgument, String> {

@@ -59,7 +59,7 @@ pub fn audit<E: Engine>(
         runs += 1;
         let other = || Run::new(rechunked(setup), engine.clone()).to_transcript();
         let violation = guard.run(other).ok().and_then(|other| rechunked_runs::compare(&repeated, &other));
-        findings.extend(violation.map(|violation| SweepFinding { interrupt: None, violations: vec![violation] }));
+        findings.extend(violation.map(|violation| SweepFinding { interrupt: None, before: None, violations: vec![violation], runs: 1 }));
     }
     (runs, findings)
 }
@@ -104,5 +104,5 @@ fn bring<E: Engine>(run: &mut Run<E>, boundary: RunBoundary) -> Option<BoundaryP
 fn finding(interrupt: Option<(BoundaryPlace, InjectionKind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<SweepFinding> {
     let nothing = Transcript { header: copied.header.clone(), events: [].into() };
     let violation = repeated_requests::compare(repeated.unwrap_or(&nothing), copied)?;
-    Some(SweepFinding { interrupt, violations: vec![violation] })
+    Some(SweepFinding { interrupt, before: None, violations: vec![violation], runs: 1 })
 }

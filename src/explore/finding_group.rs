@@ -1,7 +1,7 @@
 //! The findings of sweeps, put together: each defect once, with the smallest run that shows it (E-5).
 //!
-//! A run counts for the violation that came first in it. What is broken after that mostly follows from it, and is counted beside it. So two defects of
-//! which one always follows the other are one group, until the first is corrected.
+//! A run counts for the violation that came first in it, before the interrupt or after it. What is broken after that mostly follows from it, and is
+//! counted beside it. So two defects of which one always follows the other are one group, until the first is corrected.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -45,13 +45,14 @@ pub struct SmallestFinding {
 /// The order of sizes: a run without an interrupt before any other, then the shortest run, then the earliest boundary.
 type FindingSize = (Option<()>, usize, Option<(RunBoundary, InjectionKind)>, usize);
 
-/// Groups the findings of sweeps. Those with most findings come first.
+/// Groups the findings of sweeps. An engine that ignores all interrupts comes first: more follows from it than is folded into its finding. Then come the
+/// groups with most findings.
 pub fn group(reports: &[InterruptSweepReport]) -> Vec<SweepFindingGroup> {
     let mut groups: BTreeMap<Fingerprint, (FindingSize, SweepFindingGroup)> = BTreeMap::new();
     for (sweep, report) in reports.iter().enumerate() {
         for finding in &report.findings {
             // A finding without a violation does not exist: each is made of at least one.
-            let Some(first) = finding.violations.iter().min_by_key(|violation| violation.at) else { continue };
+            let Some(first) = finding.first() else { continue };
             let fingerprint = Fingerprint::from(first);
             let size = size(sweep, report, finding);
             let smallest = || SmallestFinding { sweep, finding: finding.clone() };
@@ -64,7 +65,7 @@ pub fn group(reports: &[InterruptSweepReport]) -> Vec<SweepFindingGroup> {
         }
     }
     let mut groups: Vec<SweepFindingGroup> = groups.into_values().map(|(_, group)| group).collect();
-    groups.sort_by_key(|group| core::cmp::Reverse(group.findings));
+    groups.sort_by_key(|group| (group.smallest.finding.runs == 1, core::cmp::Reverse(group.findings)));
     groups
 }
 
@@ -129,7 +130,7 @@ mod tests {
             event: format!("timer {event}"),
             kind: InputKind::Timer,
         };
-        SweepFinding { interrupt: event.map(|event| (place(event), kind)), violations: violations.to_vec() }
+        SweepFinding { interrupt: event.map(|event| (place(event), kind)), before: None, violations: violations.to_vec(), runs: 1 }
     }
 
     fn lost(id: &str) -> Violation {
@@ -172,5 +173,24 @@ mod tests {
         let told: Vec<_> = groups.iter().map(|group| (group.fingerprint.oracle, group.findings, group.others.len())).collect();
         assert_eq!(told, [("O-2", 2, 1), ("O-27", 1, 0)]);
         assert_eq!(groups[0].others, BTreeMap::from([(Fingerprint::from(&late), 2)]));
+    }
+
+    #[test]
+    fn e_5_a_run_counts_for_what_was_broken_before_its_interrupt() {
+        let refused = violation(7, "O-1", "the API refuses request 2: no result");
+        let usual = finding(None, InjectionKind::Cancel, &[lost("toolu_a"), refused.clone()]);
+        let after = SweepFinding { before: Some(lost("toolu_a")), ..finding(Some(6), InjectionKind::Cancel, &[refused]) };
+        let groups = group(&[report(10, vec![usual, after])]);
+        let told: Vec<_> = groups.iter().map(|group| (group.fingerprint.oracle, group.findings, group.others.len())).collect();
+        assert_eq!(told, [("O-2", 2, 1)], "the cause is the group of both");
+    }
+
+    #[test]
+    fn e_5_an_engine_that_ignores_interrupts_is_the_first_group() {
+        let few = finding(Some(1), InjectionKind::Interrupt, &[lost("toolu_a")]);
+        let ignored = violation(1, "O-11", "the engine ignores a cancel: it continues");
+        let ignored = SweepFinding { runs: 70, ..finding(Some(1), InjectionKind::Cancel, &[ignored]) };
+        let groups = group(&[report(10, vec![few.clone(), few, ignored])]);
+        assert_eq!(groups.iter().map(|group| group.fingerprint.oracle).collect::<Vec<_>>(), ["O-11", "O-2"]);
     }
 }

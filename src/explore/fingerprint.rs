@@ -43,17 +43,27 @@ impl From<&Violation> for Fingerprint {
     }
 }
 
+/// The signs at the end of a word that belong to its sentence.
+const PUNCTUATION: [char; 4] = [',', ';', ':', '.'];
+
 /// A sentence without what differs from run to run.
 fn masked(sentence: &str) -> String {
-    let mut words: Vec<&str> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     // Every second part stands in quotation marks.
     for (nth, part) in sentence.split('"').enumerate() {
         let is_quoted = nth % 2 == 1;
         for word in part.split_whitespace() {
-            let word = if is_quoted || is_name(word, &words) { MASK } else { word };
-            // However many ids are listed, it is one list.
-            if words.last() != Some(&MASK) || word != MASK {
-                words.push(word);
+            let bare = word.trim_end_matches(PUNCTUATION);
+            let follows_name = words.last().is_some_and(|last| is_mask(last));
+            let is_name = is_quoted || is_name(bare, follows_name, &words);
+            // However many ids are listed, it is one list, with the sign behind its last one.
+            if follows_name && is_name {
+                words.pop();
+            }
+            match words.last_mut() {
+                Some(last) if follows_name && bare.is_empty() => last.push_str(word),
+                _ if is_name => words.push(mask(if is_quoted { "" } else { &word[bare.len()..] })),
+                _ => words.push(word.into()),
             }
         }
         if words.len() >= WORDS_MAX {
@@ -65,11 +75,25 @@ fn masked(sentence: &str) -> String {
     words.join(" ").replace("# of agent #", MASK)
 }
 
+fn mask(sign: &str) -> String {
+    format!("{MASK}{sign}")
+}
+
+fn is_mask(word: &str) -> bool {
+    word.trim_end_matches(PUNCTUATION) == MASK
+}
+
 /// Whether a word is an id, a figure or data. `before` are the words before it.
-fn is_name(word: &str, before: &[&str]) -> bool {
-    let has_form = word.contains(|letter: char| letter.is_ascii_digit()) || word.contains("toolu_") || word.starts_with(['{', '[', '(']);
+fn is_name(word: &str, follows_name: bool, before: &[String]) -> bool {
+    // `[limits]` is a table of a scenario, and no data.
+    let is_table = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).is_some_and(|name| name.chars().all(char::is_alphabetic));
+    let is_data = word.starts_with('{') || (word.starts_with('[') && !is_table);
+    // Behind a name stands the id in brackets; elsewhere brackets begin words of the sentence.
+    let is_id = follows_name && word.starts_with('(') && word.ends_with(')');
+    let has_form = word.contains(|letter: char| letter.is_ascii_digit()) || word.contains("toolu_");
+    let follows = |words: &[&str]| before.len() >= words.len() && before[before.len() - words.len()..].iter().eq(words.iter());
     // Ids of recorded tool uses have any form.
-    has_form || before.ends_with(&["tool", "use"]) || (before.ends_with(&["result", "of"]) && word != "tool")
+    has_form || is_data || is_id || follows(&["tool", "use"]) || (follows(&["result", "of"]) && word != "tool")
 }
 
 #[cfg(test)]
@@ -87,6 +111,7 @@ mod tests {
         for id in ["toolu_p1t1n1", "toolu_again", "call-read", "7"] {
             assert_eq!(print("O-2", &format!("tool use {id} of answer p2/1 has no result at the end")), lost);
         }
+        assert_eq!(print("O-2", "tool use 1A (call-read) of answer 1 has no result at the end"), lost);
         assert_eq!(
             print("O-2", "a result of call-read came out, which answer 1 did not ask for"),
             "O-2: a result of # came out, which answer # did not ask for"
@@ -105,6 +130,21 @@ mod tests {
         assert_ne!(refused("messages: text content blocks must be non-empty"), refused("Invalid `signature` in `thinking` block."));
         assert_eq!(refused("`tool_use` without a result: toolu_1, toolu_2."), refused("`tool_use` without a result: toolu_9."));
         assert_eq!(print("O-19", "the run panicked: no tool \"Read\" here"), print("O-19", "the run panicked: no tool \"Bash run\" here"));
+    }
+
+    #[test]
+    fn e_5_what_is_left_is_a_sentence() {
+        let limit = "the run ended with limit_reached: the limit on requests was reached; it is 1000, and `requests` in [limits] (--set limits.requests=…) raises it";
+        let told = "O-18: the run ended with limit_reached: the limit on requests was reached; it is #, and `requests` in [limits] (--set limits.requests=…) raises it";
+        assert_eq!(print("O-18", limit), told);
+        let refused =
+            "the API refuses request p2/1: messages.1: `tool_use` ids were found without results: toolu_1, toolu_2. Each must have one.";
+        assert_eq!(
+            print("O-1", refused),
+            "O-1: the API refuses request #: `tool_use` ids were found without results: #. Each must have one."
+        );
+        let order = "request 2 has its results in another order than their tool uses: \"a, b\" in place of \"b, a\"";
+        assert_eq!(print("O-1", order), "O-1: request # has its results in another order than their tool uses: # in place of #");
     }
 
     #[test]

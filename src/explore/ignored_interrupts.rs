@@ -5,11 +5,12 @@
 use super::PanicGuard;
 use super::finding::SweepFinding;
 use super::interrupt::{InjectionKind, content, inject};
-use reenact_engine::contract::Engine;
+use reenact_engine::contract::{Agent, Effect, Engine, Input};
 use reenact_engine::time::Time;
 use reenact_oracle::Violation;
 use reenact_sim::Run;
 use reenact_transcript::event::{Event, EventKind, Transcript};
+use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
@@ -33,9 +34,10 @@ pub(super) fn fold<E: Engine>(
     }
     let (follow, mut others): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| ignored.iter().any(|kind| is_of(finding, *kind)));
     let at = follow.first().and_then(|first| first.violations.first()).map(|violation| violation.at).unwrap_or_default();
+    let runs = follow.len();
     let violations = ignored.iter().map(|kind| violation(*kind, at, of(&follow, *kind))).collect();
     let interrupt = follow.into_iter().next().and_then(|first| first.interrupt);
-    others.push(SweepFinding { interrupt, violations });
+    others.push(SweepFinding { interrupt, before: None, violations, runs });
     (ignored, others)
 }
 
@@ -59,9 +61,12 @@ fn violation(kind: InjectionKind, at: Time, places: usize) -> Violation {
     Violation { at, oracle, text: format!("{text} (a rule is broken in {})", plural(places as u64, "run")) }
 }
 
-/// Whether each run with such an interrupt does what the run without one does. Most engines show at the first prompt that it is not so.
+/// Whether each run with such an interrupt does what the run without one does. Most engines show at the first prompt that it is not so. A cancel that
+/// finds no prompt at work anywhere has nothing to do, so it is not ignored.
 fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: InjectionKind, guard: &impl PanicGuard) -> bool {
     let mut run = Run::new(setup.clone(), engine.clone()).without_oracles();
+    let mut work = Run::watched(setup.clone(), engine.clone(), OpenPrompts::default());
+    let mut found_work = kind != InjectionKind::Cancel;
     run.expect_injections();
     let end = |run: Run<E>| guard.run(|| run.to_end().transcript).ok();
     let Some(usual) = end(run.clone()) else { return false };
@@ -75,10 +80,28 @@ fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: InjectionKind,
             Some(transcript) if engine_events(&transcript).eq(engine_events(&usual)) => (),
             _ => return false,
         }
-        if run.advance().is_some() {
-            return true;
+        found_work |= work.watcher().0 > 0;
+        if work.advance().and(run.advance()).is_some() {
+            return found_work;
         }
     }
+}
+
+/// How many prompts of the root are at work.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenPrompts(usize);
+
+impl TranscriptWatch for OpenPrompts {
+    fn input(&mut self, _: Time, agent: &Agent, input: &Input) {
+        self.0 += usize::from(agent.is_root() && matches!(input, Input::Prompt { .. } | Input::Interrupt { .. }));
+    }
+
+    fn effect(&mut self, _: Time, agent: &Agent, effect: &Effect) {
+        let ends = agent.is_root() && matches!(effect, Effect::Finished { .. });
+        self.0 = self.0.saturating_sub(usize::from(ends));
+    }
+
+    fn note(&mut self, _: Time, _: &Agent, _: &EventKind) {}
 }
 
 /// The effects of the engine, with their times.

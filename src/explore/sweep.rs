@@ -9,10 +9,10 @@ use alloc::collections::BTreeMap;
 use super::coverage::{CoverageWatch, RunCoverage};
 use super::interrupt::{BoundaryPlace, BoundarySide, InjectionKind, RunBoundary, content, inject};
 use super::judged_states::JudgedStates;
-use super::sweep_watch::SweepWatch;
+use super::sweep_watch::{LastInput, SweepWatch};
 use super::verdict::{judge, may_end_as_usual, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
-use reenact_engine::contract::{Block, Engine, Input};
+use reenact_engine::contract::{Block, Engine, Input, Time};
 use reenact_oracle::{rechunked_runs, repeated_requests};
 use reenact_sim::{FinishedRun, Run, rules};
 use reenact_transcript::event::RunEnd;
@@ -23,6 +23,7 @@ pub use super::finding::SweepFinding;
 
 /// The findings of an interrupt sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use = "a finding fails no test by itself: assert that `findings` is empty"]
 pub struct InterruptSweepReport {
     /// How many places there are: before and after every event.
     pub boundaries: usize,
@@ -40,6 +41,8 @@ pub struct InterruptSweepReport {
     pub usual_end: Option<RunEnd>,
     /// How many of the runs were ended because they came to a state from which a run without a finding had gone on (E-3).
     pub merged: usize,
+    /// The event at which the run without an interrupt panicked, if it did.
+    pub usual_panic: Option<BoundaryPlace>,
     /// The coverage of the runs, where it was counted.
     pub coverage: RunCoverage,
 }
@@ -184,6 +187,8 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
         let kind = place.map(|place| place().1);
         // What was wrong before the interrupt is a finding of the run as it is.
         let known = run.watcher().oracles.violations().len();
+        let before =
+            run.watcher().oracles.violations().iter().find(|known| !rules::shows(&self.setup.scenario.expect, known.oracle)).cloned();
         let asked_before = place.map(|_| run.watcher().oracles.question_counts());
         let copy = || {
             let mut copy = run.clone();
@@ -192,7 +197,7 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
         };
         let (end, mut violations) = match self.guard.run(|| work(copy())) {
             Ok(None) => return None,
-            Ok(Some(FinishedRun { end, at, watcher: SweepWatch { oracles, counter }, faults, .. })) => {
+            Ok(Some(FinishedRun { end, at, watcher: SweepWatch { oracles, counter, .. }, faults, .. })) => {
                 if let Some(counter) = counter {
                     self.report.coverage.add(&counter.into_coverage());
                     self.report.coverage.add_asked(oracles.asked_since(asked_before.as_ref()));
@@ -200,14 +205,36 @@ impl<G: PanicGuard> InterruptSweep<'_, G> {
                 let accepted = accepted.filter(|_| may_end_as_usual(kind, &end, faults));
                 (Some(end.clone()), judge(self.setup, oracles, known, (&end, at), accepted))
             }
-            Err(panic) => (None, vec![panicked(run.now(), &panic)]),
+            Err(panic) => {
+                let (at, event) = self.panic_place(run, kind);
+                if place.is_none() {
+                    self.report.usual_panic = event;
+                }
+                (None, vec![panicked(at, &panic)])
+            }
         };
         let all = violations.len();
         violations.retain(|violation| !rules::shows(&self.setup.scenario.expect, violation.oracle));
         self.report.shown += usize::from(violations.len() < all);
         if !violations.is_empty() {
-            self.report.findings.push(SweepFinding { interrupt: place.map(|place| place()), violations });
+            self.report.findings.push(SweepFinding { interrupt: place.map(|place| place()), before, violations, runs: 1 });
         }
         end
+    }
+
+    /// Where a copy panics. What it was is lost with it, so another one goes there.
+    fn panic_place<E: Engine>(&self, run: &Run<E, SweepWatch>, kind: Option<InjectionKind>) -> (Time, Option<BoundaryPlace>) {
+        let mut copy = run.clone();
+        copy.watcher_mut().last_input = LastInput::Kept(None);
+        if let Some(kind) = kind {
+            inject(&mut copy, kind, &self.content);
+        }
+        while let Ok(None) = self.guard.run(|| copy.advance()) {}
+        let boundary = RunBoundary { event: copy.events(), side: BoundarySide::Before };
+        let place = match &copy.watcher().last_input {
+            LastInput::Kept(Some(input)) => Some(BoundaryPlace::new(boundary, copy.now(), input)),
+            _ => None,
+        };
+        (copy.now(), place)
     }
 }

@@ -12,16 +12,27 @@ pub(super) struct SweepWatch {
     pub(super) oracles: Oracles,
     /// The run from whose boundaries copies are sent off has no counter: what it does is counted in the run as it is.
     pub(super) counter: Option<CoverageWatch>,
+    pub(super) last_input: LastInput,
+}
+
+/// The input that the engine was given last, where somebody asks for it.
+#[derive(Clone, Debug)]
+pub(super) enum LastInput {
+    NotKept,
+    Kept(Option<Input>),
 }
 
 impl SweepWatch {
     pub(super) fn new(oracles: Oracles) -> Self {
-        Self { oracles, counter: None }
+        Self { oracles, counter: None, last_input: LastInput::NotKept }
     }
 }
 
 impl TranscriptWatch for SweepWatch {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
+        if let LastInput::Kept(last) = &mut self.last_input {
+            *last = Some(input.clone());
+        }
         self.oracles.input(at, agent, input);
         if let Some(counter) = &mut self.counter {
             counter.input(at, agent, input);

@@ -61,13 +61,18 @@ pub enum LoadError {
     #[error("{}: no such file or folder{}; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display(), near_text(.0))]
     Missing(PathBuf),
     /// The folder holds no scenario.
-    #[error("{}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){}; `reenact import RECORDING --out {}/NAME` makes one", folder.display(), if others.is_empty() { String::new() } else { format!("; {}", others_text(others)) }, folder.display())]
+    #[error("{}", no_scenarios_text(folder, others, bases))]
     NoScenarios {
         /// The folder.
         folder: PathBuf,
         /// TOML files that it holds.
         others: Vec<PathBuf>,
+        /// Files that it holds to be extended.
+        bases: Vec<PathBuf>,
     },
+    /// A file in the folder is empty: it may have lost its text.
+    #[error("{}: this file is empty: write a [[prompt]], or remove the file", .0.display())]
+    Empty(PathBuf),
     /// The file cannot be read.
     #[error("{}: {problem}", path.display())]
     Read {
@@ -102,7 +107,7 @@ pub enum LoadError {
         runs: Vec<String>,
     },
     /// The name behind the `@` selects nothing.
-    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
+    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { format!(": it has no [matrix]{}", seed_advice(path)) } else { format!("; it has {}", one_a_line(file, runs)) })]
     NoSuchRun {
         /// As it was named.
         path: PathBuf,
@@ -144,12 +149,13 @@ pub fn search(paths: &[PathBuf]) -> FoundFiles {
     for path in paths {
         if path.is_dir() {
             search.met_any = false;
-            let known = search.others.len();
+            let (known, known_bases) = (search.others.len(), search.bases.len());
             match search.folder(path, &IgnoreRules::above(path)) {
                 Err(error) => errors.push(error),
                 Ok(()) if !search.met_any => {
                     let others = search.others.split_off(known);
-                    errors.push(LoadError::NoScenarios { folder: path.clone(), others });
+                    let bases = search.bases.split_off(known_bases);
+                    errors.push(LoadError::NoScenarios { folder: path.clone(), others, bases });
                 }
                 Ok(()) => (),
             }
@@ -159,6 +165,7 @@ pub fn search(paths: &[PathBuf]) -> FoundFiles {
             errors.push(LoadError::Missing(path.clone()));
         }
     }
+    errors.extend(search.empty.into_iter().map(LoadError::Empty));
     FoundFiles { scenarios: search.found, others: search.others, errors }
 }
 
@@ -173,6 +180,22 @@ fn near_text(path: &Path) -> String {
     let near = whole.or_else(|| parse::nearest::nearest(&wanted, names.iter().map(String::as_str)));
     let with_folder = |name: &str| folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
     near.map(|name| format!("; did you mean {}?", with_folder(name).display())).unwrap_or_default()
+}
+
+fn no_scenarios_text(folder: &Path, others: &[PathBuf], bases: &[PathBuf]) -> String {
+    let folder = folder.display();
+    if let Some(first) = bases.first().filter(|_| others.is_empty()) {
+        let more = if bases.len() > 1 { format!(" and {} more", bases.len() - 1) } else { String::new() };
+        let are = if bases.len() > 1 { "are" } else { "is" };
+        return format!(
+            "{folder}: this folder holds no scenario: {}{more} {are} there to be extended, because the name begins with `_`; name the file to run it",
+            first.display()
+        );
+    }
+    let others = if others.is_empty() { String::new() } else { format!("; {}", others_text(others)) };
+    format!(
+        "{folder}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){others}; `reenact import RECORDING --out {folder}/NAME` makes one"
+    )
 }
 
 /// How many other files are named.
@@ -191,6 +214,8 @@ pub fn others_text(others: &[PathBuf]) -> String {
 struct FileSearch {
     found: Vec<PathBuf>,
     others: Vec<PathBuf>,
+    bases: Vec<PathBuf>,
+    empty: Vec<PathBuf>,
     visited: BTreeSet<PathBuf>,
     met_any: bool,
 }
@@ -207,19 +232,33 @@ impl FileSearch {
         entries.sort();
         let ignored = above.within(folder);
         for entry in entries {
-            let is_toml = || entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml") && !is_base(&entry);
+            let is_toml = || entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml");
             if ignored.covers(&entry, entry.is_dir()) {
                 continue;
             }
             if entry.is_dir() {
                 self.folder(&entry, &ignored)?;
-            } else if is_toml() && is_other(&entry) {
-                self.others.push(entry);
+            } else if is_toml() && is_base(&entry) {
+                self.bases.push(entry);
             } else if is_toml() {
-                self.file(entry);
+                self.toml(entry);
             }
         }
         Ok(())
+    }
+
+    /// A file that can be read and is not a scenario is another one. A file that cannot be read is reported when it is run.
+    fn toml(&mut self, file: PathBuf) {
+        match text::read(&file) {
+            Ok(text) if text.trim().is_empty() => {
+                self.met_any = true;
+                if self.is_new(&file) {
+                    self.empty.push(file);
+                }
+            }
+            Ok(text) if !parse::is_scenario(&text) => self.others.push(file),
+            _ => self.file(file),
+        }
     }
 
     fn file(&mut self, file: PathBuf) {
@@ -235,14 +274,16 @@ impl FileSearch {
     }
 }
 
-/// Whether a file can be read and is not a scenario. A file that cannot be read is reported when it is run.
-fn is_other(path: &Path) -> bool {
-    text::read(path).is_ok_and(|text| !parse::is_scenario(&text))
-}
-
 /// Whether a file is there to be extended.
 fn is_base(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
+}
+
+/// `x.toml@seed=3` is a run of a matrix; any scenario takes another seed by an option.
+fn seed_advice(path: &Path) -> String {
+    let named = split(path).1.unwrap_or_default();
+    let seed = named.split(',').find_map(|part| part.strip_prefix("seed="));
+    seed.map(|seed| format!("; for another seed: {} --seed {seed}", split(path).0.display())).unwrap_or_default()
 }
 
 fn one_a_line(file: &Path, runs: &[String]) -> String {
@@ -329,6 +370,9 @@ pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedSce
 const VALUES_MAX: usize = 500_000;
 
 fn read_text(path: &Path) -> Result<String, LoadError> {
+    if !path.exists() {
+        return Err(LoadError::Missing(path.into()));
+    }
     if !path.is_file() {
         return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
     }

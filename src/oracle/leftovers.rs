@@ -14,6 +14,8 @@ pub(super) struct LeftoverOracle {
     open: Vec<UnfinishedWork>,
     /// Complete answers whose end is still to come: they may be closed, and need not be.
     said: Vec<RequestId>,
+    /// Requests of open prompts that ended by themselves.
+    ended: Vec<RequestId>,
     /// Each with its time: a name may be used again, and the ring of an older setting is none of the new one.
     timers: Vec<(TimerId, Time)>,
 }
@@ -36,6 +38,7 @@ impl LeftoverOracle {
             }
             Input::End { id, .. } => {
                 self.said.retain(|said| said != id);
+                self.ended.push(*id);
                 self.end(UnfinishedWork::Request(*id));
             }
             Input::ToolEnded { run, .. } => drop(self.end(UnfinishedWork::Tool(*run))),
@@ -85,6 +88,7 @@ impl LeftoverOracle {
 
     fn on_terminal(&mut self, prompt: u32, found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
+        self.ended.retain(|ended| ended.prompt != prompt);
         for left in self.open.extract_if(.., |begun| begun.prompt() == prompt) {
             let what = match left {
                 UnfinishedWork::Request(id) => format!("request {id} is neither ended nor closed"),
@@ -100,6 +104,9 @@ impl LeftoverOracle {
     fn take_back(&mut self, begun: UnfinishedWork, found: &mut OracleFindings<'_>) {
         if !self.end(begun) {
             let what = match begun {
+                UnfinishedWork::Request(id) if self.ended.contains(&id) => {
+                    return found.add(ORACLE, format!("the engine closed request {id}, which had ended already"));
+                }
                 UnfinishedWork::Request(id) => format!("request {id} was closed"),
                 UnfinishedWork::Tool(run) => format!("tool {run} was stopped"),
                 UnfinishedWork::Hook(hook) => format!("hook {} was stopped", hook.hook),

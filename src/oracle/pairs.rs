@@ -55,16 +55,14 @@ impl PairOracle {
         // Each use has its one result: what is left to see is their order.
         let mut emitted = &*self.emitted;
         for turns in ApiTurns::from_messages(&messages[start..]).0.windows(2).rev() {
-            let is_in_order = match rules.settings.result_order {
-                ResultOrder::ToolUse => is_as_asked(&turns[0].1, &turns[1].1),
-                ResultOrder::Emission => is_as_emitted(&mut emitted, &turns[1].1),
+            let results = &turns[1].1;
+            let (wanted, order) = match rules.settings.result_order {
+                ResultOrder::ToolUse if is_as_asked(&turns[0].1, results) => continue,
+                ResultOrder::ToolUse => (asked(&turns[0].1).collect(), "their tool uses"),
+                ResultOrder::Emission => (as_emitted(&mut emitted, results), "their emission"),
             };
-            if !is_in_order {
-                let order = match rules.settings.result_order {
-                    ResultOrder::ToolUse => "their tool uses",
-                    ResultOrder::Emission => "their emission",
-                };
-                found.add(ORACLE, format!("request {id} has its results in another order than {order}"));
+            if let Some(orders) = other_order(results, &wanted) {
+                found.add(ORACLE, format!("request {id} has its results in another order than {order}: {orders}"));
             }
         }
         if found.violations.len() == known {
@@ -73,22 +71,37 @@ impl PairOracle {
     }
 }
 
-/// One turn of the model and the turn behind it.
-fn is_as_asked(asked: &[&Block], answered: &[&Block]) -> bool {
-    let uses = || asked.iter().filter_map(|block| block.as_tool_use()).map(|tool_use| &tool_use.id);
-    let place = |result: &Arc<str>| uses().position(|tool_use| tool_use == result);
+/// Whether a turn has the results of the model's turn before it in the order of their tool uses.
+fn is_as_asked(asked_in: &[&Block], answered: &[&Block]) -> bool {
+    let place = |result: &Arc<str>| asked(asked_in).position(|tool_use| tool_use == result);
     answered.iter().filter_map(|block| result_id(block)).filter_map(place).is_sorted()
 }
 
-/// The last turn that was not looked at yet: it has the results of the last answer with these ids. `emitted` is what is left for the turns before.
-fn is_as_emitted(emitted: &mut &[OfAnswer], answered: &[&Block]) -> bool {
+/// The tool uses of a turn of the model.
+fn asked<'a>(turn: &[&'a Block]) -> impl Iterator<Item = &'a Arc<str>> {
+    turn.iter().filter_map(|block| block.as_tool_use()).map(|tool_use| &tool_use.id)
+}
+
+/// The order of the results and the one that is wanted, where they are two.
+fn other_order(answered: &[&Block], wanted: &[&Arc<str>]) -> Option<String> {
+    let place = |result: &&Arc<str>| wanted.iter().position(|id| id == result);
+    let got: Vec<&Arc<str>> = answered.iter().filter_map(|block| result_id(block)).filter(|result| place(result).is_some()).collect();
+    let mut in_order = got.clone();
+    in_order.sort_by_key(place);
+    let list = |ids: &[&Arc<str>]| ids.iter().map(|id| &***id).collect::<Vec<_>>().join(", ");
+    (got != in_order).then(|| format!("\"{}\" in place of \"{}\"", list(&got), list(&in_order)))
+}
+
+/// The results of a turn as they were emitted. It is the last turn that was not looked at yet: it has the results of the last answer with these ids.
+/// `emitted` is what is left for the turns before.
+fn as_emitted<'a>(emitted: &mut &'a [OfAnswer], answered: &[&Block]) -> Vec<&'a Arc<str>> {
     let results: Vec<&Arc<str>> = answered.iter().filter_map(|block| result_id(block)).collect();
     let has_all = |of: &OfAnswer| results.iter().all(|id| of.ids.contains(id));
     // What is of an earlier prompt was seen when it was new.
-    let Some(at) = emitted.iter().rposition(has_all).filter(|_| !results.is_empty()) else { return true };
+    let Some(at) = emitted.iter().rposition(has_all).filter(|_| !results.is_empty()) else { return Vec::new() };
     let of = &emitted[at];
     *emitted = &emitted[..at];
-    results.iter().filter_map(|result| of.ids.iter().position(|id| id == *result)).is_sorted()
+    of.ids.iter().collect()
 }
 
 /// A conversation as the API reads it: neighbours of the same role are one turn.

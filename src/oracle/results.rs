@@ -1,7 +1,7 @@
 //! O-2: every emitted tool use has exactly one emitted result by the end of its prompt, and none has two.
 
 use super::OracleFindings;
-use reenact_engine::contract::{Effect, Emission, RequestId};
+use reenact_engine::contract::{Effect, Emission, RequestId, ToolRun};
 use reenact_wire::block::BlockKind;
 use reenact_wire::prelude::*;
 
@@ -15,6 +15,8 @@ pub(super) struct ResultOracle(Vec<EmittedUse>);
 struct EmittedUse {
     request: RequestId,
     id: Arc<str>,
+    /// Its place among the tool uses of the answer, by which transcripts name it.
+    run: ToolRun,
     /// The message that holds it.
     uuid: Arc<str>,
     is_answered: bool,
@@ -26,7 +28,9 @@ impl ResultOracle {
             Effect::Emit(Emission::Assistant(message)) => {
                 if let Some(tool_use) = message.block.as_tool_use() {
                     let (id, uuid) = (tool_use.id.clone(), message.uuid.clone());
-                    self.0.push(EmittedUse { request: message.id, id, uuid, is_answered: false });
+                    let index = self.0.iter().filter(|entry| entry.request == message.id).count() as u32;
+                    let run = ToolRun { request: message.id, index };
+                    self.0.push(EmittedUse { request: message.id, id, run, uuid, is_answered: false });
                 }
             }
             Effect::Emit(Emission::User(message)) => {
@@ -52,7 +56,10 @@ impl ResultOracle {
         let is_known = uses.peek().is_some();
         match uses.find(|entry| !entry.is_answered) {
             Some(entry) => entry.is_answered = true,
-            None if is_known => found.add(ORACLE, format!("tool use {id} of answer {request} has a second result")),
+            None if is_known => {
+                let run = self.0.iter().find(|entry| entry.request == request && entry.id == *id).map(|entry| format!("{} ", entry.run));
+                found.add(ORACLE, format!("tool use {}({id}) of answer {request} has a second result", run.unwrap_or_default()));
+            }
             None => found.add(ORACLE, format!("a result of {id} came out, which answer {request} did not ask for")),
         }
     }
@@ -67,7 +74,7 @@ impl EmittedUse {
     fn check(&self, found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
         if !self.is_answered {
-            found.add(ORACLE, format!("tool use {} of answer {} has no result at the end", self.id, self.request));
+            found.add(ORACLE, format!("tool use {} ({}) of answer {} has no result at the end", self.run, self.id, self.request));
         }
     }
 }

@@ -151,15 +151,23 @@ impl EventStory {
     }
 
     /// The same, with others left out. In a story no model says what its requests hold.
-    fn broken_but(mut self, left_out: &[&str]) -> Vec<&'static str> {
+    fn broken_but(self, left_out: &[&str]) -> Vec<&'static str> {
+        let violations = self.violations();
+        let oracles = violations.iter().map(|violation| violation.oracle);
+        oracles.filter(|oracle| *oracle != super::said_blocks::ORACLE && !left_out.contains(oracle)).collect()
+    }
+
+    /// All that was seen.
+    fn violations(mut self) -> Vec<Violation> {
         self.oracles.note(self.at, &Agent::ROOT, &EventKind::Ended { end: RunEnd::Idle });
         self.oracles.expect_nothing_open(self.at);
-        self.oracles
-            .violations()
-            .iter()
-            .map(|violation| violation.oracle)
-            .filter(|oracle| *oracle != super::said_blocks::ORACLE && !left_out.contains(oracle))
-            .collect()
+        self.oracles.into_violations()
+    }
+
+    /// The words of one oracle.
+    fn words(self, oracle: &str) -> Vec<String> {
+        let said = self.violations().into_iter().filter(|violation| violation.oracle == oracle);
+        said.map(|violation| violation.text).collect()
     }
 }
 
@@ -248,6 +256,22 @@ fn o_2_each_emitted_use_has_one_emitted_result() {
     assert_eq!(asked().result(0).result(1).terminal().broken(), ["O-2"], "one that nobody asked for");
     let same_id_twice = asked().asks("R", 0).ends(0).result(0).result(0);
     assert_eq!(same_id_twice.terminal().broken(), NONE, "a model that uses an id twice gets two results");
+}
+
+#[test]
+fn o_1_and_o_2_and_o_27_say_what_it_is_about() {
+    let results = [result_block(1), result_block(0)];
+    let two: &[Block] = &[use_block("R", 0), use_block("R", 1)];
+    let story = EventStory::new().request(1, &[(Role::User, &[]), (Role::Assistant, two), (Role::User, &results)]);
+    let (first, second) = (tool_use("R", 0).id, tool_use("R", 1).id);
+    let orders = format!("\"{second}, {first}\" in place of \"{first}, {second}\"");
+    assert_eq!(story.words("O-1"), [format!("request 1 has its results in another order than their tool uses: {orders}")]);
+    let lost = EventStory::new().request(1, &[]).asks("R", 0).terminal().words("O-2");
+    assert_eq!(lost, [format!("tool use 1A ({first}) of answer 1 has no result at the end")]);
+    let ended = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let closed = |story: EventStory| story.effect(Effect::CloseRequest { id: ASKED }).terminal().words("O-27");
+    assert_eq!(closed(EventStory::new().request(1, &[]).input(ended)), ["the engine closed request 1, which had ended already"]);
+    assert_eq!(closed(EventStory::new()), ["request 1 was closed, and it is not open"]);
 }
 
 #[test]

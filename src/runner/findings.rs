@@ -4,10 +4,11 @@ use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::collections::BTreeSet;
 
-use super::PanicCatcher;
 use super::sweep::sweep_all;
+use super::{PanicCatcher, run_all, run_file};
 use reenact_engine::agent_loop::AgentLoop;
-use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
+use reenact_engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Terminal, Time};
+use reenact_explore::PanicGuard;
 use reenact_explore::audit::audit;
 use reenact_explore::interrupt::{BoundarySide, InjectionKind, RunBoundary};
 use reenact_explore::sweep::{InterruptSweepReport, SweepFinding};
@@ -15,6 +16,7 @@ use reenact_explore::verdict::{look, violations_of};
 use reenact_files::scenario::{LoadedScenario, load};
 use reenact_sim::Run;
 use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 
 fn hello(overrides: &[(&str, &str)]) -> LoadedScenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (String::from(*key), String::from(*value))).collect();
@@ -55,6 +57,113 @@ fn e_1_each_kind_is_tried_on_both_sides_of_events_and_a_panic_is_a_finding() {
     let boundary = RunBoundary { event: 2, side: BoundarySide::After };
     let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, InjectionKind::Cancel, &PanicCatcher).unwrap();
     assert_eq!(looked.violations.iter().map(|violation| violation.oracle).collect::<Vec<_>>(), ["O-19"]);
+}
+
+/// It panics when the answer has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Fragile(AgentLoop);
+
+impl Engine for Fragile {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        assert!(!matches!(input, Input::End { .. }), "the answer");
+        self.0.step(env, now, input, effects);
+    }
+}
+
+#[test]
+fn o_19_a_run_that_panics_without_an_interrupt_is_told_with_its_event() {
+    let report = swept(&InjectionKind::ALL, Fragile::default);
+    let place = report.usual_panic.unwrap();
+    assert!(place.at > Time::ZERO && place.boundary.event > 5 && place.event == "end of answer 1", "{place:?}");
+    assert_eq!(report.findings[0].violations[0].at, place.at, "the time is that of the panic");
+    assert_eq!((report.usual_end, report.boundaries), (None, 0));
+}
+
+#[test]
+fn o_19_a_run_that_panics_is_kept_up_to_there() {
+    let panic = run_all(&[hello(&[])], NonZeroUsize::MIN, Fragile::default).remove(0).unwrap_err();
+    let run = panic.run.as_ref().unwrap();
+    assert!(run.at > Time::ZERO && run.transcript.events.iter().all(|event| event.at <= run.at), "{panic}");
+    assert_eq!(panic.to_string(), format!("O-19 at {}: the engine panicked: the answer", run.at));
+    let words = PanicCatcher.run(|| run_file(hello(&[]).path, Fragile::default()).unwrap().assert()).unwrap_err();
+    assert!(words.starts_with(&panic.to_string()) && words.contains("  tool 1A   starts"), "{words}");
+}
+
+#[test]
+fn f_10_the_cause_of_a_failure_comes_first() {
+    let report = Run::new(hello(&[("expect.terminal", "\"max_turns\"")]).setup, Forgotten::default()).to_end();
+    let rules: Vec<&str> = report.failures.iter().map(|failure| failure.split(' ').next().unwrap()).collect();
+    assert_eq!((rules.first(), rules.last()), (Some(&"O-1"), Some(&"expected")), "{:#?}", report.failures);
+    assert!(!report.failures.iter().any(|failure| failure.starts_with("the API refuses")), "{:#?}", report.failures);
+    let missing = run_file("scenarios/hello.tml", AgentLoop::default()).unwrap_err().to_string();
+    assert!(missing.starts_with("scenarios/hello.tml: no such file or folder"), "{missing}");
+}
+
+/// It sends no result.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Forgotten(AgentLoop);
+
+impl Engine for Forgotten {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        let mut all = Effects::default();
+        self.0.step(env, now, input, &mut all);
+        for (_, effect) in all.drain() {
+            effects.push(match effect {
+                Effect::Request { id, request } => {
+                    let mut request = Request::clone(&request);
+                    request.messages.truncate(2);
+                    Effect::Request { id, request: request.into() }
+                }
+                other => other,
+            });
+        }
+    }
+}
+
+/// It ends each prompt at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Idle;
+
+impl Engine for Idle {
+    fn step(&mut self, _: &Environment, _: Time, input: &Input, effects: &mut Effects) {
+        if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input {
+            effects.push(Effect::Finished { prompt: *prompt, terminal: Terminal::Completed });
+        }
+    }
+}
+
+#[test]
+fn e_1_a_cancel_that_finds_nothing_at_work_is_not_ignored() {
+    let report = swept(&InjectionKind::ALL, || Idle);
+    assert_eq!(report.ignored, []);
+    assert!(!rules(&report.findings).contains("O-11"), "{:?}", report.findings);
+}
+
+#[test]
+fn e_5_an_interrupted_run_tells_what_was_broken_before_its_interrupt() {
+    let report = swept(&[InjectionKind::Cancel], DoubledTerminal::default);
+    let later: Vec<_> = report.findings.iter().filter(|finding| finding.interrupt.is_some() && finding.before.is_some()).collect();
+    assert!(!later.is_empty(), "{:?}", report.findings);
+    assert!(later.iter().all(|finding| finding.first().unwrap().oracle == "O-8"), "{later:?}");
+}
+
+/// It tells each terminal twice, and panics at a cancel after that.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct DoubledTerminal {
+    engine: AgentLoop,
+    is_over: bool,
+}
+
+impl Engine for DoubledTerminal {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        assert!(!(self.is_over && *input == Input::Cancel), "a cancel after the end");
+        self.engine.step(env, now, input, effects);
+        let over = effects.iter().find_map(|(_, effect)| matches!(effect, Effect::Finished { .. }).then(|| effect.clone()));
+        if let Some(over) = over {
+            self.is_over = true;
+            effects.push(over);
+        }
+    }
 }
 
 /// It hears of cancels from the first block of an answer on.

@@ -32,21 +32,45 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use reenact_engine::contract::Engine;
+use reenact_engine::contract::{Engine, Time};
 use reenact_explore::{PanicGuard, panic_text};
 use reenact_files::scenario::{LoadError, LoadOptions, LoadedScenario, load_with};
+use reenact_scenario::types::Scenario;
 use reenact_sim::Run;
 use reenact_sim::report::RunReport;
 use reenact_sim::statements::RunView;
+use reenact_transcript::event::Transcript;
+use reenact_transcript::text::{self, DetailLevel};
 use reenact_wire::prelude::*;
 
-/// The outcome of one run: a report, or the words of the panic that ended it.
+/// The outcome of one run: a report, or the panic that ended it.
 pub type RunOutcome<E> = Result<RunReport<E>, EnginePanic>;
 
-/// An engine that panicked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the engine panicked: {0}")]
-pub struct EnginePanic(pub String);
+/// An engine that panicked (O-19).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}the engine panicked: {words}", run.as_ref().map(|run| format!("O-19 at {}: ", run.at)).unwrap_or_default())]
+pub struct EnginePanic {
+    /// The words of the panic.
+    pub words: String,
+    /// The run up to it; `None` where it was not simulated on one thread.
+    pub run: Option<BrokenRun>,
+}
+
+/// A run up to the panic of its engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BrokenRun {
+    /// When the engine got the input at which it panicked.
+    pub at: Time,
+    /// The events until then.
+    pub transcript: Transcript,
+}
+
+impl EnginePanic {
+    /// A panic of which only its words are known.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self { words: words.into(), run: None }
+    }
+}
 
 /// Runs one scenario file against an engine, and asks all oracles about it: the shortest way to test an engine of your own.
 ///
@@ -57,6 +81,10 @@ pub struct EnginePanic(pub String);
 ///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
+///
+/// # Panics
+/// When the engine does, with the transcript up to there.
+#[track_caller]
 pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<RunReport<E>, LoadError> {
     run_file_with(path, engine, &LoadOptions::default())
 }
@@ -65,9 +93,19 @@ pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<RunRepor
 ///
 /// # Errors
 /// As [`run_file`].
+///
+/// # Panics
+/// As [`run_file`].
+#[track_caller]
 pub fn run_file_with<E: Engine>(path: impl AsRef<Path>, engine: E, options: &LoadOptions) -> Result<RunReport<E>, LoadError> {
     let loaded = load_with(path.as_ref(), options)?;
-    let mut report = Run::new(loaded.setup.clone(), engine).to_end();
+    let mut report = match to_end(&loaded, Run::new(loaded.setup.clone(), engine)) {
+        Ok(report) => report,
+        Err(panic) => {
+            let transcript = panic.run.as_ref().map(|run| text::render(&run.transcript, DetailLevel::Normal)).unwrap_or_default();
+            panic!("{panic}\n\n{transcript}");
+        }
+    };
     let verdict = statements::judge(&[(&loaded, Some((&report).into()))], RunView::Simulated);
     report.failures.extend(verdict.failures.into_iter().flat_map(|(_, failures)| failures));
     Ok(report)
@@ -88,7 +126,26 @@ where
     E: Engine + Send,
     F: Fn(&LoadedScenario) -> Run<E> + Sync,
 {
-    in_parallel(scenarios, threads, |scenario| PanicCatcher.run(|| new_run(scenario).to_end()).map_err(EnginePanic))
+    in_parallel(scenarios, threads, |scenario| to_end(scenario, new_run(scenario)))
+}
+
+/// Runs to the end, or to a panic.
+fn to_end<E: Engine>(scenario: &LoadedScenario, mut run: Run<E>) -> RunOutcome<E> {
+    let ended = PanicCatcher.run(|| {
+        loop {
+            if let Some(end) = run.advance() {
+                break end;
+            }
+        }
+    });
+    match ended {
+        Ok(end) => PanicCatcher.run(|| run.into_report(end)).map_err(EnginePanic::new),
+        Err(words) => {
+            let Scenario { title, .. } = &scenario.setup.scenario;
+            let transcript = run.watcher().clone().into_transcript(title, scenario.setup.scenario.shown_seed());
+            Err(EnginePanic { words, run: Some(BrokenRun { at: run.now(), transcript }) })
+        }
+    }
 }
 
 /// Does the same work on each item; results come back in the order of the items.

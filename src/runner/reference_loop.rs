@@ -12,9 +12,9 @@ use reenact_sim::report::RunReport;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
-use super::PanicCatcher;
+use super::sweep::CountingCatcher;
 
 /// A run of a scenario and a sweep over it.
 pub fn run_and_sweep(setup: &Arc<RunSetup>, kinds: &[InjectionKind]) -> (RunReport<AgentLoop>, InterruptSweepReport) {
-    (Run::new(setup.clone(), AgentLoop::default()).to_end(), sweep(setup, &AgentLoop::default(), kinds, &PanicCatcher))
+    (Run::new(setup.clone(), AgentLoop::default()).to_end(), sweep(setup, &AgentLoop::default(), kinds, &CountingCatcher::default()))
 }

@@ -23,7 +23,7 @@ pub struct StatementsVerdict {
 const IN_PART: &str = "only some of its runs were made";
 
 /// Why a file is not asked for what it takes from another scenario.
-const IN_BASE: &str = "those of its base are checked where the base is run";
+const IN_BASE: &str = "those of the scenario that it extends are checked where that one is run";
 
 /// The facts about a finished run.
 #[derive(Clone, Copy, Debug)]

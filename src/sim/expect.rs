@@ -27,6 +27,8 @@ pub(super) struct EngineRun<'a> {
     pub(super) terminal: &'a str,
     /// The terminal of each prompt that ended, in order.
     pub(super) terminals: &'a [Terminal],
+    /// How the run itself ended.
+    pub(super) end: &'a RunEnd,
 }
 
 impl EngineRun<'_> {
@@ -34,7 +36,12 @@ impl EngineRun<'_> {
     pub(super) fn failures(&self, expect: &Expectations, tolerance: DelayTolerance) -> Vec<String> {
         let mut failures = Vec::new();
         let mut equal = |what: &str, wanted: Option<String>, got: String| failures.extend(difference(what, wanted, &got));
-        equal("terminal", expect.terminal.clone(), self.terminal.to_string());
+        let terminal = match self.end {
+            RunEnd::Idle => self.terminal.to_string(),
+            end => format!("none: the run ended with {}", end.as_str()),
+        };
+        let is_own_end = *self.end != RunEnd::Idle && expect.terminal.as_deref() == Some(self.end.as_str());
+        equal("terminal", expect.terminal.clone().filter(|_| !is_own_end), terminal);
         let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
         equal("terminals", expect.terminals.as_ref().map(|names| requests::list(names)), requests::list(&terminals));
         equal("transitions", expect.transitions.as_ref().map(|names| requests::list(names)), requests::list(&self.transitions()));

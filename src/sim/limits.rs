@@ -18,6 +18,11 @@ pub(super) const REQUESTS: &str = "requests";
 #[doc(hidden)]
 pub fn end_text(setup: &RunSetup, end: &RunEnd) -> String {
     let short = text::end_text(end);
+    if let RunEnd::TapeExhausted { agent, id } = end
+        && setup.scenario.tape.is_none()
+    {
+        return format!("no [[prompt.turn]] is left for request {}", agent.key(*id));
+    }
     let RunEnd::LimitReached { limit } = end else { return short };
     let RunLimits { time, events, requests } = setup.scenario.limits;
     let (key, height) = match &**limit {

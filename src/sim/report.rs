@@ -18,7 +18,17 @@ use reenact_world::World;
 use reenact_world::setup::RunSetup;
 
 /// One finished run.
+///
+/// A report that nobody looks at says nothing, so the compiler asks for a look:
+///
+/// ```compile_fail
+/// # #![deny(unused_must_use)]
+/// fn a_test(report: reenact_sim::report::RunReport<()>) {
+///     Ok::<_, ()>(report).unwrap();
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[must_use = "a failed run fails no test by itself: call `.assert()` on its report"]
 pub struct RunReport<E> {
     /// The record of the run.
     pub transcript: Transcript,
@@ -58,10 +68,14 @@ impl<E> RunReport<E> {
     /// Asks all oracles about the run.
     pub(super) fn with_oracles(mut self, setup: &RunSetup, late: Micros) -> Self {
         let expect = &setup.scenario.expect;
-        let violations = rules::violations_in(setup, &self.transcript, expect.terminal.as_deref(), late);
-        // What the scenario's own judgement says needs no second word.
+        let mut violations = rules::violations_in(setup, &self.transcript, expect.terminal.as_deref(), late);
+        // The cause comes first: rules by time, and then what the scenario expects of the whole run. What a rule says needs no second word.
+        violations.sort_by_key(|violation| violation.at);
+        let is_told =
+            |failure: &String| violations.iter().any(|violation| violation.text == *failure && !rules::shows(expect, violation.oracle));
+        self.failures.retain(|failure| !is_told(failure));
         let new: Vec<Violation> = violations.iter().filter(|violation| !self.failures.contains(&violation.text)).cloned().collect();
-        self.failures.extend(rules::failures(&new, expect));
+        self.failures.splice(..0, rules::failures(&new, expect));
         self.violations = Some(violations);
         self
     }
@@ -119,7 +133,7 @@ impl<E> RunReport<E> {
         if setup.scenario.matching.strict {
             failures.extend(self.strict_failures(setup, world, unused));
         }
-        let run = EngineRun { transcript: &self.transcript, terminal: self.terminal(), terminals: &self.terminals };
+        let run = EngineRun { transcript: &self.transcript, terminal: self.terminal(), terminals: &self.terminals, end: &self.end };
         failures.extend(run.failures(expect, tolerance));
         failures
     }

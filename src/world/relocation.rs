@@ -103,6 +103,7 @@ impl DeltaText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decoded_pieces::DecodedPieces;
     use reenact_engine::time::Micros;
     use reenact_scenario::tape::ClientFolder;
 
@@ -113,7 +114,15 @@ mod tests {
 
     fn moved(is_stream: bool, pieces: &[&str]) -> String {
         let pieces = pieces.iter().map(|piece| TimedPiece { at: Micros(2), bytes: piece.as_bytes().into() }).collect();
-        let plan = ResponsePlan { head: None, head_at: Micros(1), is_stream, pieces, end: None, end_at: Micros(3) };
+        let plan = ResponsePlan {
+            head: None,
+            head_at: Micros(1),
+            is_stream,
+            pieces,
+            decoded: DecodedPieces::default(),
+            end: None,
+            end_at: Micros(3),
+        };
         String::from_utf8(relocated(plan, &moves()).body()).unwrap()
     }
 

@@ -1,6 +1,7 @@
 //! The output of `run` and `sweep`: verdicts, coverage, seeds, reports for programs.
 
 mod coverage;
+mod hints;
 mod reports;
 mod seeds;
 

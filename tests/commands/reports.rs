@@ -98,3 +98,51 @@ fn e_7_a_report_has_the_coverage_that_was_asked_for() {
         assert_eq!((document["exit"].as_i64(), texts(&document["coverage"]["missing"])), (Some(1), vec!["terminal:max_turns"]));
     }
 }
+
+#[test]
+fn e_1_a_sweep_says_where_a_scenario_fails_as_it_is() {
+    let failing = format!("{HELLO}[expect]\nterminal = \"model_error\"\n");
+    let folder = folder(&[("a.toml", HELLO), ("b.toml", &failing)]);
+    let at = folder.path();
+    let (shown, said, code) = reenact(at, &["sweep", "a.toml", "b.toml"]);
+    assert_eq!(code, Some(0), "the rules that hold in every run hold: {shown}{said}");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(!lines[0].contains("as it is") && lines[1].ends_with("0 findings  fails as it is"), "{shown}");
+    assert!(lines[2].ends_with("0 findings in 0 scenarios; 1 scenario fails as it is"), "{shown}");
+    assert!(said.contains(" run b.toml\nexpected terminal model_error, got completed"), "{said}");
+    let (seeds, _, _) = reenact(at, &["sweep", "b.toml", "--seeds", "1..=3"]);
+    assert!(seeds.lines().next().unwrap().ends_with("3 seeds  fails as it is"), "{seeds}");
+    let (document, _) = report(at, &["sweep", "a.toml", "b.toml"]);
+    let unmet: Vec<_> = document["sweeps"].as_array().unwrap().iter().map(|sweep| texts(&sweep["unmet"])).collect();
+    assert_eq!(unmet, [vec![], vec!["expected terminal model_error, got completed"]]);
+    assert_eq!(document["sweeps"][1]["verdict"], "ok");
+}
+
+/// Signals that a process takes into its own hands, as Linux tells it.
+#[cfg(target_os = "linux")]
+fn catches_interrupts(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default();
+    u64::from_str_radix(caught.trim(), 16).is_ok_and(|signals| signals & 0b10 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn e_1_a_stopped_sweep_shows_what_was_swept() {
+    use std::process::{Command, Stdio};
+    let hook = "[[hook]]\nname = \"objects\"\nevent = \"stop\"\ndecision = \"deny\"\nreason = \"Go on.\"\n[limits]\nrequests = 1000000\nevents = 100000000\n";
+    let turn = "\n[[prompt.turn]]\ntext = \"Hello.\"\n".repeat(20_000);
+    let folder = folder(&[("a.toml", HELLO), ("b.toml", &format!("{HELLO}{turn}{hook}"))]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reenact"));
+    let command = command.args(["sweep", "a.toml", "b.toml", "--threads", "1"]).current_dir(folder.path());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !catches_interrupts(child.id()) {
+        std::thread::yield_now();
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(130), "{shown}");
+    let last = shown.lines().last().unwrap();
+    assert!(last.starts_with("stopped: ") && last.contains("swept, the rest was not looked at"), "{shown}");
+}

@@ -8,7 +8,11 @@ const UNSURE: &str = "[[fault]]\nat = { request = 1, probability = 0.3 }\nstatus
 
 /// The command at the end of a line, without the name of the program.
 fn command(line: &str) -> Vec<&str> {
-    line.split_once("  reenact ").unwrap_or_else(|| panic!("no command in {line}")).1.split(' ').collect()
+    line.split_once(concat!("  ", env!("CARGO_BIN_EXE_reenact"), " "))
+        .unwrap_or_else(|| panic!("no command in {line}"))
+        .1
+        .split(' ')
+        .collect()
 }
 
 #[test]
@@ -21,7 +25,7 @@ fn d_3_seeds_that_agree_are_one_line() {
     assert_eq!(lines.len(), 4, "{shown}");
     assert!(lines[0].starts_with("ok      a ") && lines[0].ends_with("completed         6 seeds, 6 transcripts"), "{shown}");
     assert!(lines[2].contains("b@chunking=bytes"), "{shown}");
-    assert!(lines[3].starts_with("3 scenarios, 6 seeds, 18 runs, 0 failed; answers: 18 written"), "{shown}");
+    assert!(lines[3].starts_with("3 scenarios, 6 seeds, 18 runs, 0 failed; answers given: 18 from scenarios"), "{shown}");
     let (swept, _, code) = reenact(at, &["sweep", "a.toml", "--seeds", "1..4"]);
     let alone: Vec<String> = (1..4).map(|seed| reenact(at, &["sweep", "a.toml", "--seed", &seed.to_string()]).0).collect();
     let runs = |text: &str| {
@@ -76,7 +80,7 @@ fn e_5_findings_of_many_seeds_are_one_group_and_name_their_seed() {
     let (shown, said, _) = reenact(at, &arguments);
     assert!(shown.contains("4 seeds") && shown.contains("1 scenario, 4 seeds, ") && said.contains("group 1 of 1: O-11"), "{shown}{said}");
     assert!(said.contains("findings in 1 scenario"), "{said}");
-    let look = said.lines().find_map(|line| line.trim().strip_prefix("look at it: reenact ")).unwrap();
+    let look = said.lines().find_map(|line| line.trim().strip_prefix(concat!("look at it: ", env!("CARGO_BIN_EXE_reenact"), " "))).unwrap();
     assert!(look.contains(" --seed "), "{look}");
     assert_eq!(reenact(at, &look.split(' ').collect::<Vec<_>>()).2, Some(1), "{look}");
     for threads in ["1", "3"] {

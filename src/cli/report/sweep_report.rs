@@ -66,6 +66,8 @@ pub(in crate::cli) struct SweepEntry {
     pub(in crate::cli) left_out: usize,
     /// In how many runs a rule was broken of which the scenario says so.
     pub(in crate::cli) shown: usize,
+    /// The statements of the scenario that the run without an interrupt does not meet.
+    pub(in crate::cli) unmet: Vec<String>,
     /// Remarks on the sweep, a sentence each.
     pub(in crate::cli) notes: Vec<String>,
     /// The findings one by one, with `--all`.

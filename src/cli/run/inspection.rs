@@ -3,7 +3,7 @@
 use super::super::CommandExit;
 use super::super::output::{complain, print_line, wrong_input};
 use super::super::report::{RunReportDocument, print_document};
-use super::{OutputFormat, RunArguments, verdict};
+use super::{OutputFormat, RunArguments, end_line, verdict};
 use crate::engine::contract::Engine;
 use crate::explore::interrupt::RunBoundary;
 use crate::explore::verdict::look;
@@ -30,13 +30,17 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
     let expect = &scenario.setup.scenario.expect;
     let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
     shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario expects (`breaks`)")));
+    let failures: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    let entry = verdict::inspected(arguments, scenario, &looked, failures);
     let exit = if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed };
     if arguments.format == OutputFormat::Json {
-        let failures: Vec<String> = broken.iter().map(ToString::to_string).collect();
-        let entry = verdict::inspected(arguments, scenario, &looked, failures);
-        print_document(&RunReportDocument::new(vec![entry], Vec::new(), (0, usize::from(!broken.is_empty())), None, exit as u8));
+        print_document(&RunReportDocument::new(vec![entry.clone()], Vec::new(), (0, usize::from(!broken.is_empty())), None, exit as u8));
     } else {
         broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
+    }
+    if arguments.format == OutputFormat::Text {
+        let terminal = entry.terminal.as_deref().unwrap_or("panic");
+        print_line(&end_line(&scenario.name, terminal, entry.t.unwrap_or_default(), broken.is_empty()));
     }
     if *expect != Expectations::default() {
         complain("note: the expectations were not checked: they are for the run without an interrupt");

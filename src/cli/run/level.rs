@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use super::super::CommandExit;
 use super::super::output::complain;
-use super::super::selection::quoted;
+use super::super::program::quoted;
 use super::super::serve::{listen, runtime};
 use super::RunArguments;
 use crate::engine::contract::Engine;
@@ -193,8 +193,8 @@ pub(super) fn options(arguments: &RunArguments) -> Vec<String> {
 fn on_network<E: Engine + 'static>(scenario: &LoadedScenario, engine: E, scale: TimeScale) -> RunOutcome<E> {
     match run_in_network(&scenario.setup, engine, scale) {
         Ok(finished) => Ok(finished.report),
-        Err(SimulationError::Panic(text)) => Err(EnginePanic(text)),
-        Err(error) => Err(EnginePanic(error.to_string())),
+        Err(SimulationError::Panic(text)) => Err(EnginePanic::new(text)),
+        Err(error) => Err(EnginePanic::new(error.to_string())),
     }
 }
 
@@ -216,7 +216,7 @@ fn live<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: 
         };
         Ok::<_, String>(drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), stop).await)
     })?;
-    Ok(driven.map_err(|error| EnginePanic(error.to_string())))
+    Ok(driven.map_err(|error| EnginePanic::new(error.to_string())))
 }
 
 #[expect(

@@ -34,6 +34,9 @@ pub(super) fn print_reasons(arguments: &RunArguments, not_asked: &[UnaskedFile])
         by_reason.entry(reason).or_default().push(file);
     }
     for (reason, files) in by_reason {
-        complain(&format!("note: not checked whether all statements come to pass ({reason}): {}", level::named(&files)));
+        complain(&format!(
+            "note: not checked whether each turn, fault and interrupt of the file was used ({reason}): {}",
+            level::named(&files)
+        ));
     }
 }

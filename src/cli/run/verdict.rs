@@ -1,7 +1,7 @@
 //! The verdict on one run, as `--format json` has it.
 
+use super::super::program::run_command;
 use super::super::report::{RunEntry, verdict_word};
-use super::super::selection::run_command;
 use super::{RunArguments, level};
 use crate::engine::contract::Effect;
 use crate::explore::verdict::InspectedRun;
@@ -15,7 +15,14 @@ use crate::transcript::json;
 /// Of a run that was made, with all that failed in it.
 pub(super) fn entry<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: &RunOutcome<E>, failures: Vec<String>) -> RunEntry {
     let entry = without_outcome(arguments, scenario, failures);
-    let Ok(report) = outcome else { return entry };
+    let report = match outcome {
+        Ok(report) => report,
+        Err(panic) => {
+            let at = panic.run.as_ref().map(|run| run.at);
+            let violation = |at| Violation { at, oracle: "O-19", text: format!("the engine panicked: {}", panic.words) };
+            return RunEntry { violations: at.map(|at| RunEntry::violations(&[violation(at)])), ..entry };
+        }
+    };
     RunEntry {
         terminal: Some(report.terminal().into()),
         terminals: report.terminals.iter().map(|terminal| terminal.as_str().into()).collect(),

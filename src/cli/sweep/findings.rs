@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::output::complain;
-use super::super::selection::run_command;
+use super::super::program::run_command;
 use super::{CanaryArgument, SweepArguments, SweptScenario};
 use crate::explore::finding_group::{SmallestFinding, SweepFindingGroup};
 use crate::explore::fingerprint::Fingerprint;
@@ -36,13 +36,19 @@ pub(super) fn show_groups(arguments: &SweepArguments, scenarios: &[SweptScenario
     }
     if !groups.is_empty() {
         let all = if arguments.all { "" } else { "; --all shows every finding" };
-        complain(&format!("\nto keep a run as a scenario: its command with --write-plan FILE{all}"));
+        complain(&format!("\nto keep a run as a scenario: its `run` command above with --write-plan FILE, an option of `run`{all}"));
     }
 }
 
 /// One finding by itself.
 pub(super) fn text(arguments: &SweepArguments, scenario: &SweptScenario, finding: &SweepFinding) -> String {
     place(scenario, finding) + &violations(&finding.violations, "  ") + "\n  look at it: " + &command(arguments, scenario, finding)
+}
+
+/// The command that shows the run without an interrupt.
+pub(super) fn usual_command(arguments: &SweepArguments, scenario: &SweptScenario) -> String {
+    let usual = SweepFinding { interrupt: None, before: None, violations: Vec::new(), runs: 1 };
+    command(arguments, scenario, &usual)
 }
 
 /// The command that shows a finding.
@@ -59,14 +65,14 @@ pub(super) fn command(arguments: &SweepArguments, scenario: &SweptScenario, find
     command
 }
 
-/// `104 findings in 3 scenarios: 60 with a cancel, 44 with an interrupt; most at tool_ended (40), stream.ping (12)`.
+/// `104 findings in 3 scenarios: 60 with a cancel, 43 with an interrupt, 1 in the run as it is; most at tool_ended (40), stream.ping (12)`.
 fn count(group: &SweepFindingGroup, scenarios: &[SweptScenario]) -> String {
     let of = |kind: InjectionKind| group.interrupts.get(&kind).copied().unwrap_or_default();
     let parts = [
         (of(InjectionKind::Cancel), "with a cancel"),
         (of(InjectionKind::Interrupt), "with an interrupt"),
-        (of(InjectionKind::Heal), "without further faults"),
-        (group.uninterrupted, "without either"),
+        (of(InjectionKind::Heal), "with a heal (no fault after it)"),
+        (group.uninterrupted, "in the run as it is"),
     ];
     let parts: Vec<String> = parts.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();
     let findings = plural(group.findings as u64, "finding");

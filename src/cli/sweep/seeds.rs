@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::CommandExit;
 use super::super::output::print_line;
-use super::super::selection::{program_name, quoted};
-use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, verdict};
+use super::super::program::{program_name, quoted};
+use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, unmet_word, verdict};
 use crate::explore::sweep::InterruptSweepReport;
 use crate::prelude::*;
 
@@ -25,8 +25,8 @@ pub(super) fn show(arguments: &SweepArguments, swept: &SweptScenarios) {
 }
 
 fn show_scenario(arguments: &SweepArguments, sweeps: &SeedSweeps<'_>) {
-    let usual = usual_verdict(sweeps);
-    let (agreeing, others): (SeedSweeps<'_>, SeedSweeps<'_>) = sweeps.iter().partition(|(_, report)| verdict(report) == usual);
+    let usual = usual_outcome(sweeps);
+    let (agreeing, others): (SeedSweeps<'_>, SeedSweeps<'_>) = sweeps.iter().partition(|sweep| outcome(sweep) == usual);
     let Some((first, report)) = agreeing.first() else { return };
     let sum = |of: fn(&InterruptSweepReport) -> usize| agreeing.iter().map(|(_, report)| of(report)).sum::<usize>();
     let figures = (sum(|report| report.boundaries), sum(|report| report.runs), sum(|report| report.findings.len()));
@@ -34,22 +34,29 @@ fn show_scenario(arguments: &SweepArguments, sweeps: &SeedSweeps<'_>) {
         0 => plural(agreeing.len() as u64, "seed"),
         _ => format!("{} of {}", agreeing.len(), plural(sweeps.len() as u64, "seed")),
     };
-    print_line(&format!("{}  {seeds}", line(usual, &first.name, figures)));
+    print_line(&format!("{}  {seeds}{}", line(usual.0, &first.name, figures), unmet_word(first)));
     tell(arguments, first, report);
     for (scenario, report) in others {
         let name = format!("{}{}seed={}", scenario.name, if scenario.name.contains('@') { "," } else { "@" }, scenario.seed);
         let figures = (report.boundaries, report.runs, report.findings.len());
-        print_line(&format!("{}  {}", line(verdict(report), &name, figures), command(arguments, scenario)));
+        print_line(&format!("{}  {}{}", line(verdict(report), &name, figures), command(arguments, scenario), unmet_word(scenario)));
         tell(arguments, scenario, report);
     }
 }
 
-/// The verdict on most seeds. Of two that are as many it is that of the first seed.
-fn usual_verdict(sweeps: &SeedSweeps<'_>) -> CommandExit {
-    let mut counts: BTreeMap<CommandExit, usize> = BTreeMap::new();
-    sweeps.iter().for_each(|(_, report)| *counts.entry(verdict(report)).or_default() += 1);
+/// The verdict, and whether the scenario fails as it is.
+type SweepOutcome = (CommandExit, bool);
+
+fn outcome((scenario, report): &(&SweptScenario, &InterruptSweepReport)) -> SweepOutcome {
+    (verdict(report), !scenario.unmet.is_empty())
+}
+
+/// The outcome of most seeds. Of two that are as many it is that of the first seed.
+fn usual_outcome(sweeps: &SeedSweeps<'_>) -> SweepOutcome {
+    let mut counts: BTreeMap<SweepOutcome, usize> = BTreeMap::new();
+    sweeps.iter().for_each(|sweep| *counts.entry(outcome(sweep)).or_default() += 1);
     let most = counts.values().copied().max().unwrap_or_default();
-    sweeps.iter().map(|(_, report)| verdict(report)).find(|verdict| counts[verdict] == most).unwrap_or(CommandExit::Fine)
+    sweeps.iter().map(outcome).find(|outcome| counts[outcome] == most).unwrap_or((CommandExit::Fine, false))
 }
 
 /// The command that sweeps over a scenario with its seed.

@@ -39,12 +39,27 @@ pub(crate) fn duration(text: &str) -> Result<Micros, String> {
             return Err(format!("`{text}` is not a duration"));
         }
         let Some((_, length)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(if unit.is_empty() { format!("`{text}` has no unit") } else { format!("unknown unit `{unit}`") });
+            return Err(wrong_unit(text, number, unit, after));
         };
         total = times(number, *length).and_then(|part| total.checked_add(part)).ok_or_else(|| not_whole(text, number, unit))?;
         rest = after;
     }
     u64::try_from(total).map(Micros).map_err(|_| format!("`{text}` is too long"))
+}
+
+/// The mistake behind a number: no unit, an unknown one, or a blank before it.
+fn wrong_unit(text: &str, number: &str, unit: &str, after: &str) -> String {
+    let units = "write us, ms, s, m or h";
+    let behind = after.trim_start();
+    let word = &behind[..behind.find(|c: char| !c.is_alphabetic()).unwrap_or(behind.len())];
+    match (unit, word) {
+        ("", "") => format!("`{text}` has no unit: {units}"),
+        ("", word) if UNITS.iter().any(|(name, _)| *name == word) => {
+            format!("`{text}` has a blank before its unit: write `{number}{word}`")
+        }
+        ("", word) => format!("unknown unit `{word}`: {units}"),
+        (unit, _) => format!("unknown unit `{unit}`: {units}"),
+    }
 }
 
 fn not_whole(text: &str, number: &str, unit: &str) -> String {
@@ -125,9 +140,10 @@ mod tests {
     fn f_7_what_is_no_duration() {
         for (text, complaint) in [
             ("", "an empty duration"),
-            ("12", "`12` has no unit"),
-            ("12 ms", "`12 ms` has no unit"),
-            ("12sec", "unknown unit `sec`"),
+            ("12", "`12` has no unit: write us, ms, s, m or h"),
+            ("12 ms", "`12 ms` has a blank before its unit: write `12ms`"),
+            ("9 seconds", "unknown unit `seconds`: write us, ms, s, m or h"),
+            ("12sec", "unknown unit `sec`: write us, ms, s, m or h"),
             ("ms", "`ms` is not a duration"),
             ("-3s", "`-3s` is not a duration"),
             ("0.5us", "`0.5us` is not a whole number of microseconds"),

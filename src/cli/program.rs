@@ -1,0 +1,49 @@
+//! This program in messages: the command that a user types next.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// This program as a shell finds it: by its name where the search path leads to it, else by the path by which it was called.
+pub(super) fn program_name() -> String {
+    let Some(called) = env::args_os().next().map(PathBuf::from) else { return String::from("reenact") };
+    match called.file_name() {
+        Some(name) if called.components().count() == 1 || is_found(Path::new(name), &called) => quoted(&name.to_string_lossy()),
+        _ => quoted(&called.to_string_lossy()),
+    }
+}
+
+/// Whether the search path leads from a name to this file.
+#[expect(clippy::disallowed_methods, reason = "the shell looks there when it reads a command that is shown")]
+fn is_found(name: &Path, file: &Path) -> bool {
+    let Some(folders) = env::var_os("PATH") else { return false };
+    let first = env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    first.is_some_and(|first| first.canonicalize().ok() == file.canonicalize().ok())
+}
+
+/// A message that names commands of `reenact`, as they are called in this program. The rooms before this one know no program but `reenact`.
+pub(super) fn in_this_program(message: &str) -> String {
+    message.replace("`reenact ", &format!("`{} ", program_name()))
+}
+
+/// The start of a command that runs a scenario.
+pub(super) fn run_command(path: &Path) -> String {
+    format!("{} run {}", program_name(), quoted(&path.to_string_lossy()))
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,@+%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_cut_it() {
+        assert_eq!(quoted("scenarios/a-b.toml"), "scenarios/a-b.toml");
+        assert_eq!(quoted("chunking=\"bytes\""), "'chunking=\"bytes\"'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}
