@@ -20,6 +20,7 @@ mod input;
 mod ordering;
 mod phase;
 pub(crate) mod pipeline;
+mod repeated;
 pub(crate) mod result;
 mod scopes;
 mod tree;
@@ -31,6 +32,7 @@ use input::InputAuthor;
 use phase::ToolPhase;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
+use repeated::DiscardedWork;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
@@ -52,8 +54,8 @@ pub(crate) struct Executor {
     aborts: AbortScopes,
     /// Runs of a discarded executor that have not stopped: they count as executing (T-4, T-19).
     ghosts: Vec<DiscardedTool>,
-    /// Exclusive tools that had finished in a discarded attempt: what they did is done (O-17).
-    finished_before: Vec<(ToolRun, Arc<ToolUse>)>,
+    /// What exclusive tools of discarded answers have done (O-17).
+    discarded_work: DiscardedWork,
     yielded: u32,
     in_progress: Vec<Arc<str>>,
     interruptible: bool,
@@ -153,8 +155,9 @@ impl Executor {
     /// finds no step that waits for it.
     pub(crate) fn on_input(&mut self, scope: &mut PipelineScope<'_>, input: &Input) -> ToolEvent {
         let run = run_of(input);
-        if let Input::ToolEnded { run, .. } = input {
+        if let Input::ToolEnded { run, outcome } = input {
             self.ghosts.retain(|ghost| ghost.run != *run);
+            self.discarded_work.on_ended(*run, outcome);
         }
         if *input == Input::Timer(GRACE_TIMER) {
             self.on_grace_over(scope);
@@ -329,7 +332,7 @@ impl Executor {
             entry.complete_aborted(scope.env, &reason, scope.effects); // its turn to be answered (T-15a)
             return None;
         }
-        entry.note_repeated(&self.finished_before, scope.effects);
+        entry.note_repeated(&self.discarded_work, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
             let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);

@@ -1,5 +1,8 @@
 //! O-17: an exclusive tool that had finished is not silently run again: neither when the attempt that asked for it was discarded, nor when a
 //! retry has forgotten its result.
+//!
+//! A tool that was told to stop and did not heed it has finished as well: its result is no error. Once the model is told of the same work, asking for it
+//! again is no repetition.
 
 use super::OracleFindings;
 use super::pairs::result_id;
@@ -35,10 +38,10 @@ struct ExclusiveUse {
 
 impl RepeatedEffectOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
-        if let Input::ToolEnded { run, .. } = input
+        if let Input::ToolEnded { run, outcome } = input
             && let Some(entry) = self.uses.iter_mut().find(|entry| entry.run == *run)
         {
-            entry.is_done = !entry.is_told_to_stop;
+            entry.is_done |= !entry.is_told_to_stop || !outcome.is_error;
         }
     }
 
@@ -64,7 +67,7 @@ impl RepeatedEffectOracle {
         self.uses.retain(|entry| entry.run.request.prompt == id.prompt);
         // Another prompt's compaction has put none of these results into a summary.
         self.is_compacted &= !self.uses.is_empty();
-        self.discarded.retain(|discarded| (discarded.prompt, discarded.turn) == (id.prompt, id.turn));
+        self.discarded.retain(|discarded| discarded.prompt == id.prompt);
         if self.requests.len() == REQUESTS_MAX {
             self.requests.remove(0);
         }
@@ -74,17 +77,21 @@ impl RepeatedEffectOracle {
     fn on_start(&mut self, run: ToolRun, tool_use: &Arc<ToolUse>, found: &mut OracleFindings<'_>) {
         let is_same = |entry: &&ExclusiveUse| entry.tool_use.name == tool_use.name && entry.tool_use.input == tool_use.input;
         let asked = self.requests.iter().rev().find(|(id, _)| *id == run.request).map(|(_, request)| request);
+        let is_discarded = |entry: &ExclusiveUse| self.discarded.contains(&entry.run.request);
         // One answer may ask for the same twice.
-        let is_forgotten = |entry: &ExclusiveUse| {
-            let is_of_another = entry.run.request != run.request && !self.is_compacted;
-            is_of_another && asked.is_some_and(|request| !holds_result(&request.messages, &entry.tool_use.id))
+        let is_of_this_answer = |entry: &ExclusiveUse| entry.run.request == run.request;
+        // Results may stand in a summary, but not those of discarded attempts.
+        let is_told = |entry: &ExclusiveUse| {
+            let is_sent = |request: &Arc<Request>| holds_result(&request.messages, &entry.tool_use.id);
+            !is_discarded(entry) && !is_of_this_answer(entry) && (self.is_compacted || asked.is_none_or(is_sent))
         };
-        let is_lost = |entry: &&ExclusiveUse| self.discarded.contains(&entry.run.request) || is_forgotten(entry);
-        let done = self.uses.iter().filter(is_same).filter(|entry| entry.is_done).find(is_lost);
-        if self.uses.iter().any(|entry| is_same(&entry) && entry.is_done) {
+        let done: Vec<&ExclusiveUse> = self.uses.iter().filter(is_same).filter(|entry| entry.is_done).collect();
+        let since_told = done.iter().rposition(|entry| is_told(entry)).map_or(0, |told| told + 1);
+        let lost = done[since_told..].iter().find(|entry| is_discarded(entry) || !is_of_this_answer(entry));
+        if !done.is_empty() {
             found.ask(ORACLE);
         }
-        if let Some(earlier) = done.filter(|_| self.marked != Some(run)) {
+        if let Some(earlier) = lost.filter(|_| self.marked != Some(run)) {
             found.add(ORACLE, format!("tool {run} repeats the work of tool {}, and no note reports it", earlier.run));
         }
         self.uses.push(ExclusiveUse { run, tool_use: tool_use.clone(), is_told_to_stop: false, is_done: false });

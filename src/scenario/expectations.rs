@@ -37,9 +37,10 @@ keys! {
         tools: Option<Vec<String>> = None, example("[\"Read\", \"Bash\"]");
         /// The last result's subtype.
         result: Option<String> as Option<WordOf<ResultSubtypes>> = None;
-        /// Text that some emitted message holds.
+        /// Text that some message to consumers holds: what the model said, also where it was cut off, results and progress of tools, what the user, hooks,
+        /// commands and the engine itself said, and warnings. Stream events, notices and the result message are not looked at.
         text_present: Vec<String> as TextListOf<String> = Vec::new();
-        /// Text that no emitted message holds.
+        /// Text that no such message holds.
         text_absent: Vec<String> as TextListOf<String> = Vec::new();
         /// Text that some request holds, in its new messages or in its system prompt, tools and further members.
         sent: Vec<String> as TextListOf<String> = Vec::new();

@@ -98,13 +98,31 @@ impl EngineRun<'_> {
 
     fn emitted_text(&self) -> Vec<String> {
         let text = |what: &EventKind| match what {
-            EventKind::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
-            EventKind::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
-            EventKind::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
+            EventKind::Effect(Effect::Emit(emission)) => words(emission),
             _ => None,
         };
         self.transcript.kinds().filter_map(text).collect()
     }
+}
+
+/// What a message says to consumers: the words of the model, of tools, of the user, of hooks, of commands and of the engine itself. Stream events are the
+/// same once more, in pieces, and notices (of retries, limits, boundaries and the end) have keys of their own.
+fn words(emission: &Emission) -> Option<String> {
+    Some(match emission {
+        Emission::Assistant(message) | Emission::Aborted(message) => plain(message.block.json().as_str()),
+        Emission::User(message) => plain(message.block.json().as_str()),
+        Emission::UserPrompt { content, .. } | Emission::QueuedCommand { content, .. } => {
+            content.iter().map(|block| plain(block.json().as_str())).collect()
+        }
+        Emission::Progress { text, .. }
+        | Emission::Interrupted { text, .. }
+        | Emission::Hidden { text, .. }
+        | Emission::HookContext { text, .. }
+        | Emission::LocalOutput { text, .. }
+        | Emission::ToolUseSummary { text, .. }
+        | Emission::Warning { text } => text.to_string(),
+        _ => return None,
+    })
 }
 
 /// The sentence about something that is not as it is wanted.
@@ -159,4 +177,37 @@ fn plain(json: &str) -> String {
     let mut out = String::new();
     collect(&serde_json::from_str(json).unwrap_or_default(), &mut out);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reenact_engine::contract::{RequestId, ToolRun};
+    use reenact_engine::emission::AssistantMessage;
+    use reenact_wire::block::Block;
+
+    #[test]
+    fn f_10_expected_texts_are_looked_for_in_all_that_is_said_to_consumers() {
+        let text = || Arc::<str>::from("made");
+        let run = ToolRun { request: RequestId::first(1), index: 0 };
+        let id = RequestId::first(1);
+        let message =
+            AssistantMessage { uuid: "u".into(), id, api_id: "a".into(), model: "m".into(), block: Block::text("made"), error: None };
+        let content: Arc<[Block]> = [Block::text("made")].into();
+        let said = [
+            Emission::Progress { run, tool_use_id: "t".into(), text: text(), kind: None, details: None },
+            Emission::Aborted(Arc::new(message)),
+            Emission::UserPrompt { prompt: 1, content: content.clone() },
+            Emission::QueuedCommand { prompt: 1, content },
+            Emission::Interrupted { prompt: 1, text: text() },
+            Emission::Hidden { uuid: "u".into(), why: "w".into(), text: text() },
+            Emission::LocalOutput { prompt: 1, text: text() },
+            Emission::ToolUseSummary { text: text(), tool_use_ids: Vec::new() },
+            Emission::Warning { text: text() },
+        ];
+        for emission in said {
+            assert_eq!(words(&emission).as_deref().map(str::trim_end), Some("made"), "{emission:?}");
+        }
+        assert_eq!(words(&Emission::Status { status: text() }), None, "a notice has a key of its own");
+    }
 }

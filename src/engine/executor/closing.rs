@@ -1,7 +1,6 @@
 //! The end of an executor whose answer was discarded, or whose turn is over (Q-19, Q-20, T-19).
 
-use super::admission::ConcurrencyClass;
-use super::entry::ToolEntry;
+use super::entry::result_message;
 use super::pipeline::{PipelineHalt, PipelineScope};
 use super::{DiscardedTool, EntryState, Executor};
 use crate::agent_effects::AgentEffects;
@@ -10,8 +9,6 @@ use crate::emission::Emission;
 use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
-use super::entry::result_message;
-
 impl Executor {
     /// Discards everything (T-19): nothing more comes out of it. What still runs counts as executing until it stops or its grace is over. Hooks and
     /// questions end. Returns what the settings leave running.
@@ -19,6 +16,10 @@ impl Executor {
         let until = scope.now + scope.env.settings.tool_grace;
         let left: Vec<ToolRun> = self.entries.iter().filter(|entry| entry.is_left_running(scope.env)).map(|entry| entry.run).collect();
         for entry in &self.entries {
+            // What is left running will have done what it does.
+            if entry.has_run || left.contains(&entry.run) {
+                self.discarded_work.add(entry, true);
+            }
             let until = match &entry.state {
                 EntryState::Executing(pipeline) if left.contains(&entry.run) => {
                     pipeline.abandon(scope.effects);
@@ -28,15 +29,10 @@ impl Executor {
                 EntryState::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == PipelineHalt::Stopping => until,
                 _ => continue,
             };
+            self.discarded_work.add(entry, false);
             self.ghosts.push(DiscardedTool { run: entry.run, class: entry.class, until });
         }
-        // What is left running will have done what it does.
-        let has_run = |entry: &&ToolEntry| entry.class == ConcurrencyClass::Exclusive && (entry.has_run || left.contains(&entry.run));
-        let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
-        self.finished_before.extend(finished);
-        let finished_before = core::mem::take(&mut self.finished_before);
-        self.begin_answer();
-        self.finished_before = finished_before;
+        self.forget_entries();
         self.report(scope.effects);
         left
     }
@@ -67,9 +63,15 @@ impl Executor {
         self.is_settled() && self.ghosts.is_empty()
     }
 
-    /// the tools of another answer come. What still runs of a discarded one counts on (T-19), and denials are yet to be reported.
+    /// the tools of another answer come, behind the results of these.
     pub(crate) fn begin_answer(&mut self) {
-        let Self { ghosts, in_progress, interruptible, denials, .. } = core::mem::take(self);
-        *self = Self { ghosts, in_progress, interruptible, denials, ..Self::default() };
+        self.discarded_work.on_told(&self.entries);
+        self.forget_entries();
+    }
+
+    /// What still runs of a discarded answer counts on (T-19), what it did stays done (O-17), and denials are yet to be reported.
+    fn forget_entries(&mut self) {
+        let Self { ghosts, discarded_work, in_progress, interruptible, denials, .. } = core::mem::take(self);
+        *self = Self { ghosts, discarded_work, in_progress, interruptible, denials, ..Self::default() };
     }
 }

@@ -11,6 +11,7 @@ use super::class::class_of;
 use super::input::InputProblem;
 use super::phase::ToolPhase;
 use super::pipeline::{Pipeline, TurnHookOutcome};
+use super::repeated::DiscardedWork;
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
@@ -240,12 +241,11 @@ impl ToolEntry {
     }
 
     /// O-17: says so when it is about to do again what was done for an answer that does not count any more.
-    pub(super) fn note_repeated(&self, finished_before: &[(ToolRun, Arc<ToolUse>)], effects: &mut AgentEffects) {
-        let same = |tool_use: &ToolUse| tool_use.name == self.tool_use.name && tool_use.input == self.tool_use.input;
-        if let Some((earlier, _)) = finished_before.iter().rev().find(|(_, tool_use)| same(tool_use))
+    pub(super) fn note_repeated(&self, discarded_work: &DiscardedWork, effects: &mut AgentEffects) {
+        if let Some(earlier) = discarded_work.done_before(&self.tool_use)
             && self.class == ConcurrencyClass::Exclusive
         {
-            effects.push(Effect::Note(Note::Repeated { run: self.run, earlier: *earlier }));
+            effects.push(Effect::Note(Note::Repeated { run: self.run, earlier }));
         }
     }
 

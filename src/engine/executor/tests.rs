@@ -31,6 +31,7 @@ struct ExecutorHarness {
     permissions: PermissionContext,
     effects: AgentEffects,
     now: Time,
+    request: RequestId,
 }
 
 impl ExecutorHarness {
@@ -40,12 +41,12 @@ impl ExecutorHarness {
 
     fn with_environment(env: Environment) -> Self {
         let (executor, permissions, effects) = (Executor::default(), PermissionContext::default(), AgentEffects::default());
-        Self { env, executor, permissions, effects, now: Time::ZERO }
+        Self { env, executor, permissions, effects, now: Time::ZERO, request: RequestId::first(1) }
     }
 
     /// Lets the executor do something.
     fn with<R>(&mut self, body: impl FnOnce(&mut Executor, &mut PipelineScope<'_>) -> R) -> R {
-        let Self { env, executor, permissions, effects, now } = self;
+        let Self { env, executor, permissions, effects, now, .. } = self;
         body(executor, &mut PipelineScope { env, now: *now, permissions, effects })
     }
 
@@ -58,14 +59,14 @@ impl ExecutorHarness {
         let tool_use = ToolUse { id: format!("toolu_{nth}").into(), name: name.into(), input };
         let message = AssistantMessage {
             uuid: format!("m{nth}").into(),
-            id: RequestId::first(1),
+            id: self.request,
             api_id: "msg".into(),
             model: "m".into(),
             block: Block::text(""),
             error: None,
         };
         self.with(|executor, scope| executor.submit(scope, &message, &tool_use));
-        ToolRun { request: RequestId::first(1), index: u32::try_from(nth).unwrap() }
+        ToolRun { request: self.request, index: u32::try_from(nth).unwrap() }
     }
 
     fn tool(&mut self, name: &str) -> ToolRun {

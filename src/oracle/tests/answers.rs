@@ -111,6 +111,18 @@ fn o_6_thinking_goes_to_the_model_that_signed_it() {
 }
 
 #[test]
+fn o_6_thinking_from_before_the_run_goes_to_one_model_alone() {
+    let third = RequestId { turn: 2, ..ASKED };
+    let story = || EventStory::new().asks_model(ASKED, "m", &[thinking("old")]).effect(Effect::CloseRequest { id: ASKED });
+    assert_eq!(story().asks_model(third, "m", &[thinking("old")]).terminal().broken(), NONE);
+    assert_eq!(story().asks_model(third, "n", &[Block::text("x")]).terminal().broken(), NONE);
+    assert_eq!(story().asks_model(third, "n", &[thinking("old")]).terminal().broken(), ["O-6"]);
+    let back = story().asks_model(third, "n", &[]).effect(Effect::CloseRequest { id: third });
+    let fourth = RequestId { turn: 3, ..ASKED };
+    assert_eq!(back.asks_model(fourth, "m", &[thinking("old")]).terminal().broken(), NONE, "it is the first one's");
+}
+
+#[test]
 fn o_7_an_error_is_the_last_word_and_comes_once() {
     let cut = || EventStory::new().with_block(ASKED, "a", Block::text("x")).answered("max_tokens");
     assert_eq!(cut().error("e").terminal().broken(), NONE);
@@ -184,9 +196,31 @@ fn o_17_an_effect_is_not_silently_repeated() {
     let forgotten = |story: EventStory| story.tombstone("a").discards(ASKED);
     assert_eq!(forgotten(done()).effect(repeated()).effect(start()).terminal().broken(), NONE);
     assert_eq!(forgotten(done()).effect(start()).terminal().broken(), ["O-17"]);
-    let stopped =
-        EventStory::new().with_block(ASKED, "a", use_block("W", 0)).effect(started()).effect(Effect::StopTool { run: run(0) }).ends(0);
-    assert_eq!(forgotten(stopped).effect(start()).terminal().broken(), NONE, "it did not come to its end");
+    let told_to_stop =
+        || EventStory::new().with_block(ASKED, "a", use_block("W", 0)).effect(started()).effect(Effect::StopTool { run: run(0) });
+    let ended = |story: EventStory, outcome| story.input(Input::ToolEnded { run: run(0), outcome: Arc::new(outcome) });
+    let stopped = forgotten(ended(told_to_stop(), ToolOutcome::error("stopped")));
+    assert_eq!(stopped.effect(start()).terminal().broken(), NONE, "it did not come to its end");
+    let deaf = || ended(forgotten(told_to_stop()), ToolOutcome::text("x"));
+    assert_eq!(deaf().effect(start()).terminal().broken(), ["O-17"], "it did what it does, though it was told to stop");
+    assert_eq!(deaf().effect(repeated()).effect(start()).terminal().broken(), NONE);
+}
+
+#[test]
+fn o_17_who_is_told_of_the_same_work_repeats_nothing_silently() {
+    let run_of = |turn| ToolRun { request: RequestId { turn, ..ASKED }, index: 0 };
+    let start = |turn: u32| Effect::StartTool { run: run_of(turn), tool_use: Arc::new(tool_use("W", turn)) };
+    let lost = || EventStory::new().with_block(ASKED, "a", use_block("W", 0)).effect(started()).ends(0).tombstone("a").discards(ASKED);
+    let broken = |story: EventStory| story.times_broken("O-17");
+    let later = |story: EventStory| story.request(2, &[]).effect(start(2));
+    assert_eq!(broken(later(lost())), 1, "the model of a later request is not told either");
+    let compacted = lost().effect(Effect::Emit(Emission::SnipBoundary { names: Vec::new(), tokens_freed: 1 }));
+    assert_eq!(broken(later(compacted)), 1, "no summary holds what was discarded");
+    let noted = || later(lost().effect(Effect::Note(Note::Repeated { run: run_of(2), earlier: run(0) })));
+    let ended = || noted().input(Input::ToolEnded { run: run_of(2), outcome: Arc::new(ToolOutcome::text("x")) });
+    let told: &[Block] = &[result_block(2)];
+    assert_eq!(broken(ended().request(3, &[(Role::User, told)]).effect(start(3))), 0, "it was told of the second time");
+    assert_eq!(broken(ended().request(3, &[]).effect(start(3))), 1, "it was told of neither");
 }
 
 fn started() -> Effect {

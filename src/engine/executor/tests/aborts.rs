@@ -192,6 +192,71 @@ fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() 
     let _ = bench.end(write);
 }
 
+impl ExecutorHarness {
+    fn discards(&mut self) {
+        self.with(|executor, scope| executor.discard(scope));
+    }
+
+    /// The tool of the next attempt, or of the next request.
+    fn asks_again(&mut self, request: RequestId) -> ToolRun {
+        self.request = request;
+        self.tool("W")
+    }
+
+    /// The runs that were noted as repetitions of others, since the last call.
+    fn repeated(&mut self) -> Vec<String> {
+        let told = |effect| match effect {
+            Effect::Note(Note::Repeated { run, earlier }) => Some(format!("{run} repeats {earlier}")),
+            _ => None,
+        };
+        self.effects.drain().filter_map(|(_, effect)| told(effect)).collect()
+    }
+}
+
+const AGAIN: RequestId = RequestId { prompt: 1, turn: 1, attempt: 2 };
+const THEN: RequestId = RequestId { prompt: 1, turn: 2, attempt: 1 };
+const LATER: RequestId = RequestId { prompt: 1, turn: 3, attempt: 1 };
+
+#[test]
+fn o_17_a_discarded_tool_that_finishes_though_it_was_told_to_stop_is_done() {
+    for (outcome, noted) in [(ToolOutcome::text("done"), &["1.2A repeats 1A"][..]), (ToolOutcome::error("stopped"), &[])] {
+        let mut bench = bench();
+        let write = bench.tool("W");
+        bench.discards();
+        bench.asks_again(AGAIN);
+        let _ = bench.outcome(write, outcome.clone());
+        assert_eq!(bench.repeated(), noted, "{outcome:?}");
+        bench.emit();
+    }
+}
+
+#[test]
+fn o_17_a_discarded_tool_that_finishes_after_its_grace_is_done_for_later_requests() {
+    let mut bench = bench();
+    let write = bench.tool("W");
+    bench.discards();
+    bench.grace_over(after(GRACE));
+    bench.executor.begin_answer();
+    let _ = bench.end(write);
+    bench.asks_again(THEN);
+    assert_eq!(bench.repeated(), ["2A repeats 1A"]);
+}
+
+#[test]
+fn o_17_what_a_discarded_tool_did_stays_done_until_the_model_is_told_of_the_same() {
+    let mut bench = bench();
+    let write = bench.tool("W");
+    let _ = bench.end(write);
+    bench.discards();
+    bench.executor.begin_answer();
+    let again = bench.asks_again(THEN);
+    assert_eq!(bench.repeated(), ["2A repeats 1A"], "an answer in between does not undo it");
+    let _ = bench.end(again);
+    bench.executor.begin_answer();
+    bench.asks_again(LATER);
+    assert_eq!(bench.repeated(), [] as [&str; 0], "the model knows, and asks once more");
+}
+
 #[test]
 fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
     let settings = Settings { streaming_execution: false, max_batch_tools: 2, ..at_once(EmissionOrder::Eager) };
