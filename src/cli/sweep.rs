@@ -52,7 +52,7 @@ pub(super) struct SweepArguments {
     #[arg(long, value_name = "NAME", value_parser = canary_or_list)]
     canary: Option<CanaryArgument>,
     /// It stands here to be refused with what to do
-    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "FILE", value_parser = no_plan_here)]
+    #[arg(long, hide = true, value_name = "FILE", num_args = 0..=1, default_missing_value = "FILE", value_parser = no_plan_here)]
     write_plan: Option<String>,
 }
 

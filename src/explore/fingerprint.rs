@@ -85,8 +85,9 @@ fn is_mask(word: &str) -> bool {
 
 /// Whether a word is an id, a figure or data. `before` are the words before it.
 fn is_name(word: &str, follows_name: bool, before: &[String]) -> bool {
-    // `[limits]` is a table of a scenario, and no data.
-    let is_table = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).is_some_and(|name| name.chars().all(char::is_alphabetic));
+    // `[limits]` and `[[prompt.turn]]` are tables of a scenario, and no data.
+    let inside = word.trim_start_matches('[').trim_end_matches(']');
+    let is_table = word.ends_with(']') && inside.chars().all(|letter| letter.is_ascii_lowercase() || matches!(letter, '.' | '_'));
     let is_data = word.starts_with('{') || (word.starts_with('[') && !is_table);
     // Behind a name stands the id in brackets; elsewhere brackets begin words of the sentence.
     let is_id = follows_name && word.starts_with('(') && word.ends_with(')');

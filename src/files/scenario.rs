@@ -5,6 +5,7 @@ mod paths;
 mod references;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ pub struct LoadedScenario {
 }
 
 /// Why a scenario cannot be run. Each message names the file and ends with a next step.
-#[derive(Debug, Error)]
+#[derive(Error)]
 pub enum LoadError {
     /// The path leads nowhere.
     #[error("{}: no such file or folder{}; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display(), near_text(.0))]
@@ -119,6 +120,13 @@ pub enum LoadError {
     /// A tape that was named by itself is wrong.
     #[error("{0}")]
     Tape(String),
+}
+
+/// A test says `run_file(…).unwrap()`, and is to show the same words as the command line.
+impl fmt::Debug for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The files that paths lead to.

@@ -27,7 +27,11 @@ pub enum SweepNews {
         /// Of which scenario.
         scenario: usize,
         /// Its findings.
+<<<<<<< ours
         report: InterruptSweepReport,
+=======
+        report: Box<SweepReport>,
+>>>>>>> theirs
     },
 }
 
@@ -102,7 +106,7 @@ where
             SweepCounts::FindingsAndCoverage => sweep_with_coverage,
         };
         let report = sweep(&scenario.setup, &new_engine(), kinds, &guard);
-        tell(SweepNews::Ended { scenario: *number, report: report.clone() });
+        tell(SweepNews::Ended { scenario: *number, report: Box::new(report.clone()) });
         report
     })
 }

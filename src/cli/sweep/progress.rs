@@ -113,7 +113,7 @@ impl SweepProgress<'_> {
             ProgressNews::Sweep(SweepNews::Ended { scenario, report }) => {
                 self.running.remove(&(self.first + scenario));
                 self.swept.scenarios.push(self.batch[self.first + scenario].clone());
-                self.swept.reports.push(report);
+                self.swept.reports.push(*report);
             }
         }
     }
