@@ -10,7 +10,7 @@
 //! `ordering`, who is aborted and why is `abort`; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of
 //! its run.
 
-pub(crate) mod abort;
+pub(crate) mod abort_reason;
 mod admission;
 #[doc(hidden)]
 pub mod class;
@@ -25,7 +25,7 @@ pub(crate) mod result;
 mod scopes;
 mod tree;
 
-use abort::AbortScopes;
+use abort_reason::AbortScopes;
 use admission::ConcurrencyClass;
 use entry::{EntryState, ToolCause, ToolEntry};
 use input::InputAuthor;
@@ -278,9 +278,9 @@ impl Executor {
         entry.complete(&outcome, scope.effects);
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
-        let fails_siblings = outcome.is_error && entry.shell && abort::fails_siblings(&outcome, settings);
+        let fails_siblings = outcome.is_error && entry.shell && abort_reason::fails_siblings(&outcome, settings);
         if fails_siblings && self.aborts.leave_siblings(settings) {
-            let failed = abort::description(&self.entries[index].tool_use);
+            let failed = abort_reason::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
         if let Some(change) = context_change(run, class, &outcome, scope.effects) {

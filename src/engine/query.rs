@@ -48,7 +48,7 @@ use super::compaction::{Compaction, SummaryRefusal};
 use super::contract::{Effect, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::Executor;
-use super::executor::abort::AbortKind;
+use super::executor::abort_reason::AbortKind;
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::session::memory::SessionMemory;
 use super::session::prompt::RequestFrame;

@@ -24,8 +24,8 @@ pub(crate) mod broken_stream;
 mod cloud;
 mod delay;
 mod fast;
-pub(crate) mod overflow;
 pub(crate) mod overload;
+pub(crate) mod token_overflow;
 pub(crate) mod unattended_mode;
 
 #[cfg(test)]
@@ -268,7 +268,7 @@ pub(crate) fn decide(case: &FailedAttempt<'_>) -> RetryDecision {
 
 /// The decision, as if any wait could be waited.
 fn without_patience(case: &FailedAttempt<'_>) -> RetryDecision {
-    if let Some(too_much) = case.failure.too_much().or_else(|| overflow::decide(case)) {
+    if let Some(too_much) = case.failure.too_much().or_else(|| token_overflow::decide(case)) {
         return too_much; // whatever `x-should-retry` says
     }
     if let Some(decision) = broken_stream::decide(case) {

@@ -21,7 +21,7 @@ use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, ResultMessage, SessionPhase};
-use super::executor::abort::AbortKind;
+use super::executor::abort_reason::AbortKind;
 use super::key::KeylessValue;
 use super::permission::context::PermissionContext;
 use super::query::{Query, QueryBeginning, QueryOutcome, QueryScope, QueryVerdict};

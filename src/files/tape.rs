@@ -31,7 +31,7 @@ pub enum ReadTapeError {
     Io {
         /// The path.
         path: PathBuf,
-        /// Its content.
+        /// The error of the system.
         source: io::Error,
     },
     /// It is a recording in another format.

@@ -15,12 +15,12 @@ use tokio::net::{TcpListener, TcpStream};
 /// A network. Its streams are TCP connections: reading sees the other side's end, writing may find it gone.
 pub trait Network: Clone + Send + Sync + 'static {
     /// One connection.
-    type SimulatedStream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
     /// An open port.
     type Listener: Send + Sync + 'static;
 
     /// Connects to a host's port.
-    fn connect(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Self::SimulatedStream>> + Send;
+    fn connect(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     /// Opens a port; 0 for any that is free.
     fn bind(&self, address: SocketAddr) -> impl Future<Output = io::Result<Self::Listener>> + Send;
@@ -32,10 +32,10 @@ pub trait Network: Clone + Send + Sync + 'static {
     fn address(listener: &Self::Listener) -> io::Result<SocketAddr>;
 
     /// The next connection to an open port, and where it comes from.
-    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<(Self::SimulatedStream, SocketAddr)>> + Send;
+    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
 
     /// Makes closing this connection break it: the other side gets a reset and not an end.
-    fn break_on_close(stream: &Self::SimulatedStream);
+    fn break_on_close(stream: &Self::Stream);
 }
 
 /// The machine's own network.
@@ -43,7 +43,7 @@ pub trait Network: Clone + Send + Sync + 'static {
 pub struct MachineNetwork;
 
 impl Network for MachineNetwork {
-    type SimulatedStream = TcpStream;
+    type Stream = TcpStream;
     type Listener = TcpListener;
 
     async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {

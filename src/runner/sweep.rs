@@ -27,11 +27,7 @@ pub enum SweepNews {
         /// Of which scenario.
         scenario: usize,
         /// Its findings.
-<<<<<<< ours
-        report: InterruptSweepReport,
-=======
-        report: Box<SweepReport>,
->>>>>>> theirs
+        report: Box<InterruptSweepReport>,
     },
 }
 

@@ -157,7 +157,7 @@ impl Block {
         &self.kind
     }
 
-    /// The request.
+    /// The block as JSON, as it came or as it is sent.
     pub fn json(&self) -> &Json {
         &self.json
     }

@@ -91,14 +91,14 @@ pub enum Input {
     ToolChecked {
         /// The run of the tool.
         run: ToolRun,
-        /// Its content.
+        /// The outcome of the check.
         check: ToolCheck,
     },
     /// A hook is over (T-23, T-26, Q-16, C-4).
     HookEnded {
         /// The run of the hook.
         hook: HookRun,
-        /// Its text.
+        /// The outcome of the hook.
         outcome: Arc<HookOutcome>,
     },
     /// The person who was asked has answered (T-24).

@@ -5,7 +5,7 @@ pub(crate) mod diagram;
 use diagram::DIAGRAM;
 pub(super) use diagram::ToolCause;
 
-use super::abort::{self, AbortReason, AbortScopes};
+use super::abort_reason::{self, AbortReason, AbortScopes};
 use super::admission::ConcurrencyClass;
 use super::class::class_of;
 use super::input::InputProblem;
@@ -127,7 +127,7 @@ impl ToolEntry {
     /// Why it is aborted, if it is (T-15). After a message a queued *block* tool may be let run; before the batches are cut nothing is queued yet.
     pub(super) fn why_aborted(&self, aborts: &AbortScopes, settings: &Settings) -> Option<AbortReason> {
         let is_let_run = settings.queued_block == QueuedBlockPolicy::Run && self.batch.is_some();
-        abort::why(aborts, self.is_running() || is_let_run, self.interrupt)
+        abort_reason::why(aborts, self.is_running() || is_let_run, self.interrupt)
     }
 
     /// Whether it waits for its turn to be answered when it is aborted (T-15a). Before the batches are cut there are no turns.

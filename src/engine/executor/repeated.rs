@@ -12,10 +12,10 @@ use reenact_wire::block::ToolUse;
 use reenact_wire::prelude::*;
 
 /// Exclusive tools of discarded answers, in order, for the rest of the prompt.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(super) struct DiscardedWork(Vec<DiscardedUse>);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 struct DiscardedUse {
     run: ToolRun,
     tool_use: Arc<ToolUse>,

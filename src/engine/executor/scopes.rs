@@ -1,4 +1,4 @@
-//! The end of tool uses when a scope around them is aborted (T-12 to T-15a). [`super::abort`] decides which scopes are aborted, and why.
+//! The end of tool uses when a scope around them is aborted (T-12 to T-15a). [`super::abort_reason`] decides which scopes are aborted, and why.
 //!
 //! ```text
 //!   queued ──> answered at once, or in its turn behind what still executes (`abort_results`)
@@ -6,7 +6,7 @@
 //! ```
 
 use super::Executor;
-use super::abort::AbortKind;
+use super::abort_reason::AbortKind;
 use super::entry::{EntryState, ToolCause, ToolEntry};
 use super::phase::ToolPhase;
 use super::pipeline::{PipelineHalt, PipelineScope};

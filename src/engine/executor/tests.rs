@@ -4,7 +4,7 @@ mod aborts;
 mod elicitations;
 mod pipelines;
 
-use super::abort::AbortKind;
+use super::abort_reason::AbortKind;
 use super::*;
 use crate::contract::RequestId;
 use crate::emission::ProgressDetails;

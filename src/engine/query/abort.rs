@@ -9,7 +9,7 @@ use super::outcome::QueryEnding;
 use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
 use crate::contract::{Effect, Terminal};
 use crate::emission::Emission;
-use crate::executor::abort::AbortKind;
+use crate::executor::abort_reason::AbortKind;
 use reenact_wire::prelude::*;
 
 impl Query {

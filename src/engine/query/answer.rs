@@ -9,7 +9,7 @@ use crate::call::CompletedAnswer;
 use crate::compaction;
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::emission::{AssistantMessage, Emission, Note, Transition};
-use crate::executor::abort::AbortKind;
+use crate::executor::abort_reason::AbortKind;
 use crate::retry::AttemptFailure;
 use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;

@@ -8,7 +8,7 @@ use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
 use crate::budget::NanoUsd;
 use crate::contract::Terminal;
 use crate::emission::ResultMessage;
-use crate::executor::abort::AbortKind;
+use crate::executor::abort_reason::AbortKind;
 use crate::session::memory::SessionMemory;
 use crate::session::prompt::with_task_budget;
 use crate::settings::Environment;

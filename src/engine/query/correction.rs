@@ -6,7 +6,7 @@ use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::conversation::answer_name;
 use crate::emission::{Emission, Transition};
-use crate::executor::abort::AbortKind;
+use crate::executor::abort_reason::AbortKind;
 use crate::executor::result;
 use crate::retry::AttemptFailure;
 use crate::texts::{ModelTexts, TextName};

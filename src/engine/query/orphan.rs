@@ -8,7 +8,7 @@ use crate::compaction::CompactionCause;
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::conversation::OrphanedToolUse;
 use crate::emission::{AssistantMessage, CompactTrigger, Emission};
-use crate::executor::abort::AbortKind;
+use crate::executor::abort_reason::AbortKind;
 use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 

@@ -6,7 +6,7 @@ use crate::budget::{AnswerCharge, NanoUsd};
 use crate::call::{ApiCall, CompletedAnswer};
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::emission::{AssistantMessage, Emission, PermissionDenial};
-use crate::executor::abort::AbortKind;
+use crate::executor::abort_reason::AbortKind;
 use crate::key::KeylessValue;
 use crate::retry::{AttemptFailure, RetryDecision};
 use crate::settings::{Environment, TooLargeRequestPolicy};

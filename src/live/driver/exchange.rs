@@ -98,7 +98,7 @@ enum ApiConnection<S> {
     Secure(Box<tokio_rustls::client::TlsStream<S>>),
 }
 
-async fn connect<N: Network>(network: &N, upstream: &ApiAddress, scale: TimeScale) -> Result<ApiConnection<N::SimulatedStream>, AnswerEnd> {
+async fn connect<N: Network>(network: &N, upstream: &ApiAddress, scale: TimeScale) -> Result<ApiConnection<N::Stream>, AnswerEnd> {
     let connecting = async {
         let stream = network.connect(&upstream.host, upstream.port).await.map_err(|error| connect_end(&error))?;
         let Some((tls, name)) = &upstream.tls else { return Ok(ApiConnection::Plain(stream)) };

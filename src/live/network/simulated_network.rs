@@ -109,7 +109,7 @@ impl AsyncWrite for SimulatedStream {
 }
 
 impl Network for SimulatedNetwork {
-    type SimulatedStream = SimulatedStream;
+    type Stream = SimulatedStream;
     type Listener = (TcpListener, SimulatedNetwork);
 
     async fn connect(&self, host: &str, port: u16) -> io::Result<SimulatedStream> {

@@ -52,7 +52,7 @@ pub(super) struct ConnectionContext {
 type AnyBody = UnsyncBoxBody<Bytes, ConnectionCut>;
 
 /// Answers what comes over one connection, until it is over.
-pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: ConnectionContext) {
+pub(super) async fn serve<N: Network>(stream: N::Stream, context: ConnectionContext) {
     let (cuts, mut cut) = mpsc::unbounded_channel();
     let service = service_fn(|request| Box::pin(admit(request, context.clone(), cuts.clone())));
     let mut connection = http1::Builder::new()
