@@ -15,24 +15,24 @@ mod admission;
 #[doc(hidden)]
 pub mod class;
 mod closing;
+mod discarded_work;
 pub(crate) mod entry;
 mod input;
 mod ordering;
 mod phase;
 pub(crate) mod pipeline;
-mod repeated;
 pub(crate) mod result;
 mod scopes;
 mod tree;
 
 use abort_reason::AbortScopes;
 use admission::ConcurrencyClass;
+use discarded_work::DiscardedWork;
 use entry::{EntryState, ToolCause, ToolEntry};
 use input::InputAuthor;
 use phase::ToolPhase;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
-use repeated::DiscardedWork;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
@@ -54,7 +54,7 @@ pub(crate) struct Executor {
     aborts: AbortScopes,
     /// Runs of a discarded executor that have not stopped: they count as executing (T-4, T-19).
     ghosts: Vec<DiscardedTool>,
-    /// What exclusive tools of discarded answers have done (O-17).
+    /// The work of exclusive tools of discarded answers (O-17).
     discarded_work: DiscardedWork,
     yielded: u32,
     in_progress: Vec<Arc<str>>,
@@ -332,7 +332,7 @@ impl Executor {
             entry.complete_aborted(scope.env, &reason, scope.effects); // its turn to be answered (T-15a)
             return None;
         }
-        entry.note_repeated(&self.discarded_work, scope.effects);
+        self.discarded_work.note_repetition(entry, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
             let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);

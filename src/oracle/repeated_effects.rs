@@ -1,7 +1,7 @@
 //! O-17: an exclusive tool that had finished is not silently run again: neither when the attempt that asked for it was discarded, nor when a
 //! retry has forgotten its result.
 //!
-//! A tool that was told to stop and did not heed it has finished as well: its result is no error. Once the model is told of the same work, asking for it
+//! A tool that was told to stop and went on to its end has finished as well: its result is no error. Once the model is told of the same work, asking for it
 //! again is no repetition.
 
 use super::OracleFindings;

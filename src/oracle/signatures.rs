@@ -1,6 +1,6 @@
 //! O-6: after a model switch no signature of another model is sent.
 //!
-//! Who signed the thinking that a session begins with, nobody says. It belongs to the first model that gets it: no second one can have signed it too.
+//! Nobody says who signed the thinking that a session begins with. It belongs to the first model that gets it: no second one can have signed it too.
 
 use super::OracleFindings;
 use reenact_engine::contract::{Effect, Emission, Request, RequestId};
@@ -52,7 +52,7 @@ impl SignatureOracle {
         }
     }
 
-    /// What nobody gave in this run counts as signed by the model that got it.
+    /// Thinking that nobody gave in this run counts as signed by the model that got it.
     fn take_over(&mut self, request: &Request) {
         for block in thinking(request) {
             if self.given.iter().all(|(given, _)| given != block) {

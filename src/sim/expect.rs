@@ -105,7 +105,7 @@ impl EngineRun<'_> {
     }
 }
 
-/// What a message says to consumers: the words of the model, of tools, of the user, of hooks, of commands and of the engine itself. Stream events are the
+/// The words of a message for consumers: those of the model, of tools, of the user, of hooks, of commands and of the engine itself. Stream events are the
 /// same once more, in pieces, and notices (of retries, limits, boundaries and the end) have keys of their own.
 fn words(emission: &Emission) -> Option<String> {
     Some(match emission {

@@ -69,7 +69,7 @@ impl Executor {
         self.forget_entries();
     }
 
-    /// What still runs of a discarded answer counts on (T-19), what it did stays done (O-17), and denials are yet to be reported.
+    /// Tools of a discarded answer that still run count on (T-19), their work stays done (O-17), and denials are yet to be reported.
     fn forget_entries(&mut self) {
         let Self { ghosts, discarded_work, in_progress, interruptible, denials, .. } = core::mem::take(self);
         *self = Self { ghosts, discarded_work, in_progress, interruptible, denials, ..Self::default() };

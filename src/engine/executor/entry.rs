@@ -11,7 +11,6 @@ use super::class::class_of;
 use super::input::InputProblem;
 use super::phase::ToolPhase;
 use super::pipeline::{Pipeline, TurnHookOutcome};
-use super::repeated::DiscardedWork;
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
@@ -238,15 +237,6 @@ impl ToolEntry {
     /// The name of the message that holds its result.
     pub(super) fn result_name(&self) -> Arc<str> {
         format!("{}.t{}.result", self.answers, self.run.index).into()
-    }
-
-    /// O-17: says so when it is about to do again what was done for an answer that does not count any more.
-    pub(super) fn note_repeated(&self, discarded_work: &DiscardedWork, effects: &mut AgentEffects) {
-        if let Some(earlier) = discarded_work.done_before(&self.tool_use)
-            && self.class == ConcurrencyClass::Exclusive
-        {
-            effects.push(Effect::Note(Note::Repeated { run: self.run, earlier }));
-        }
     }
 
     pub(super) fn note(&self, state: ToolState, effects: &mut AgentEffects) {

@@ -7,7 +7,9 @@
 
 use super::admission::ConcurrencyClass;
 use super::entry::{EntryState, ToolEntry};
-use crate::contract::{ToolOutcome, ToolRun};
+use crate::agent_effects::AgentEffects;
+use crate::contract::{Effect, ToolOutcome, ToolRun};
+use crate::emission::Note;
 use reenact_wire::block::ToolUse;
 use reenact_wire::prelude::*;
 
@@ -43,9 +45,12 @@ impl DiscardedWork {
         }
     }
 
-    /// The last run that has done the same.
-    pub(super) fn done_before(&self, tool_use: &ToolUse) -> Option<ToolRun> {
-        self.0.iter().rev().find(|work| work.is_done && is_same(&work.tool_use, tool_use)).map(|work| work.run)
+    /// Says so when a tool is about to do again what was done for an answer that does not count any more.
+    pub(super) fn note_repetition(&self, entry: &ToolEntry, effects: &mut AgentEffects) {
+        let done = self.0.iter().rev().find(|work| work.is_done && is_same(&work.tool_use, &entry.tool_use));
+        if let Some(earlier) = done.filter(|_| entry.class == ConcurrencyClass::Exclusive) {
+            effects.push(Effect::Note(Note::Repeated { run: entry.run, earlier: earlier.run }));
+        }
     }
 }
 
