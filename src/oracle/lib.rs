@@ -32,6 +32,7 @@ mod oracle_rules;
 mod order;
 mod overlap;
 mod pairs;
+mod permission_rules;
 mod progress_set;
 mod question_counts;
 mod recoveries;
@@ -74,6 +75,7 @@ use nothing_lost::LossOracle;
 use oracle_rules::OracleRules;
 use order::OrderOracle;
 use pairs::PairOracle;
+use permission_rules::PermissionRuleOracle;
 use progress_set::ProgressSetOracle;
 pub use question_counts::QuestionCounts;
 use recoveries::RecoveryOracle;
@@ -114,6 +116,7 @@ pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
     kinds: RequestKindReader,
+    permissions: PermissionRuleOracle,
     /// The memory of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     /// The words of the model to each agent.
@@ -187,6 +190,7 @@ impl Oracles {
             rules: Arc::new(OracleRules::from_environment(environment)),
             running: RunningTools::default(),
             kinds: RequestKindReader::default(),
+            permissions: PermissionRuleOracle::default(),
             agents: Arc::default(),
             speech: Arc::default(),
             violations: Vec::new(),
@@ -316,6 +320,7 @@ impl TranscriptWatch for Oracles {
         self.kinds.on_input(input, &self.rules.settings.texts);
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
+        self.permissions.on_input(&self.rules, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if is_aborted_within {
@@ -375,6 +380,7 @@ impl TranscriptWatch for Oracles {
             return self.on_request(at, agent, *id, request);
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        self.permissions.on_effect(&self.rules, (agent, class), effect, found);
         let spent = spent(&self.agents);
         if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
             Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).accounts.on_child_result(result);

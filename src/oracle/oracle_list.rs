@@ -30,7 +30,10 @@ pub const ORACLES: &[(&str, &str)] = &[
     (run_end::ORACLE, "once faults stop, the run comes to a terminal for every prompt"),
     (truthful_results::ORACLE, "the model is not told of a tool that was started that it was never run"),
     (stable_prefix::ORACLE, "each request begins with the one before, unless an edit was announced"),
-    (tool_starts::CONSENT, "a tool that a person was asked about starts only after the word for that tool use"),
+    (
+        tool_starts::CONSENT,
+        "a tool starts after the person's word for that tool use, and as the rules of permissions say; nobody is asked without need",
+    ),
     (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
     (nothing_lost::ORACLE, "what the user said, what a person answered and what a tool returned is in a later request or result"),
     (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),

@@ -81,6 +81,8 @@ struct ToolFact {
     safety: ToolSafety,
     behaviour: InterruptBehaviour,
     is_shell: bool,
+    reads_only: bool,
+    edits: bool,
 }
 
 impl ToolFacts {
@@ -90,6 +92,8 @@ impl ToolFacts {
             safety: tool.safe,
             behaviour: tool.interrupt.unwrap_or(InterruptBehaviour::Block),
             is_shell: tool.shell,
+            reads_only: tool.reads_only,
+            edits: tool.edits,
         };
         Self {
             tools: environment.tools.iter().map(fact).collect(),
@@ -120,6 +124,16 @@ impl ToolFacts {
     /// Whether it runs shell commands (T-13).
     pub(super) fn is_shell(&self, tool: &str) -> bool {
         self.tool(tool).is_some_and(|tool| tool.is_shell)
+    }
+
+    /// Whether it only reads (P-1). Of a tool that nobody knows another rule speaks.
+    pub(super) fn reads_only(&self, tool: &str) -> bool {
+        self.tool(tool).is_none_or(|tool| tool.reads_only)
+    }
+
+    /// Whether it edits files (P-1).
+    pub(super) fn edits(&self, tool: &str) -> bool {
+        self.tool(tool).is_some_and(|tool| tool.edits)
     }
 
     /// Whether there is such a tool, and it takes this input (T-2, T-21).

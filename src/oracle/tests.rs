@@ -8,6 +8,7 @@ mod emission_order;
 mod interruptions;
 mod leftovers;
 mod nothing_lost;
+mod permission_rules;
 mod progress_set;
 mod queued_blocks;
 mod recoveries;
