@@ -24,6 +24,7 @@ mod accounts;
 mod budgets;
 mod compaction;
 mod discarded_attempts;
+mod hook_words;
 mod interruption;
 mod leftovers;
 mod nothing_lost;
@@ -69,6 +70,7 @@ use accounts::AccountOracle;
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
+use hook_words::HookWordOracle;
 use interruption::Interruption;
 use leftovers::LeftoverOracle;
 use nothing_lost::LossOracle;
@@ -147,6 +149,7 @@ struct AgentOracles {
     interruption: Interruption,
     said_blocks: SaidBlockOracle,
     starts: ToolStartOracle,
+    hook_words: HookWordOracle,
     truth: TruthOracle,
     abort_scope: AbortScope,
     prefix: PrefixOracle,
@@ -295,6 +298,7 @@ impl Oracles {
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
         watched.repeated.on_request(id, request);
         watched.leftovers.on_request(id);
+        watched.hook_words.on_request(sent, found);
         watched.prefix.on_request(&self.rules, sent, found);
         watched.losses.on_request(&request.messages, found);
         if agent.is_root() {
@@ -353,6 +357,7 @@ impl TranscriptWatch for Oracles {
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
+        watched.hook_words.on_input(input);
         watched.accounts.on_input(&self.rules, input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
@@ -405,6 +410,7 @@ impl TranscriptWatch for Oracles {
         watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(&self.rules, effect, found);
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
+        watched.hook_words.on_effect(effect, found);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);

@@ -37,7 +37,10 @@ pub const ORACLES: &[(&str, &str)] = &[
     (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
     (nothing_lost::ORACLE, "what the user said, what a person answered and what a tool returned is in a later request or result"),
     (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
-    (tool_starts::HOOKS, "hooks decide together: no start after a denial, and the last hook that is defined wins with its input"),
+    (
+        tool_starts::HOOKS,
+        "hooks decide together: no start after a denial, no end after an objection, nothing after a stop; the last hook that is defined wins with its input",
+    ),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
     (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
     (progress_set::ORACLE, "the set of tool uses in progress is true at each change"),

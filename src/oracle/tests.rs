@@ -5,6 +5,7 @@ mod accounts;
 mod answers;
 mod compactions;
 mod emission_order;
+mod hook_words;
 mod interruptions;
 mod leftovers;
 mod nothing_lost;

@@ -90,6 +90,10 @@ fn o_26_a_denial_wins_and_of_inputs_that_of_the_last_hook() {
     assert_eq!(changed().starts("R", 0, r#"{"b":2}"#).about_starts(), NONE, "the second is defined last");
     assert_eq!(changed().starts("R", 0, r#"{"b":1}"#).about_starts(), ["O-26"], "the first ended last");
     assert_eq!(both().hook_ends(0, deny()).hook_ends(1, allow()).starts("R", 0, "{}").about_starts(), ["O-26"]);
+    let ask = || HookOutcome { decision: Some(PermissionWord::Ask), ..HookOutcome::default() };
+    assert_eq!(both().hook_ends(0, ask()).hook_ends(1, allow()).starts("R", 0, "{}").about_starts(), ["O-26"], "nobody was asked");
+    let allows = PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
+    assert_eq!(both().hook_ends(0, ask()).asks_person(0).person_says(0, allows).starts("R", 0, "{}").about_starts(), NONE);
     let stopped = both().hook_ends(1, allow()).effect(Effect::StopHook { hook: HookRun { hook: 0, subject: HookSubject::Tool(run(0)) } });
     assert_eq!(stopped.hook_ends(0, deny()).starts("R", 0, "{}").about_starts(), NONE, "it was too late");
 }
