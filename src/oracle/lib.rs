@@ -414,7 +414,7 @@ impl TranscriptWatch for Oracles {
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);
-        watched.progress_set.on_effect(effect);
+        watched.progress_set.on_effect(&self.rules.tools, effect);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);

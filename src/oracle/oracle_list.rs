@@ -43,7 +43,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     ),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
     (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
-    (progress_set::ORACLE, "the set of tool uses in progress is true at each change"),
+    (progress_set::ORACLE, "the set of tool uses in progress and the interruptible flag are true at each change"),
     (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
     (
         retry_decisions::ORACLE,
