@@ -50,6 +50,7 @@ mod speech;
 mod stable_prefix;
 mod summaries;
 mod terminal;
+mod told_texts;
 mod tool_starts;
 mod truthful_results;
 mod unrun_tools;
@@ -94,6 +95,7 @@ use speech::ModelSpeech;
 use stable_prefix::PrefixOracle;
 use summaries::SummaryOracle;
 use terminal::TerminalOracle;
+use told_texts::ToldTextOracle;
 use tool_starts::ToolStartOracle;
 use truthful_results::TruthOracle;
 use unrun_tools::UnrunToolOracle;
@@ -150,6 +152,7 @@ struct AgentOracles {
     said_blocks: SaidBlockOracle,
     starts: ToolStartOracle,
     hook_words: HookWordOracle,
+    told_texts: ToldTextOracle,
     truth: TruthOracle,
     abort_scope: AbortScope,
     prefix: PrefixOracle,
@@ -299,6 +302,7 @@ impl Oracles {
         watched.repeated.on_request(id, request);
         watched.leftovers.on_request(id);
         watched.hook_words.on_request(sent, found);
+        watched.told_texts.on_request(sent, found);
         watched.prefix.on_request(&self.rules, sent, found);
         watched.losses.on_request(&request.messages, found);
         if agent.is_root() {
@@ -342,6 +346,7 @@ impl TranscriptWatch for Oracles {
         if interruption::is_cancel(input) {
             Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| {
                 watched.interruption.on_cancel();
+                watched.told_texts.on_cancel();
                 watched.unrun.on_cancel();
                 watched.decisions.on_abort();
             });
@@ -358,6 +363,7 @@ impl TranscriptWatch for Oracles {
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
         watched.hook_words.on_input(input);
+        watched.told_texts.on_input(&self.rules, input);
         watched.accounts.on_input(&self.rules, input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
@@ -411,6 +417,7 @@ impl TranscriptWatch for Oracles {
         watched.leftovers.on_effect(&self.rules, effect, found);
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
         watched.hook_words.on_effect(effect, found);
+        watched.told_texts.on_effect(&self.rules, effect);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);

@@ -35,7 +35,10 @@ pub const ORACLES: &[(&str, &str)] = &[
         "a tool starts after the person's word for that tool use, and as the rules of permissions say; nobody is asked without need",
     ),
     (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
-    (nothing_lost::ORACLE, "what the user said, what a person answered and what a tool returned is in a later request or result"),
+    (
+        nothing_lost::ORACLE,
+        "what the user said, what a person answered, what a hook adds and what a tool returned is in a later request or result",
+    ),
     (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
     (
         tool_starts::HOOKS,
@@ -44,7 +47,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
     (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
     (progress_set::ORACLE, "the set of tool uses in progress and the interruptible flag are true at each change"),
-    (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
+    (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, nowhere else, and in the next request"),
     (
         retry_decisions::ORACLE,
         "repetitions, their waits, and hand-overs are those of the stated settings; a prompt begins with its own model",
