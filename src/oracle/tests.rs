@@ -19,6 +19,7 @@ mod retry_decisions;
 mod said_blocks;
 mod stable_prefix;
 mod summaries;
+mod task_budget;
 mod told_texts;
 mod tool_starts;
 mod truthful_results;
