@@ -40,6 +40,7 @@ mod recoveries;
 mod refused_requests;
 mod repeated_effects;
 mod request_kind;
+mod result_limits;
 mod results;
 mod retry;
 mod retry_decisions;
@@ -85,6 +86,7 @@ use recoveries::RecoveryOracle;
 use refused_requests::RefusedRequestOracle;
 use repeated_effects::RepeatedEffectOracle;
 use request_kind::{RequestKindReader, SentRequest};
+use result_limits::ResultLimitOracle;
 use results::ResultOracle;
 use retry::RetryOracle;
 use retry_decisions::RetryDecisionOracle;
@@ -153,6 +155,7 @@ struct AgentOracles {
     starts: ToolStartOracle,
     hook_words: HookWordOracle,
     told_texts: ToldTextOracle,
+    result_limits: ResultLimitOracle,
     truth: TruthOracle,
     abort_scope: AbortScope,
     prefix: PrefixOracle,
@@ -364,6 +367,7 @@ impl TranscriptWatch for Oracles {
         watched.starts.on_input(input);
         watched.hook_words.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
+        watched.result_limits.on_input(input);
         watched.accounts.on_input(&self.rules, input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
@@ -418,6 +422,7 @@ impl TranscriptWatch for Oracles {
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
         watched.hook_words.on_effect(effect, found);
         watched.told_texts.on_effect(&self.rules, effect);
+        watched.result_limits.on_effect(&self.rules, effect, found);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);

@@ -23,7 +23,10 @@ pub const ORACLES: &[(&str, &str)] = &[
         compaction::ORACLE,
         "a compaction makes the context smaller, and a request that was too long is not repeated, neither unchanged nor in circles",
     ),
-    (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
+    (
+        budgets::ORACLE,
+        "no request after a budget is passed, the task budget never grows and shrinks with a compaction, and no result is too large for its tool",
+    ),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),

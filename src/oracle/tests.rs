@@ -14,6 +14,7 @@ mod progress_set;
 mod queued_blocks;
 mod recoveries;
 mod refused_requests;
+mod result_limits;
 mod retry;
 mod retry_decisions;
 mod said_blocks;
