@@ -27,6 +27,7 @@ mod discarded_attempts;
 mod hook_words;
 mod interruption;
 mod leftovers;
+mod live_streams;
 mod nothing_lost;
 mod oracle_list;
 mod oracle_rules;
@@ -75,6 +76,7 @@ use discarded_attempts::DiscardOracle;
 use hook_words::HookWordOracle;
 use interruption::Interruption;
 use leftovers::LeftoverOracle;
+use live_streams::LiveStreamOracle;
 use nothing_lost::LossOracle;
 use oracle_rules::OracleRules;
 use order::OrderOracle;
@@ -155,6 +157,7 @@ struct AgentOracles {
     starts: ToolStartOracle,
     hook_words: HookWordOracle,
     told_texts: ToldTextOracle,
+    live_streams: LiveStreamOracle,
     result_limits: ResultLimitOracle,
     truth: TruthOracle,
     abort_scope: AbortScope,
@@ -311,6 +314,7 @@ impl Oracles {
         if agent.is_root() {
             watched.abort_scope.on_request(&self.rules, id);
             watched.unrun.on_request(sent);
+            watched.live_streams.on_request(id, request.stream);
         }
         let is_known = |block: &Block| self.speech.all().any(|speech| speech.has(block)) || self.rules.is_given(block);
         watched.said_blocks.on_request(id, request, is_known, found);
@@ -367,6 +371,7 @@ impl TranscriptWatch for Oracles {
         watched.starts.on_input(input);
         watched.hook_words.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
+        watched.live_streams.on_input(at, input);
         watched.result_limits.on_input(input);
         watched.accounts.on_input(&self.rules, input);
         watched.truth.on_input(input);
@@ -431,6 +436,7 @@ impl TranscriptWatch for Oracles {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);
             watched.unrun.on_effect(&self.rules, effect, found);
+            watched.live_streams.on_effect(&self.rules, effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);
         if let Effect::Finished { .. } = effect

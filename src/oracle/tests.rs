@@ -8,6 +8,7 @@ mod emission_order;
 mod hook_words;
 mod interruptions;
 mod leftovers;
+mod live_streams;
 mod nothing_lost;
 mod permission_rules;
 mod progress_set;
