@@ -61,7 +61,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[InjectionKind]); 70] = [
+const CAUGHT: [(&str, &str, &[InjectionKind]); 71] = [
     ("drop-result-from-request", "query/read-one-file", &InjectionKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &InjectionKind::ALL),
     ("invent-result-in-request", "session/hello", &InjectionKind::ALL),
@@ -130,6 +130,7 @@ const CAUGHT: [(&str, &str, &[InjectionKind]); 70] = [
     ("keep-task-budget", "compaction/task-budget", &InjectionKind::ALL),
     ("forget-the-size-limit", "pipeline/stored", &InjectionKind::ALL),
     ("forget-interruption", "session/two-prompts", &[InjectionKind::Cancel]),
+    ("spin", "session/hello", &[]), // a prompt that is over leaves the timer set
     ("hurry-the-watchdog", "session/hello", &InjectionKind::ALL),
     ("begin-with-another-model", "session/two-prompts", &InjectionKind::ALL),
 ];

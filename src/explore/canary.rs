@@ -89,6 +89,7 @@ enum CanaryTrick {
     DropHookContext,
     KeepTaskBudget,
     ForgetInterruption,
+    Spin,
     ForgetTheSizeLimit,
     SwapMessages,
     HurryTheWatchdog,
@@ -133,6 +134,7 @@ pub const CANARIES: &[Canary] = &[
     canary("swap-results", "O-14", "emits each second result before the first", CanaryTrick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
+    canary("spin", "O-19", "sets a timer for the present instant, again and again", CanaryTrick::Spin),
     canary("tell-never-run", "O-20", "says after a cancel that no tool was run", CanaryTrick::TellNeverRun),
     canary("stamp-first-message", "O-21", "writes the number of each request into its first message", CanaryTrick::StampFirstMessage),
     canary(

@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-20 to O-35).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-14, O-16, O-17, O-19 to O-35).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -60,6 +60,8 @@ mod validity;
 mod violation;
 mod withheld_errors;
 
+#[doc(hidden)]
+pub mod livelock;
 pub mod repeated_requests;
 #[doc(hidden)]
 pub mod run_end;
@@ -77,6 +79,7 @@ use hook_words::HookWordOracle;
 use interruption::Interruption;
 use leftovers::LeftoverOracle;
 use live_streams::LiveStreamOracle;
+use livelock::TimersInARow;
 use nothing_lost::LossOracle;
 use oracle_rules::OracleRules;
 use order::OrderOracle;
@@ -125,6 +128,7 @@ pub struct Oracles {
     running: RunningTools,
     kinds: RequestKindReader,
     permissions: PermissionRuleOracle,
+    timers: TimersInARow,
     /// The memory of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     /// The words of the model to each agent.
@@ -203,6 +207,7 @@ impl Oracles {
             running: RunningTools::default(),
             kinds: RequestKindReader::default(),
             permissions: PermissionRuleOracle::default(),
+            timers: TimersInARow::default(),
             agents: Arc::default(),
             speech: Arc::default(),
             violations: Vec::new(),
@@ -336,6 +341,7 @@ impl TranscriptWatch for Oracles {
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
         self.permissions.on_input(&self.rules, agent, input);
+        self.timers.on_input(at, input, found);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if is_aborted_within {

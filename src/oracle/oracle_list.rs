@@ -1,9 +1,9 @@
 //! The list of all oracles: a scenario may say that it breaks one, each has a canary, and each counts how often it was asked.
 
 use super::{
-    abort, abort_scope, accounts, budgets, compaction, discarded_attempts, interruption, leftovers, nothing_lost, order, overlap, pairs,
-    progress_set, recoveries, repeated_effects, repeated_requests, results, retry, retry_decisions, run_end, said_blocks, signatures,
-    stable_prefix, summaries, terminal, tool_starts, truthful_results, unrun_tools, validity, withheld_errors,
+    abort, abort_scope, accounts, budgets, compaction, discarded_attempts, interruption, leftovers, livelock, nothing_lost, order, overlap,
+    pairs, progress_set, recoveries, repeated_effects, repeated_requests, results, retry, retry_decisions, run_end, said_blocks,
+    signatures, stable_prefix, summaries, terminal, tool_starts, truthful_results, unrun_tools, validity, withheld_errors,
 };
 
 /// The oracles that there are, each with what it holds.
@@ -31,6 +31,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
     (run_end::ORACLE, "once faults stop, the run comes to a terminal for every prompt"),
+    (livelock::ORACLE, "a run gets on: timers do not ring at one instant without end"),
     (truthful_results::ORACLE, "the model is not told of a tool that was started that it was never run"),
     (stable_prefix::ORACLE, "each request begins with the one before, unless an edit was announced"),
     (

@@ -9,6 +9,7 @@ mod hook_words;
 mod interruptions;
 mod leftovers;
 mod live_streams;
+mod livelock;
 mod nothing_lost;
 mod permission_rules;
 mod progress_set;

@@ -34,6 +34,7 @@ use rules::JudgedBy;
 use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input};
 use reenact_engine::log::BoundaryLog;
 use reenact_engine::time::{Micros, Time};
+use reenact_oracle::livelock::TimersInARow;
 use reenact_scenario::interrupt::TriggerSide;
 use reenact_scenario::plan::{Plan, PlannedInterruptKind};
 use reenact_scenario::types::RunLimits;
@@ -56,6 +57,7 @@ pub struct Run<E, W = TranscriptRecorder> {
     now: Time,
     events: u64,
     requests: u64,
+    timers: TimersInARow,
     limits: RunLimits,
     /// The prompts that exist only because of an injection.
     injected: InjectedPrompts,
@@ -136,6 +138,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             now: Time::ZERO,
             events: 0,
             requests: 0,
+            timers: TimersInARow::default(),
             limits: setup.scenario.limits,
             injected: InjectedPrompts::default(),
             outside: None,
@@ -195,7 +198,9 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         if self.events > self.limits.events {
             return Some(RunEnd::LimitReached { limit: limits::EVENTS.into() });
         }
-        self.step(agent, &input)
+        let end = self.step(agent, &input);
+        let is_stuck = self.timers.are_too_many(self.now, &input);
+        end.or_else(|| is_stuck.then(|| RunEnd::LimitReached { limit: limits::LIVELOCK.into() }))
     }
 
     /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use super::{CanaryTrick, Saboteur};
 use reenact_engine::contract::{
     Block, Effect, Effects, Emission, Environment, HookOutcome, Input, Json, Message, Micros, Note, PermissionAnswer, Request, RequestId,
-    Role, Time, ToolRun,
+    Role, Time, TimerId, ToolRun,
 };
 use reenact_engine::emission::AssistantMessage;
 use reenact_engine::permission::{PermissionMode, PermissionSettings};
@@ -13,6 +13,9 @@ use reenact_engine::settings::{InterruptBehaviour, ToolSafety};
 use reenact_engine::texts::TextName;
 use reenact_wire::block::{BlockKind, ToolInput, joined_text};
 use reenact_wire::prelude::*;
+
+/// A timer that no engine has.
+const SPINNING: TimerId = TimerId { id: 1_000, generation: 1 };
 
 /// How long a timer is set again for.
 const LONG_SLEEP: Micros = Micros::from_secs(3_600);
@@ -23,6 +26,7 @@ impl<E> Saboteur<E> {
         match self.canary.trick {
             CanaryTrick::DropCancel => *input == Input::Cancel,
             CanaryTrick::SleepOn => self.is_done && matches!(input, Input::Timer(_)),
+            CanaryTrick::Spin => *input == Input::Timer(SPINNING),
             CanaryTrick::SwapMessages if matches!(input, Input::Interrupt { .. }) && !self.is_done && self.waiting.is_none() => {
                 self.waiting = Some(input.clone());
                 true
@@ -124,6 +128,9 @@ impl<E> Saboteur<E> {
             (CanaryTrick::SleepOn, Input::Head { status: 400.., .. }) => self.is_done = true,
             // The engine takes its timer back.
             (CanaryTrick::SleepOn, Input::Cancel | Input::Interrupt { .. }) => self.is_done = false,
+            (CanaryTrick::Spin, Input::Head { .. } | Input::Timer(SPINNING)) => {
+                effects.push(Effect::SetTimer { timer: SPINNING, at: now });
+            }
             (CanaryTrick::SleepOn, Input::Timer(timer)) if self.is_done => {
                 effects.push(Effect::SetTimer { timer: *timer, at: now + LONG_SLEEP });
             }
