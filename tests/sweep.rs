@@ -61,7 +61,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[InjectionKind]); 56] = [
+const CAUGHT: [(&str, &str, &[InjectionKind]); 72] = [
     ("drop-result-from-request", "query/read-one-file", &InjectionKind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &InjectionKind::ALL),
     ("invent-result-in-request", "session/hello", &InjectionKind::ALL),
@@ -117,6 +117,22 @@ const CAUGHT: [(&str, &str, &[InjectionKind]); 56] = [
     ("hurry-retries", "call/overloaded", &InjectionKind::ALL),
     ("hand-over-early", "fallback/three-529s", &InjectionKind::OF_USER),
     ("sleep-on", "retry/outage-without-end", &InjectionKind::ALL),
+    ("forget-the-rules", "permission/mode-plan", &InjectionKind::ALL),
+    ("forget-the-rules", "permission/rules", &[]), // what is started then needs no stop that an interrupt would give
+    ("hide-denial", "hook/asks", &[]),
+    ("hide-denial", "hook/stops-the-turn-before-its-end", &[]),
+    ("hide-denial", "query/stop-hook-blocking", &[]),
+    ("hide-denial", "query/stop-hook-prevented", &[]),
+    ("hide-denial", "compaction/a-hook-prevents-it", &[]),
+    ("drop-hook-context", "hook/adds-context", &InjectionKind::ALL),
+    ("drop-hook-context", "query/stop-hook-context", &InjectionKind::ALL),
+    ("swap-messages", "session/two-messages-wait", &[]),
+    ("call-all-interruptible", "query/read-one-file", &[]), // it stops for an interrupt then
+    ("keep-task-budget", "compaction/task-budget", &InjectionKind::ALL),
+    ("forget-the-size-limit", "pipeline/stored", &InjectionKind::ALL),
+    ("forget-interruption", "session/two-prompts", &[InjectionKind::Cancel]),
+    ("spin", "session/hello", &[]), // a prompt that is over leaves the timer set
+    ("hurry-the-watchdog", "session/hello", &InjectionKind::ALL),
     ("begin-with-another-model", "session/two-prompts", &InjectionKind::ALL),
 ];
 

@@ -49,6 +49,8 @@ const TODO_TOOL: &str = "TodoWrite";
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct Agents {
     groups: Vec<AgentGroup>,
+    /// The address of each agent of the session, also of those that are over: what comes under an address must mean one agent.
+    addresses: Vec<Arc<str>>,
 }
 
 /// The agents of one tool use.
@@ -140,10 +142,13 @@ impl Agents {
             Ok(task) => task,
             Err(problem) => return Some(ended(run, &ToolOutcome::error(&problem))),
         };
-        let children = (1..=task.count).map(|number| {
-            let address = if task.count == 1 { tool_use.id.to_string() } else { format!("{}.{number}", tool_use.id) };
-            ChildAgent::new(env, &address, &task.model, task.allowance())
-        });
+        let addresses = addresses(&tool_use.id, task.count);
+        // A model may use an id again. The second agent would have the names of the first one's requests, and begin where that one has ended.
+        if addresses.iter().any(|address| self.addresses.contains(address)) {
+            return Some(ended(run, &ToolOutcome::error(env.settings.texts.template(TextName::AgentRepeated))));
+        }
+        let first = addresses.iter().take(task.count as usize);
+        let children = first.map(|address| ChildAgent::new(env, address, &task.model, task.allowance()));
         let mut group = AgentGroup {
             run,
             tool_use_id: tool_use.id.clone(),
@@ -159,6 +164,7 @@ impl Agents {
             child.ask(now, &group.task.prompt_of(number, &env.settings.texts), effects);
         }
         self.groups.push(group);
+        self.addresses.extend(addresses);
         None
     }
 
@@ -331,8 +337,7 @@ impl AgentGroup {
         let mut env = Environment::clone(&first.env);
         env.tools.clear();
         env.backoff.clone_from(&self.backoff);
-        let address = format!("{}.synthesis", self.tool_use_id);
-        let mut child = ChildAgent::new(&env, &address, &self.tool.fast_model, SYNTHESIS_TOKENS_MAX);
+        let mut child = ChildAgent::new(&env, &synthesis_address(&self.tool_use_id), &self.tool.fast_model, SYNTHESIS_TOKENS_MAX);
         child.ask(now, &question, effects);
         self.results = Some(results);
         self.children = vec![child];
@@ -401,6 +406,18 @@ impl ChildAgent {
     fn result(&self) -> AgentResult {
         self.said.clone().unwrap_or(AgentResult { text: "".into(), is_error: true, tool_uses: self.tool_uses, tokens: 0 })
     }
+}
+
+/// The addresses of the agents of a tool use, the one that puts their results together among them.
+fn addresses(tool_use_id: &Arc<str>, count: u32) -> Vec<Arc<str>> {
+    match count {
+        1 => vec![tool_use_id.clone()],
+        _ => (1..=count).map(|number| format!("{tool_use_id}.{number}").into()).chain([synthesis_address(tool_use_id)]).collect(),
+    }
+}
+
+fn synthesis_address(tool_use_id: &str) -> Arc<str> {
+    format!("{tool_use_id}.synthesis").into()
 }
 
 fn ended(run: ToolRun, outcome: &ToolOutcome) -> ParentNotice {

@@ -85,6 +85,15 @@ enum CanaryTrick {
     HurryRetries,
     HandOverEarly,
     BeginWithAnotherModel,
+    ForgetTheRules,
+    CallAllInterruptible,
+    DropHookContext,
+    KeepTaskBudget,
+    ForgetInterruption,
+    Spin,
+    ForgetTheSizeLimit,
+    SwapMessages,
+    HurryTheWatchdog,
 }
 
 /// All of them, by the number of their oracle.
@@ -120,11 +129,14 @@ pub const CANARIES: &[Canary] = &[
     canary("repeat-too-long", "O-12", "sends a request that was too long again as it was", CanaryTrick::RepeatTooLong),
     canary("forget-the-turn-limit", "O-13", "gives the engine no limit on turns", CanaryTrick::ForgetTheTurnLimit),
     canary("forget-the-money", "O-13", "gives the engine no limit on money", CanaryTrick::ForgetTheMoney),
+    canary("keep-task-budget", "O-13", "takes nothing from the task budget at a compaction", CanaryTrick::KeepTaskBudget),
+    canary("forget-the-size-limit", "O-13", "gives the engine no limit on the size of results", CanaryTrick::ForgetTheSizeLimit),
     canary("delay-progress", "O-14", "holds progress back until the result is out", CanaryTrick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", CanaryTrick::SwapResults),
     canary("tell-fresh-events", "O-15", "notes each event that shares its memory with no other run", CanaryTrick::TellFreshEvents),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
+    canary("spin", "O-19", "sets a timer for the present instant, again and again", CanaryTrick::Spin),
     canary("tell-never-run", "O-20", "says after a cancel that no tool was run", CanaryTrick::TellNeverRun),
     canary("stamp-first-message", "O-21", "writes the number of each request into its first message", CanaryTrick::StampFirstMessage),
     canary(
@@ -133,14 +145,19 @@ pub const CANARIES: &[Canary] = &[
         "tells the engine that a person allows what the person refused",
         CanaryTrick::AllowWhatIsRefused,
     ),
+    canary("forget-the-rules", "O-22", "tells the engine that all tools may run", CanaryTrick::ForgetTheRules),
     canary("cancel-later-prompts", "O-23", "cancels each prompt after the first when its answer begins", CanaryTrick::CancelLaterPrompts),
     canary("replace-result", "O-24", "emits other words than each tool returned", CanaryTrick::ReplaceResult),
+    canary("drop-hook-context", "O-24", "hides from the engine what a hook wants the model to know", CanaryTrick::DropHookContext),
+    canary("swap-messages", "O-24", "tells the engine of the second message before the first", CanaryTrick::SwapMessages),
     canary("change-input", "O-25", "starts each tool with another input", CanaryTrick::ChangeInput),
-    canary("hide-denial", "O-26", "hides from the engine that a hook denies", CanaryTrick::HideDenial),
+    canary("hide-denial", "O-26", "hides from the engine what a hook says", CanaryTrick::HideDenial),
     canary("keep-timers", "O-27", "cancels no timer", CanaryTrick::KeepTimers),
     canary("keep-requests-open", "O-27", "closes no request", CanaryTrick::KeepRequestsOpen),
     canary("reword-answer", "O-28", "adds a word to what the model said, in each request", CanaryTrick::RewordAnswer),
     canary("hide-starts", "O-29", "says that no tool use is in progress", CanaryTrick::HideStarts),
+    canary("call-all-interruptible", "O-29", "tells the engine that every tool stops for a message", CanaryTrick::CallAllInterruptible),
+    canary("forget-interruption", "O-30", "leaves the interruption message out of each request", CanaryTrick::ForgetInterruption),
     canary(
         "invent-interruption",
         "O-30",
@@ -150,6 +167,7 @@ pub const CANARIES: &[Canary] = &[
     canary("give-up-early", "O-31", "gives the engine one retry", CanaryTrick::GiveUpEarly),
     canary("hurry-retries", "O-31", "tells the engine that delays begin with a millisecond", CanaryTrick::HurryRetries),
     canary("hand-over-early", "O-31", "tells the engine that one overload is enough for another model", CanaryTrick::HandOverEarly),
+    canary("hurry-the-watchdog", "O-31", "tells the engine that a stream may be silent for a millisecond", CanaryTrick::HurryTheWatchdog),
     canary("sleep-on", "O-18", "after a failed attempt, sets each timer that rings again and tells nobody", CanaryTrick::SleepOn),
     canary("begin-with-another-model", "O-31", "asks another model in each prompt after the first", CanaryTrick::BeginWithAnotherModel),
     canary("miscount-tokens", "O-32", "counts a token more in each result message", CanaryTrick::MiscountTokens),
@@ -187,6 +205,8 @@ pub struct Saboteur<E> {
     ended: Option<(ToolRun, String)>,
     /// Whether what is done once was done, or the user has cancelled.
     is_done: bool,
+    /// The message that is held back.
+    waiting: Option<Input>,
     /// Memory that its copies share: no engine may have it.
     shared: Arc<AtomicU32>,
 }
@@ -195,7 +215,11 @@ pub struct Saboteur<E> {
 impl<E: PartialEq> PartialEq for Saboteur<E> {
     fn eq(&self, other: &Self) -> bool {
         let own = |saboteur: &Self| (saboteur.canary, saboteur.is_done);
-        self.engine == other.engine && own(self) == own(other) && self.held == other.held && self.last_request == other.last_request
+        self.engine == other.engine
+            && own(self) == own(other)
+            && self.held == other.held
+            && self.waiting == other.waiting
+            && self.last_request == other.last_request
     }
 }
 
@@ -210,6 +234,7 @@ impl<E> Saboteur<E> {
             signed: Vec::new(),
             ended: None,
             is_done: false,
+            waiting: None,
             shared: Arc::default(),
         }
     }
@@ -221,6 +246,10 @@ impl<E: Engine> Engine for Saboteur<E> {
         if !self.swallows(input) {
             let (lies, told) = (self.lies(env), self.garbles(input));
             self.engine.step(lies.as_ref().unwrap_or(env), now, told.as_ref().unwrap_or(input), &mut honest);
+            if let (Input::Interrupt { .. }, Some(waiting)) = (input, self.waiting.take()) {
+                self.engine.step(env, now, &waiting, &mut honest);
+                self.is_done = true;
+            }
         }
         self.feel(input, effects);
         self.before(now, input, effects);

@@ -1,4 +1,4 @@
-//! O-13: no request after the budget of money or of turns is passed; the task budget in requests never grows (S-10).
+//! O-13: no request after the budget of money or of turns is passed; the task budget in requests never grows (S-10), and shrinks with a compaction (C-6).
 //!
 //! Money is that of the whole tree of agents, side calls included. It is reckoned from the answers ([`super::accounts`]): a lower bound of what the engine
 //! must have reckoned.
@@ -21,6 +21,8 @@ pub(super) struct BudgetOracle {
     turns: u32,
     /// The rest of the task budget in the last request.
     task_tokens: Option<u64>,
+    /// A compaction must have taken something from it since.
+    is_compacted: bool,
 }
 
 impl BudgetOracle {
@@ -30,6 +32,7 @@ impl BudgetOracle {
             Effect::Emit(Emission::User(message)) if message.run.request.turn > 0 && !self.with_results.contains(&message.run.request) => {
                 self.with_results.push(message.run.request);
             }
+            Effect::Emit(Emission::CompactBoundary { tokens_before, .. }) => self.is_compacted |= *tokens_before > 0,
             // What did not count is no turn.
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
                 self.with_results.retain(|with_results| with_results != id)
@@ -75,7 +78,13 @@ impl BudgetOracle {
             Some(left) if left > self.task_tokens.unwrap_or(total) => {
                 found.add(ORACLE, format!("the task budget grew: request {id} has {left} tokens"));
             }
-            Some(left) => self.task_tokens = Some(left),
+            Some(left) => {
+                let before = self.task_tokens.replace(left).unwrap_or(total);
+                if core::mem::take(&mut self.is_compacted) && left == before && before > 0 {
+                    found
+                        .add(ORACLE, format!("request {id} has {left} tokens of the task budget as before, and a compaction came between"));
+                }
+            }
         }
     }
 }

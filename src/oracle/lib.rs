@@ -1,4 +1,4 @@
-//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-17, O-20 to O-35).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-35).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -24,20 +24,24 @@ mod accounts;
 mod budgets;
 mod compaction;
 mod discarded_attempts;
+mod hook_words;
 mod interruption;
 mod leftovers;
+mod live_streams;
 mod nothing_lost;
+mod oracle_list;
 mod oracle_rules;
-mod oracle_table;
 mod order;
 mod overlap;
 mod pairs;
+mod permission_rules;
 mod progress_set;
 mod question_counts;
 mod recoveries;
 mod refused_requests;
 mod repeated_effects;
 mod request_kind;
+mod result_limits;
 mod results;
 mod retry;
 mod retry_decisions;
@@ -48,6 +52,7 @@ mod speech;
 mod stable_prefix;
 mod summaries;
 mod terminal;
+mod told_texts;
 mod tool_starts;
 mod truthful_results;
 mod unrun_tools;
@@ -55,11 +60,14 @@ mod validity;
 mod violation;
 mod withheld_errors;
 
+#[doc(hidden)]
+pub mod livelock;
 pub mod rechunked_runs;
 pub mod repeated_requests;
 #[doc(hidden)]
 pub mod run_end;
 
+pub use oracle_list::ORACLES;
 pub use violation::Violation;
 
 use abort::AbortOracle;
@@ -68,19 +76,23 @@ use accounts::AccountOracle;
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
+use hook_words::HookWordOracle;
 use interruption::Interruption;
 use leftovers::LeftoverOracle;
+use live_streams::LiveStreamOracle;
+use livelock::TimersInARow;
 use nothing_lost::LossOracle;
 use oracle_rules::OracleRules;
-pub use oracle_table::ORACLES;
 use order::OrderOracle;
 use pairs::PairOracle;
+use permission_rules::PermissionRuleOracle;
 use progress_set::ProgressSetOracle;
 pub use question_counts::QuestionCounts;
 use recoveries::RecoveryOracle;
 use refused_requests::RefusedRequestOracle;
 use repeated_effects::RepeatedEffectOracle;
 use request_kind::{RequestKindReader, SentRequest};
+use result_limits::ResultLimitOracle;
 use results::ResultOracle;
 use retry::RetryOracle;
 use retry_decisions::RetryDecisionOracle;
@@ -91,6 +103,7 @@ use speech::ModelSpeech;
 use stable_prefix::PrefixOracle;
 use summaries::SummaryOracle;
 use terminal::TerminalOracle;
+use told_texts::ToldTextOracle;
 use tool_starts::ToolStartOracle;
 use truthful_results::TruthOracle;
 use unrun_tools::UnrunToolOracle;
@@ -116,6 +129,8 @@ pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
     kinds: RequestKindReader,
+    permissions: PermissionRuleOracle,
+    timers: TimersInARow,
     /// The memory of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     /// The words of the model to each agent.
@@ -146,6 +161,10 @@ struct AgentOracles {
     interruption: Interruption,
     said_blocks: SaidBlockOracle,
     starts: ToolStartOracle,
+    hook_words: HookWordOracle,
+    told_texts: ToldTextOracle,
+    live_streams: LiveStreamOracle,
+    result_limits: ResultLimitOracle,
     truth: TruthOracle,
     abort_scope: AbortScope,
     prefix: PrefixOracle,
@@ -189,6 +208,8 @@ impl Oracles {
             rules: Arc::new(OracleRules::from_environment(environment)),
             running: RunningTools::default(),
             kinds: RequestKindReader::default(),
+            permissions: PermissionRuleOracle::default(),
+            timers: TimersInARow::default(),
             agents: Arc::default(),
             speech: Arc::default(),
             violations: Vec::new(),
@@ -302,11 +323,14 @@ impl Oracles {
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
         watched.repeated.on_request(id, request);
         watched.leftovers.on_request(id);
+        watched.hook_words.on_request(sent, found);
+        watched.told_texts.on_request(sent, found);
         watched.prefix.on_request(&self.rules, sent, found);
         watched.losses.on_request(&request.messages, found);
         if agent.is_root() {
             watched.abort_scope.on_request(&self.rules, id);
             watched.unrun.on_request(sent);
+            watched.live_streams.on_request(id, request.stream);
         }
         let is_known = |block: &Block| self.speech.all().any(|speech| speech.has(block)) || self.rules.is_given(block);
         watched.said_blocks.on_request(id, request, is_known, found);
@@ -328,11 +352,14 @@ impl TranscriptWatch for Oracles {
         }
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
+        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
+        self.timers.on_input(at, input, found);
         if self.is_of_no_concern(agent, input) {
-            return;
+            return Arc::make_mut(&mut self.agents).entry(agent).live_streams.on_input(at, input);
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.kinds.on_input(input, &self.rules.settings.texts);
+        self.permissions.on_input(&self.rules, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if is_aborted_within {
@@ -350,6 +377,7 @@ impl TranscriptWatch for Oracles {
         if interruption::is_cancel(input) {
             Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| {
                 watched.interruption.on_cancel();
+                watched.told_texts.on_cancel();
                 watched.unrun.on_cancel();
                 watched.decisions.on_abort();
             });
@@ -365,6 +393,10 @@ impl TranscriptWatch for Oracles {
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
+        watched.hook_words.on_input(input);
+        watched.told_texts.on_input(&self.rules, input);
+        watched.live_streams.on_input(at, input);
+        watched.result_limits.on_input(input);
         watched.accounts.on_input(&self.rules, input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
@@ -403,6 +435,7 @@ impl TranscriptWatch for Oracles {
             watched.discarded.on_effect(effect, found);
             return;
         }
+        self.permissions.on_effect(&self.rules, (agent, class), effect, found);
         let spent = spent(&self.agents);
         if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
             Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).accounts.on_child_result(result);
@@ -427,14 +460,18 @@ impl TranscriptWatch for Oracles {
         watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(&self.rules, effect, found);
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
+        watched.hook_words.on_effect(effect, found);
+        watched.told_texts.on_effect(&self.rules, effect);
+        watched.result_limits.on_effect(&self.rules, effect, found);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);
-        watched.progress_set.on_effect(effect);
+        watched.progress_set.on_effect(&self.rules.tools, effect);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);
             watched.unrun.on_effect(&self.rules, effect, found);
+            watched.live_streams.on_effect(&self.rules, effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);
         if let Effect::Finished { .. } = effect

@@ -1,5 +1,5 @@
 //! O-24: nothing that came is lost. What the user submitted is in a request before its prompt ends well, the reason of a refusal is in the result of its tool use,
-//! and so is what a tool returned that nobody stopped.
+//! and so is what a tool returned that nobody stopped. What waits to become a prompt begins in the order in which it came.
 
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, Terminal, ToolRun};
@@ -23,6 +23,20 @@ pub(super) struct LossOracle {
     for_results: Vec<(ToolRun, Arc<str>, &'static str)>,
     /// Tools that were told to stop: nobody waits for what they return.
     stopped: Vec<ToolRun>,
+    /// The submissions that have not begun as prompts, in the order in which they came.
+    waiting: Vec<(u32, SubmissionKind)>,
+    /// The prompt that began last.
+    begun: u32,
+}
+
+/// How a text was submitted. A message that interrupts may overtake what waits already when the prompt that it interrupts begins.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+enum SubmissionKind {
+    Prompt,
+    Interrupt {
+        /// The prompt that had begun last.
+        during: u32,
+    },
 }
 
 /// A text of the user.
@@ -36,6 +50,11 @@ struct SubmittedText {
 
 impl LossOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        match input {
+            Input::Prompt { prompt, .. } => self.waiting.push((*prompt, SubmissionKind::Prompt)),
+            Input::Interrupt { prompt, .. } => self.waiting.push((*prompt, SubmissionKind::Interrupt { during: self.begun })),
+            _ => (),
+        }
         match input {
             // A host may put its own messages in the place of the user's.
             Input::Prompt { .. } | Input::Interrupt { .. } if !rules.settings.session.host_messages.is_empty() => (),
@@ -78,7 +97,9 @@ impl LossOracle {
 
     pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
+            Effect::Emit(Emission::Init { prompt, .. }) => self.on_begin(*prompt, found),
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => {
+                self.waiting.retain(|(waiting, _)| waiting != prompt);
                 self.submitted
                     .iter_mut()
                     .filter(|submitted| submitted.prompt == *prompt)
@@ -107,12 +128,26 @@ impl LossOracle {
         }
     }
 
+    /// A prompt begins.
+    fn on_begin(&mut self, prompt: u32, found: &mut OracleFindings<'_>) {
+        self.begun = prompt;
+        let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == prompt) else { return };
+        let (_, kind) = self.waiting.remove(at);
+        if !self.waiting.is_empty() {
+            found.ask(ORACLE);
+        }
+        if let Some((overtaken, _)) = self.waiting[..at].iter().find(|(_, of)| *of == kind) {
+            found.add(ORACLE, format!("prompt {prompt} began before prompt {overtaken}, which had come earlier"));
+        }
+    }
+
     fn forget(&mut self, is_over: impl Fn(ToolRun) -> bool) {
         self.for_results.retain(|(run, ..)| !is_over(*run));
     }
 
     fn on_terminal(&mut self, prompt: u32, terminal: &Terminal, found: &mut OracleFindings<'_>) {
         self.forget(|run| run.request.prompt == prompt);
+        self.waiting.retain(|(waiting, _)| *waiting != prompt);
         self.stopped.retain(|run| run.request.prompt != prompt);
         for lost in self.submitted.extract_if(.., |submitted| submitted.prompt == prompt || submitted.is_taken_in) {
             if *terminal == Terminal::Completed {

@@ -1,9 +1,13 @@
-//! O-29: the set of tool uses in progress is true. A tool is in it while it runs, and what has its result is not.
+//! O-29: the set of tool uses in progress is true. A tool is in it while it runs, and what has its result is not (T-10). And so is the flag that work may be
+//! interrupted: while a tool runs that does not stop for a message, or nothing runs, it is not set (T-18).
 //!
-//! It is asked of engines that say the set at all.
+//! It is asked of engines that say them at all. That the flag is missing is not asked: tool uses that wait for something execute, too, and their ends are not
+//! all seen.
 
 use super::OracleFindings;
+use super::running_tools::ToolFacts;
 use reenact_engine::contract::{Effect, Emission, Input, Note, ToolRun};
+use reenact_engine::settings::InterruptBehaviour;
 use reenact_wire::block::BlockKind;
 use reenact_wire::prelude::*;
 
@@ -14,11 +18,21 @@ pub(super) const ORACLE: &str = "O-29";
 pub(super) struct ProgressSetOracle {
     /// `None` until the engine says one.
     said: Option<Vec<Arc<str>>>,
-    started: Vec<(ToolRun, Arc<str>)>,
+    started: Vec<ShownTool>,
+    /// The engine says that all that runs stops for a message.
+    is_interruptible: bool,
     /// Tool uses without a result: a model may use an id again.
     asked: Vec<Arc<str>>,
     /// Tool uses whose result came out since the last input.
     answered: Vec<Arc<str>>,
+}
+
+/// A tool that runs and was not told to stop.
+#[derive(Clone, Debug, Hash)]
+struct ShownTool {
+    run: ToolRun,
+    tool_use_id: Arc<str>,
+    behaviour: InterruptBehaviour,
 }
 
 impl ProgressSetOracle {
@@ -31,32 +45,50 @@ impl ProgressSetOracle {
     pub(super) fn on_input(&mut self, input: &Input, found: &mut OracleFindings<'_>) {
         self.check(found);
         if let Input::ToolEnded { run, .. } = input {
-            self.started.retain(|(started, _)| started != run);
+            self.started.retain(|started| started.run != *run);
         }
     }
 
     fn check(&mut self, found: &mut OracleFindings<'_>) {
         let answered = core::mem::take(&mut self.answered);
+        if self.is_interruptible {
+            self.check_flag(found);
+        }
         let Some(said) = &self.said else { return };
         found.ask(ORACLE);
-        for (run, id) in self.started.iter().filter(|(_, id)| !said.contains(id)) {
-            found.add(ORACLE, format!("tool {run} ({id}) runs, and is not in the set of those in progress"));
+        for ShownTool { run, tool_use_id, .. } in self.started.iter().filter(|started| !said.contains(&started.tool_use_id)) {
+            found.add(ORACLE, format!("tool {run} ({tool_use_id}) runs, and is not in the set of those in progress"));
         }
         for id in answered.iter().filter(|id| said.contains(id) && !self.asked.contains(id)) {
             found.add(ORACLE, format!("tool use {id} has its result, and is in the set of those in progress"));
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect) {
+    fn check_flag(&self, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
+        let blocks = |started: &&ShownTool| started.behaviour == InterruptBehaviour::Block;
+        if let Some(ShownTool { run, .. }) = self.started.iter().find(blocks) {
+            found.add(ORACLE, format!("tool {run} runs and does not stop for a message, and the engine says that all that runs does"));
+        }
+        if self.started.is_empty() && self.asked.is_empty() {
+            found.add(ORACLE, String::from("no tool use is open, and the engine says that what runs stops for a message"));
+        }
+    }
+
+    pub(super) fn on_effect(&mut self, tools: &ToolFacts, effect: &Effect) {
         match effect {
-            Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => self.started.push((*run, tool_use.id.clone())),
-            Effect::StopTool { run } => self.started.retain(|(started, _)| started != run),
+            Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
+                let behaviour = tools.behaviour(&tool_use.name);
+                self.started.push(ShownTool { run: *run, tool_use_id: tool_use.id.clone(), behaviour });
+            }
+            Effect::StopTool { run } => self.started.retain(|started| started.run != *run),
+            Effect::Emit(Emission::Interruptible(said)) => self.is_interruptible = *said,
             Effect::Emit(Emission::InProgress { tool_use_ids }) => self.said = Some(tool_use_ids.clone()),
             Effect::Emit(Emission::Assistant(message)) => {
                 self.asked.extend(message.block.as_tool_use().map(|tool_use| tool_use.id.clone()))
             }
             Effect::Emit(Emission::User(message)) => {
-                self.started.retain(|(run, _)| *run != message.run);
+                self.started.retain(|started| started.run != message.run);
                 if let BlockKind::ToolResult { tool_use_id, .. } = message.block.kind() {
                     self.answered.push(tool_use_id.clone());
                     if let Some(at) = self.asked.iter().position(|asked| asked == tool_use_id) {
@@ -64,9 +96,11 @@ impl ProgressSetOracle {
                     }
                 }
             }
-            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.started.retain(|(run, _)| run.request != *id),
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
+                self.started.retain(|started| started.run.request != *id);
+            }
             Effect::Finished { prompt, .. } => {
-                self.started.retain(|(run, _)| run.request.prompt != *prompt);
+                self.started.retain(|started| started.run.request.prompt != *prompt);
                 self.asked.clear();
             }
             _ => (),

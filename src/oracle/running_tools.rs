@@ -29,6 +29,8 @@ pub(super) struct ToolFacts {
     validators: Option<Validators>,
     safe_uses: BTreeMap<Arc<str>, bool>,
     discarded: DiscardPolicy,
+    /// How many characters a result may have where a tool says nothing (B-12).
+    result_limit: u64,
 }
 
 /// The tools that execute, and the tool uses that wait for something else.
@@ -81,6 +83,9 @@ struct ToolFact {
     safety: ToolSafety,
     behaviour: InterruptBehaviour,
     is_shell: bool,
+    reads_only: bool,
+    edits: bool,
+    result_limit: Option<u64>,
 }
 
 impl ToolFacts {
@@ -90,12 +95,16 @@ impl ToolFacts {
             safety: tool.safe,
             behaviour: tool.interrupt.unwrap_or(InterruptBehaviour::Block),
             is_shell: tool.shell,
+            reads_only: tool.reads_only,
+            edits: tool.edits,
+            result_limit: tool.result_limit,
         };
         Self {
             tools: environment.tools.iter().map(fact).collect(),
             validators: environment.settings.pipeline.check_inputs.then(|| environment.validators.clone()),
             safe_uses: environment.safe_uses.clone(),
             discarded: environment.settings.discarded_tools,
+            result_limit: environment.settings.pipeline.result_limit,
         }
     }
 
@@ -120,6 +129,21 @@ impl ToolFacts {
     /// Whether it runs shell commands (T-13).
     pub(super) fn is_shell(&self, tool: &str) -> bool {
         self.tool(tool).is_some_and(|tool| tool.is_shell)
+    }
+
+    /// Whether it only reads (P-1). Of a tool that nobody knows another rule speaks.
+    pub(super) fn reads_only(&self, tool: &str) -> bool {
+        self.tool(tool).is_none_or(|tool| tool.reads_only)
+    }
+
+    /// Whether it edits files (P-1).
+    pub(super) fn edits(&self, tool: &str) -> bool {
+        self.tool(tool).is_some_and(|tool| tool.edits)
+    }
+
+    /// How many characters its result may have (T-27).
+    pub(super) fn result_limit(&self, tool: &str) -> u64 {
+        self.tool(tool).and_then(|tool| tool.result_limit).unwrap_or(self.result_limit)
     }
 
     /// Whether there is such a tool, and it takes this input (T-2, T-21).

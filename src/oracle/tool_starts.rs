@@ -1,6 +1,6 @@
 //! How a tool may start. O-4: around exclusive tools, in the order of the model. O-22: after the word of the person who was asked about this very tool use.
-//! O-25: with the input of one whole block of one answer, read strictly. O-26: as the hooks decide together: no start after a denial, and of changed inputs the
-//! one of the hook that is defined last, whichever ended last.
+//! O-25: with the input of one whole block of one answer, read strictly. O-26: as the hooks decide together: no start after a denial, none without a question where
+//! one asks for it, and of changed inputs the one of the hook that is defined last, whichever ended last.
 
 use super::running_tools::ToolClass;
 use super::speech::ModelSpeech;
@@ -29,6 +29,8 @@ pub(super) struct ToolStartOracle {
 #[derive(Clone, Debug, Hash)]
 enum PersonWord {
     NotYet,
+    /// The question was withdrawn.
+    Withdrawn,
     Allowed(Option<Json>),
     Refused,
 }
@@ -37,7 +39,8 @@ impl ToolStartOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
         match input {
             Input::PermissionAnswered { run, answer } => {
-                if let Some((_, word)) = self.questions.iter_mut().find(|(asked, _)| asked == run) {
+                let open = |(asked, word): &&mut (ToolRun, PersonWord)| asked == run && !matches!(word, PersonWord::Withdrawn);
+                if let Some((_, word)) = self.questions.iter_mut().find(open) {
                     *word = match &**answer {
                         PermissionAnswer::Allow { updated_input, .. } => PersonWord::Allowed(updated_input.clone()),
                         PermissionAnswer::Refuse { .. } | PermissionAnswer::RefuseAndAbort { .. } => PersonWord::Refused,
@@ -69,7 +72,10 @@ impl ToolStartOracle {
                 self.check_input(rules, (*run, tool_use), speech, found);
             }
             Effect::AskPermission { run, .. } => self.questions.push((*run, PersonWord::NotYet)),
-            Effect::WithdrawPermission { run } => self.questions.retain(|(asked, _)| asked != run),
+            Effect::WithdrawPermission { run } => {
+                let of_run = self.questions.iter_mut().filter(|(asked, _)| asked == run);
+                of_run.for_each(|(_, word)| *word = PersonWord::Withdrawn);
+            }
             Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run) }, input } if input.event == HookEvent::PreToolUse => {
                 self.hooks.push((*run, *hook, None));
             }
@@ -112,6 +118,12 @@ impl ToolStartOracle {
         }
         if self.outcomes(run).next().is_some() {
             found.ask(HOOKS);
+        }
+        // A person in an earlier session may have answered (S-3).
+        let must_ask = question.is_none() && run.request.turn > 0;
+        let mut asking = self.outcomes(run).filter(|(_, outcome)| outcome.decision == Some(PermissionWord::Ask));
+        if let Some((hook, _)) = asking.next().filter(|_| must_ask) {
+            found.add(HOOKS, format!("tool {run} was started without a question, and hook {hook} asked for one"));
         }
         if let Some((hook, _)) = self.outcomes(run).find(|(_, outcome)| outcome.decision == Some(PermissionWord::Deny)) {
             found.add(HOOKS, format!("tool {run} was started after hook {hook} had denied it"));

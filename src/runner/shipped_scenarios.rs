@@ -66,7 +66,8 @@ fn unsaid(reports: &[RunReport<AgentLoop>]) -> Vec<String> {
 }
 
 /// Texts in results that consumers see and no request holds: their answer is discarded with them, or no request follows.
-const SEEN_BY_CONSUMERS: [TextName; 4] = [TextName::Fallback, TextName::BudgetSpent, TextName::AgentUnneeded, TextName::AgentBusy];
+const SEEN_BY_CONSUMERS: [TextName; 5] =
+    [TextName::Fallback, TextName::BudgetSpent, TextName::AgentUnneeded, TextName::AgentBusy, TextName::AgentRepeated];
 
 /// Texts that no scenario brings about: it cannot say such an input of a hook or a person, or such an answer. Tests beside them hold them.
 const HELD_BY_TESTS: [TextName; 3] = [TextName::HookInvalidJson, TextName::UserInvalidJson, TextName::ThinkingLeftOut];

@@ -71,9 +71,9 @@ const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
 /// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for those that compare two runs (O-15, O-16) and the one about
 /// runs without further faults (O-18).
 #[doc(hidden)]
-pub const BREAKABLE: [&str; 31] = [
-    "O-1", "O-2", "O-3", "O-4", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-20", "O-21", "O-22",
-    "O-23", "O-24", "O-25", "O-26", "O-27", "O-28", "O-29", "O-30", "O-31", "O-32", "O-33", "O-34", "O-35",
+pub const BREAKABLE: [&str; 32] = [
+    "O-1", "O-2", "O-3", "O-4", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-19", "O-20", "O-21",
+    "O-22", "O-23", "O-24", "O-25", "O-26", "O-27", "O-28", "O-29", "O-30", "O-31", "O-32", "O-33", "O-34", "O-35",
 ];
 
 /// The possible ends of a prompt, or of the run.

@@ -36,6 +36,7 @@ use rules::JudgedBy;
 use reenact_engine::contract::{Agent, Effect, Effects, Engine, Input, KeySink};
 use reenact_engine::log::BoundaryLog;
 use reenact_engine::time::{Micros, Time};
+use reenact_oracle::livelock::TimersInARow;
 use reenact_scenario::boundary::{BoundarySide, RunBoundary};
 use reenact_scenario::plan::{Plan, PlannedInterruptKind};
 use reenact_scenario::types::RunLimits;
@@ -59,6 +60,7 @@ pub struct Run<E, W = TranscriptRecorder> {
     events: u64,
     requests: u64,
     finished_prompts: u32,
+    timers: TimersInARow,
     limits: RunLimits,
     /// The prompts that exist only because of an injection.
     injected: InjectedPrompts,
@@ -146,6 +148,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             events: 0,
             requests: 0,
             finished_prompts: 0,
+            timers: TimersInARow::default(),
             limits: setup.scenario.limits,
             injected: InjectedPrompts::default(),
             outside: None,
@@ -211,7 +214,9 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         if self.events > self.limits.events {
             return Some(RunEnd::LimitReached { limit: limits::EVENTS.into() });
         }
-        self.step(agent, &input)
+        let end = self.step(agent, &input);
+        let is_stuck = self.timers.are_too_many(self.now, &input);
+        end.or_else(|| is_stuck.then(|| RunEnd::LimitReached { limit: limits::LIVELOCK.into() }))
     }
 
     /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.
@@ -312,7 +317,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     pub fn key(&self, out: &mut KeySink) -> bool {
         // Where the scenario names times of the clock, the time itself counts.
         self.setup.names_clock_times().then_some(self.now.0).hash(out);
-        (&self.world, &self.due, &self.injected, self.planned).hash(out);
+        (&self.world, &self.due, &self.injected, self.planned, self.timers).hash(out);
         // What was cancelled comes to nothing.
         for (at, arrival) in self.agenda.in_order().filter(|(at, arrival)| self.world.awaits(*at, arrival)) {
             at.hash(out);

@@ -14,6 +14,9 @@ pub(super) const EVENTS: &str = "events";
 /// On requests, attempts counted.
 pub(super) const REQUESTS: &str = "requests";
 
+/// On the timers that ring at one instant of virtual time: what rings so often gets nowhere (O-19). No key raises it.
+pub(super) const LIVELOCK: &str = "timers in a row at one instant";
+
 /// The end of a run, in a few words; of a limit its height too, and the key that raises it.
 #[doc(hidden)]
 pub fn end_text(setup: &RunSetup, end: &RunEnd) -> String {

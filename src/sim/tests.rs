@@ -226,6 +226,28 @@ impl Engine for StutteringEngine {
     }
 }
 
+/// An engine that sets a timer for the present instant, again and again.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct SpinningEngine;
+
+impl Engine for SpinningEngine {
+    fn step(&mut self, _env: &reenact_engine::contract::Environment, now: Time, input: &Input, effects: &mut Effects) {
+        if matches!(input, Input::Prompt { .. } | Input::Timer(_)) {
+            let timer = reenact_engine::contract::TimerId { id: 5, generation: 1 };
+            effects.push(Effect::SetTimer { timer, at: now });
+        }
+    }
+}
+
+#[test]
+fn o_19_a_livelock_ends_the_run_and_is_a_finding() {
+    let setup = RunSetup::new(scenario(), None).unwrap();
+    let report = Run::new(Arc::new(setup), SpinningEngine).to_end();
+    assert_eq!(report.end, RunEnd::LimitReached { limit: "timers in a row at one instant".into() });
+    assert!(report.failures.iter().any(|failure| failure.starts_with("O-19")), "{:?}", report.failures);
+    assert!(report.transcript.events.len() < 3_000, "{}", report.transcript.events.len());
+}
+
 #[test]
 fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
     let mut two = scenario();

@@ -181,6 +181,8 @@ texts! {
     AgentInvalidInput agent_invalid_input: "The input of {tool} is not valid: {problems}.";
     /// Agents of a tool use with the same id are at work (B-8).
     AgentBusy agent_busy: "Agents of a tool use with this id are at work already.";
+    /// Agents of an earlier tool use with the same id have ended (B-8).
+    AgentRepeated agent_repeated: "Agents of a tool use with this id have worked already.";
     /// Begins the prompt of one of several agents (B-8).
     AgentTask agent_task: "This is task {number} of {count}.\n\n{prompt}";
     /// An agent failed (B-8).

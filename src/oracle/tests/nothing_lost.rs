@@ -54,3 +54,19 @@ fn o_24_the_reason_of_a_refusal_is_in_the_result() {
     assert_eq!(refused().result_says("The user refused: not on Fridays").lost(), 0);
     assert_eq!(refused().result_says("The user refused.").lost(), 1);
 }
+
+#[test]
+fn o_24_what_waits_begins_in_the_order_in_which_it_came() {
+    let begins = |prompt| Effect::Emit(Emission::Init { prompt, model: "m".into(), tools: Vec::new(), surroundings: Default::default() });
+    let prompt = |prompt| Input::Prompt { prompt, content: [].into() };
+    let waiting = || EventStory::new().effect(begins(1)).input(prompt(2)).input(prompt(3)).terminal();
+    assert_eq!(waiting().effect(begins(2)).effect(begins(3)).lost(), 0);
+    assert_eq!(waiting().effect(begins(3)).lost(), 1);
+    let messages = || EventStory::new().effect(begins(1)).submits(2, "a").submits(3, "b");
+    assert_eq!(messages().terminal().effect(begins(3)).lost(), 1);
+    assert_eq!(messages().takes_in(2).terminal().effect(begins(3)).lost(), 1, "the first was lost, which is another matter");
+    let later = EventStory::new().effect(begins(1)).submits(2, "a").submits(3, "b").terminal().effect(begins(2)).submits(4, "c").terminal();
+    assert_eq!(later.effect(begins(4)).lost(), 0, "it came to the second prompt, and the other one to the first");
+    let mixed = EventStory::new().effect(begins(1)).input(prompt(2)).submits(3, "b").terminal();
+    assert_eq!(mixed.effect(begins(3)).lost(), 0, "a message may overtake a prompt");
+}

@@ -5,27 +5,27 @@ use reenact_engine::contract::HookOutcome;
 use reenact_engine::permission::PermissionWord;
 
 impl EventStory {
-    fn starts(self, name: &str, index: u32, input: &str) -> Self {
+    pub(super) fn starts(self, name: &str, index: u32, input: &str) -> Self {
         let tool_use = ToolUse { input: ToolInput::Valid(Json::trusted(input)), ..tool_use(name, index) };
         self.effect(Effect::StartTool { run: run(index), tool_use: Arc::new(tool_use) })
     }
 
-    fn asks_person(self, index: u32) -> Self {
+    pub(super) fn asks_person(self, index: u32) -> Self {
         let (reason, suggestions) = ("r".into(), Vec::new());
         self.effect(Effect::AskPermission { run: run(index), tool_use: Arc::new(tool_use("R", index)), reason, suggestions })
     }
 
-    fn person_says(self, index: u32, answer: PermissionAnswer) -> Self {
+    pub(super) fn person_says(self, index: u32, answer: PermissionAnswer) -> Self {
         self.input(Input::PermissionAnswered { run: run(index), answer: Arc::new(answer) })
     }
 
-    fn runs_hook(self, hook: u32) -> Self {
+    pub(super) fn runs_hook(self, hook: u32) -> Self {
         let data = Json::trusted("{}");
         let told = HookInput { event: HookEvent::PreToolUse, tool: Some("R".into()), data, stop_hook_active: false };
         self.effect(Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run(0)) }, input: Arc::new(told) })
     }
 
-    fn hook_ends(self, hook: u32, outcome: HookOutcome) -> Self {
+    pub(super) fn hook_ends(self, hook: u32, outcome: HookOutcome) -> Self {
         self.input(Input::HookEnded { hook: HookRun { hook, subject: HookSubject::Tool(run(0)) }, outcome: Arc::new(outcome) })
     }
 
@@ -90,6 +90,10 @@ fn o_26_a_denial_wins_and_of_inputs_that_of_the_last_hook() {
     assert_eq!(changed().starts("R", 0, r#"{"b":2}"#).about_starts(), NONE, "the second is defined last");
     assert_eq!(changed().starts("R", 0, r#"{"b":1}"#).about_starts(), ["O-26"], "the first ended last");
     assert_eq!(both().hook_ends(0, deny()).hook_ends(1, allow()).starts("R", 0, "{}").about_starts(), ["O-26"]);
+    let ask = || HookOutcome { decision: Some(PermissionWord::Ask), ..HookOutcome::default() };
+    assert_eq!(both().hook_ends(0, ask()).hook_ends(1, allow()).starts("R", 0, "{}").about_starts(), ["O-26"], "nobody was asked");
+    let allows = PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
+    assert_eq!(both().hook_ends(0, ask()).asks_person(0).person_says(0, allows).starts("R", 0, "{}").about_starts(), NONE);
     let stopped = both().hook_ends(1, allow()).effect(Effect::StopHook { hook: HookRun { hook: 0, subject: HookSubject::Tool(run(0)) } });
     assert_eq!(stopped.hook_ends(0, deny()).starts("R", 0, "{}").about_starts(), NONE, "it was too late");
 }

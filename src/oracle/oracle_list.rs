@@ -1,9 +1,9 @@
-//! The table of all oracles.
+//! The list of all oracles: a scenario may say that it breaks one, each has a canary, and each counts how often it was asked.
 
 use super::{
-    abort, abort_scope, accounts, budgets, compaction, discarded_attempts, interruption, leftovers, nothing_lost, order, overlap, pairs,
-    progress_set, rechunked_runs, recoveries, repeated_effects, repeated_requests, results, retry, retry_decisions, run_end, said_blocks,
-    signatures, stable_prefix, summaries, terminal, tool_starts, truthful_results, unrun_tools, validity, withheld_errors,
+    abort, abort_scope, accounts, budgets, compaction, discarded_attempts, interruption, leftovers, livelock, nothing_lost, order, overlap,
+    pairs, progress_set, rechunked_runs, recoveries, repeated_effects, repeated_requests, results, retry, retry_decisions, run_end,
+    said_blocks, signatures, stable_prefix, summaries, terminal, tool_starts, truthful_results, unrun_tools, validity, withheld_errors,
 };
 
 /// The oracles that there are, each with what it holds.
@@ -23,23 +23,36 @@ pub const ORACLES: &[(&str, &str)] = &[
         compaction::ORACLE,
         "a compaction makes the context smaller, and a request that was too long is not repeated, neither unchanged nor in circles",
     ),
-    (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
+    (
+        budgets::ORACLE,
+        "no request after a budget is passed, the task budget never grows and shrinks with a compaction, and no result is too large for its tool",
+    ),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (rechunked_runs::ORACLE, "the transcript does not depend on how answers are cut into chunks"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
     (run_end::ORACLE, "once faults stop, the run comes to a terminal for every prompt"),
+    (livelock::ORACLE, "a run gets on: timers do not ring at one instant without end"),
     (truthful_results::ORACLE, "the model is not told of a tool that was started that it was never run"),
     (stable_prefix::ORACLE, "each request begins with the one before, unless an edit was announced"),
-    (tool_starts::CONSENT, "a tool that a person was asked about starts only after the word for that tool use"),
+    (
+        tool_starts::CONSENT,
+        "a tool starts after the person's word for that tool use, and as the rules of permissions say; nobody is asked without need",
+    ),
     (abort_scope::ORACLE, "an abort ends what it was pressed in, and nothing that began later"),
-    (nothing_lost::ORACLE, "what the user said, what a person answered and what a tool returned is in a later request or result"),
+    (
+        nothing_lost::ORACLE,
+        "what the user said, what a person answered, what a hook adds and what a tool returned is in a later request or result",
+    ),
     (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
-    (tool_starts::HOOKS, "hooks decide together: no start after a denial, and the last hook that is defined wins with its input"),
+    (
+        tool_starts::HOOKS,
+        "hooks decide together: no start after a denial, no end after an objection, nothing after a stop; the last hook that is defined wins with its input",
+    ),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
     (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
-    (progress_set::ORACLE, "the set of tool uses in progress is true at each change"),
-    (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
+    (progress_set::ORACLE, "the set of tool uses in progress and the interruptible flag are true at each change"),
+    (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, nowhere else, and in the next request"),
     (
         retry_decisions::ORACLE,
         "repetitions, their waits, and hand-overs are those of the stated settings; a prompt begins with its own model",

@@ -1,0 +1,125 @@
+//! No tool starts against the rules of permissions, and nobody is asked without need (O-22).
+
+use super::*;
+use reenact_engine::contract::HookOutcome;
+use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck};
+use reenact_engine::settings::{CommandAction, SlashCommand};
+
+const LS: &str = r#"{"command":"ls"}"#;
+
+fn rule(word: PermissionWord, about: &str) -> PermissionRule {
+    PermissionRule { word, about: about.into(), source: RuleSource::User }
+}
+
+/// A session with this mode and these rules.
+fn under(mode: PermissionMode, rules: &[PermissionRule]) -> EventStory {
+    EventStory::with(|settings| {
+        settings.permissions = Some(PermissionSettings { mode, rules: rules.to_vec(), ..PermissionSettings::default() });
+    })
+}
+
+impl EventStory {
+    fn asks_about_ls(self, name: &str) -> Self {
+        let tool_use = Arc::new(ToolUse { input: ToolInput::Valid(Json::trusted(LS)), ..tool_use(name, 0) });
+        self.effect(Effect::AskPermission { run: run(0), tool_use, reason: "r".into(), suggestions: Vec::new() })
+    }
+
+    fn allows(self, rules: &[&str]) -> Self {
+        let rules = rules.iter().map(|about| Arc::from(*about)).collect();
+        self.person_says(0, PermissionAnswer::Allow { updated_input: None, rules })
+    }
+
+    /// An exclusive tool changes the context and has its result.
+    fn changes(self, change: &str) -> Self {
+        self.changes_soon(change).result(5)
+    }
+
+    fn changes_soon(self, change: &str) -> Self {
+        let outcome = ToolOutcome { context_change: Some(change.into()), ..ToolOutcome::text("x") };
+        let started = self.effect(Effect::StartTool { run: run(5), tool_use: Arc::new(tool_use("W", 5)) });
+        started.input(Input::ToolEnded { run: run(5), outcome: Arc::new(outcome) })
+    }
+
+    fn o_22(&self) -> usize {
+        self.times_broken("O-22")
+    }
+}
+
+#[test]
+fn o_22_no_tool_starts_against_a_rule_of_the_settings() {
+    use PermissionWord::{Allow, Ask, Deny};
+    let starts = |rules: &[PermissionRule]| under(PermissionMode::Bypass, rules).starts("R", 0, LS).o_22();
+    assert_eq!(starts(&[]), 0);
+    assert_eq!(starts(&[rule(Deny, "R")]), 1);
+    assert_eq!(starts(&[rule(Deny, "R(rm *)")]), 0, "it is for another input");
+    assert_eq!(starts(&[rule(Ask, "R(l*)"), rule(Allow, "R")]), 1, "nobody was asked");
+    let policy = PermissionRule { source: RuleSource::Policy, ..rule(Allow, "R") };
+    assert_eq!(starts(&[rule(Deny, "R"), policy]), 0, "a policy decides");
+    let asked = |rules: &[PermissionRule]| under(PermissionMode::Bypass, rules).asks_about_ls("R").allows(&[]).starts("R", 0, LS).o_22();
+    assert_eq!(asked(&[rule(Ask, "R")]), 0);
+    assert_eq!(asked(&[rule(Deny, "R")]), 2, "a person cannot lift it, and is not asked");
+    let earlier = ToolRun { request: RequestId { turn: 0, ..ASKED }, index: 0 };
+    let orphan = Effect::StartTool { run: earlier, tool_use: Arc::new(tool_use("R", 0)) };
+    assert_eq!(under(PermissionMode::Default, &[]).effect(orphan).o_22(), 0, "it was answered in an earlier session");
+}
+
+#[test]
+fn o_22_where_nothing_is_decided_the_mode_decides() {
+    let none = |mode| under(mode, &[]);
+    assert_eq!(none(PermissionMode::Default).starts("R", 0, LS).o_22(), 1, "nothing allows it");
+    assert_eq!(none(PermissionMode::Bypass).starts("R", 0, LS).o_22(), 0);
+    assert_eq!(none(PermissionMode::AcceptEdits).starts("R", 0, LS).o_22(), 1, "it edits nothing");
+    assert_eq!(none(PermissionMode::Plan).starts("R", 0, LS).o_22(), 1, "it does not only read");
+    let checked = |word| {
+        let check = ToolCheck { permission: Some(word), ..ToolCheck::default() };
+        none(PermissionMode::Default).input(Input::ToolChecked { run: run(0), check }).starts("R", 0, LS).o_22()
+    };
+    assert_eq!(checked(PermissionWord::Allow), 0, "the tool allows it");
+    assert_eq!(checked(PermissionWord::Ask), 1);
+    let allow = HookOutcome { decision: Some(PermissionWord::Allow), ..HookOutcome::default() };
+    assert_eq!(none(PermissionMode::Default).runs_hook(0).hook_ends(0, allow).starts("R", 0, LS).o_22(), 0, "a hook allows it");
+    assert_eq!(EventStory::new().starts("R", 0, LS).o_22(), 0, "without permissions nobody decides");
+}
+
+#[test]
+fn o_22_what_was_learnt_counts() {
+    let session = || under(PermissionMode::Default, &[]);
+    let again = |story: EventStory| story.effect(Effect::WithdrawPermission { run: run(0) }).result(0);
+    let learnt = || again(session().asks_about_ls("R").allows(&["R(ls)"]));
+    assert_eq!(learnt().starts("R", 0, LS).o_22(), 0, "it is allowed from now on");
+    assert_eq!(learnt().asks_about_ls("R").o_22(), 1, "nobody need be asked any more");
+    assert_eq!(again(session().asks_about_ls("R").allows(&["R(cat)"])).asks_about_ls("R").o_22(), 0);
+    let bypass = || under(PermissionMode::Bypass, &[]);
+    assert_eq!(bypass().changes("deny R").starts("R", 0, LS).o_22(), 1);
+    assert_eq!(bypass().changes("deny R(rm *)").starts("R", 0, LS).o_22(), 0);
+    assert_eq!(bypass().changes_soon("deny R").starts("R", 0, LS).o_22(), 0, "it may not be known yet");
+    assert_eq!(bypass().changes("mode plan").starts("R", 0, LS).o_22(), 1);
+    assert_eq!(bypass().changes_soon("mode plan").starts("R", 0, LS).o_22(), 0, "it may not be known yet");
+    assert_eq!(
+        under(PermissionMode::Plan, &[]).changes("mode bypass").starts("R", 0, LS).o_22(),
+        1,
+        "the plan was left by a tool against it"
+    );
+    assert_eq!(bypass().asks_about_ls("R").o_22(), 1, "the mode allows it");
+    let stopped = bypass().starts("W", 5, LS).effect(Effect::StopTool { run: run(5) });
+    let late = ToolOutcome { context_change: Some("deny R".into()), ..ToolOutcome::text("x") };
+    let late = stopped.input(Input::ToolEnded { run: run(5), outcome: Arc::new(late) }).result(5);
+    assert_eq!(late.starts("R", 0, LS).o_22(), 0, "who was told to stop changes nothing");
+}
+
+#[test]
+fn o_22_a_command_brings_rules_when_its_prompt_begins() {
+    let given = || {
+        let story = EventStory::with(|settings| {
+            settings.permissions = Some(PermissionSettings::default());
+            let does = CommandAction::Ask("Look at it.".into());
+            settings.session.slash_commands = true;
+            settings.session.commands = vec![SlashCommand { name: "look".into(), does, allows: vec!["R".into()] }];
+        });
+        story.input(Input::Prompt { prompt: 2, content: [Block::text("/look here")].into() })
+    };
+    let begins = Effect::Emit(Emission::Init { prompt: 2, model: "m".into(), tools: Vec::new(), surroundings: Default::default() });
+    assert_eq!(given().effect(begins.clone()).asks_about_ls("R").o_22(), 1, "nobody need be asked");
+    assert_eq!(given().effect(begins).starts("R", 0, LS).o_22(), 0);
+    assert_eq!(given().asks_about_ls("R").o_22(), 0, "it waits");
+}

@@ -1,0 +1,127 @@
+//! The texts for the model that the next request of an agent must hold: the context that a hook gives (O-24), and the interruption message that consumers saw
+//! (O-30).
+//!
+//! It is not looked for in a request that asks for something else than the conversation, nor after an edit that may have taken it out: a compaction, a
+//! command, messages that were marked.
+
+use super::nothing_lost;
+use super::request_kind::{RequestKind, SentRequest};
+use super::{OracleFindings, OracleRules, interruption};
+use reenact_engine::contract::{Effect, Emission, HookRun, HookSubject, Input, Note, RequestId};
+use reenact_engine::texts::TextName;
+use reenact_wire::json::push_string;
+use reenact_wire::prelude::*;
+
+/// The texts for the next request of one agent.
+#[derive(Clone, Debug, Hash, Default)]
+pub(super) struct ToldTextOracle {
+    /// The hooks that run.
+    running: Vec<HookRun>,
+    /// The prompt was cancelled: a message that says so without that is another rule's to see.
+    is_cancelled: bool,
+    texts: Vec<ToldText>,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct ToldText {
+    text: Arc<str>,
+    source: TextSource,
+}
+
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+enum TextSource {
+    Hook(HookRun),
+    /// The interruption of this prompt.
+    Interruption(u32),
+}
+
+impl ToldTextOracle {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        match input {
+            Input::HookEnded { hook, outcome } => {
+                let Some(at) = self.running.iter().position(|run| run == hook) else { return };
+                self.running.remove(at);
+                let is_about_a_turn = !matches!(hook.subject, HookSubject::Compaction(_));
+                if let Some(text) = outcome.context.as_ref().filter(|_| is_about_a_turn && tells_contexts(rules)) {
+                    self.texts.push(ToldText { text: text.clone(), source: TextSource::Hook(*hook) });
+                }
+            }
+            Input::MarkedDead { .. } => self.texts.clear(),
+            _ => (),
+        }
+    }
+
+    pub(super) fn on_cancel(&mut self) {
+        self.is_cancelled = true;
+    }
+
+    pub(super) fn on_request(&mut self, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
+        let SentRequest { id, request, kind } = sent;
+        if self.texts.is_empty() || kind != RequestKind::Ordinary {
+            return;
+        }
+        let holds = |text: &str| {
+            let mut quoted = String::new();
+            push_string(&mut quoted, text);
+            let inner = &quoted[1..quoted.len() - 1];
+            let newest_first = request.messages.iter().rev().flat_map(|message| &message.content);
+            newest_first.into_iter().any(|block| block.json().as_str().contains(inner))
+        };
+        for ToldText { text, source } in self.texts.extract_if(.., |told| is_due(told.source, id)) {
+            let (oracle, complaint) = match source {
+                TextSource::Hook(run) => (nothing_lost::ORACLE, format!("does not hold what hook {} wants the model to know", run.hook)),
+                TextSource::Interruption(_) => (interruption::ORACLE, String::from("does not hold the interruption message")),
+            };
+            found.ask(oracle);
+            if !holds(&text) {
+                found.add(oracle, format!("request {id} {complaint}: {text}"));
+            }
+        }
+    }
+
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
+        match effect {
+            Effect::RunHook { hook, .. } => self.running.push(*hook),
+            // Of hooks that are stopped together nothing comes, also where some have answered.
+            Effect::StopHook { hook } => {
+                self.running.retain(|run| run != hook);
+                self.forget(|source| matches!(source, TextSource::Hook(run) if run.subject == hook.subject));
+            }
+            Effect::Emit(Emission::Init { .. }) => self.is_cancelled = false,
+            Effect::Emit(Emission::Interrupted { prompt, text })
+                if self.is_cancelled && rules.settings.session.host_messages.is_empty() =>
+            {
+                self.texts.push(ToldText { text: text.clone(), source: TextSource::Interruption(*prompt) });
+            }
+            Effect::Emit(Emission::CompactBoundary { .. } | Emission::LocalOutput { .. }) => self.texts.clear(),
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) | Effect::Emit(Emission::ModelFallback { id, .. }) => {
+                self.forget(
+                    |source| matches!(source, TextSource::Hook(HookRun { subject: HookSubject::Tool(run), .. }) if run.request == *id),
+                );
+            }
+            Effect::Finished { .. } => {
+                self.running.clear();
+                self.forget(|source| matches!(source, TextSource::Hook(_)));
+            }
+            _ => (),
+        }
+    }
+
+    fn forget(&mut self, is_over: impl Fn(TextSource) -> bool) {
+        self.texts.retain(|told| !is_over(told.source));
+    }
+}
+
+/// Whether this request must hold it: the turn after the hook's, or a prompt after the one that was interrupted.
+fn is_due(source: TextSource, id: RequestId) -> bool {
+    match source {
+        TextSource::Hook(HookRun { subject: HookSubject::Tool(run), .. }) => run.request.turn < id.turn,
+        TextSource::Hook(HookRun { subject: HookSubject::Stop(of) | HookSubject::Compaction(of), .. }) => of.turn < id.turn,
+        TextSource::Interruption(prompt) => prompt < id.prompt,
+    }
+}
+
+/// Whether the text for the model holds a hook's context (T-31), and no host puts other messages in its place.
+fn tells_contexts(rules: &OracleRules) -> bool {
+    rules.settings.session.host_messages.is_empty() && rules.settings.texts.template(TextName::HookContext).contains("{text}")
+}
