@@ -20,7 +20,7 @@ extern crate std;
 mod abort;
 mod abort_scope;
 mod accounts;
-
+mod answer_pieces;
 mod budgets;
 mod compaction;
 mod discarded_attempts;
@@ -116,7 +116,6 @@ use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::block::{Block, Message};
-use reenact_wire::event::EventPayload;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::is_defect;
 
@@ -287,15 +286,6 @@ impl Oracles {
         }
     }
 
-    /// Whether this is a piece of an answer that no oracle waits for. Most inputs are, and a run is several times as fast without asking all of them.
-    fn is_of_no_concern(&self, agent: &Agent, input: &Input) -> bool {
-        let Input::Stream { id, event } = input else { return false };
-        let is_piece = matches!(event.payload(), EventPayload::BlockDelta { .. } | EventPayload::Ping);
-        let concerns =
-            |watched: &AgentOracles| watched.abort.is_aborted() || watched.progress_set.has_work() || watched.decisions.awaits_content(*id);
-        is_piece && self.agents.get(agent).is_some_and(|watched| !concerns(watched))
-    }
-
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Arc<Request>) {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         let sent = SentRequest { id, request, kind: self.kinds.read(request, &self.rules.settings.texts) };
@@ -423,18 +413,13 @@ impl TranscriptWatch for Oracles {
         if let Effect::Request { id, request } = effect {
             return self.on_request(at, agent, *id, request);
         }
+        if let Effect::Emit(Emission::StreamEvent { .. }) = effect {
+            return self.on_stream_event(at, agent, effect);
+        }
         if let Effect::CloseRequest { id } = effect {
             Arc::make_mut(&mut self.speech).entry(agent).on_over(*id);
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
-        if let Effect::Emit(Emission::StreamEvent { .. }) = effect {
-            // Most effects are these, and they say nothing to the other oracles.
-            let watched = Arc::make_mut(&mut self.agents).entry(agent);
-            watched.summaries.on_effect(&self.rules, effect, found);
-            watched.terminals.on_effect(agent, effect, found);
-            watched.discarded.on_effect(effect, found);
-            return;
-        }
         self.permissions.on_effect(&self.rules, (agent, class), effect, found);
         let spent = spent(&self.agents);
         if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
