@@ -3,6 +3,7 @@
 mod size;
 
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_128;
 
 use super::{
     json::{Json, push_string},
@@ -13,13 +14,21 @@ use crate::prelude::*;
 pub(crate) use size::BlockSize;
 
 /// One content block of a message.
-#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Json", into = "Json")]
 pub struct Block {
     kind: BlockKind,
     json: Json,
     /// A long session counts the same blocks with every request.
     size: BlockSize,
+    /// A sweep takes the same blocks into the keys of thousands of states (E-3).
+    digest: [u8; 16],
+}
+
+impl core::hash::Hash for Block {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        state.write(&self.digest);
+    }
 }
 
 /// The kinds of blocks that matter to an agent loop.
@@ -144,7 +153,8 @@ impl Block {
     /// A block put together elsewhere: the caller vouches that `json` says what `kind` says.
     pub fn assembled(kind: BlockKind, json: Json) -> Self {
         let size = BlockSize::of_block(&kind, &json);
-        Self { kind, json, size }
+        let digest = digest(&kind, &json);
+        Self { kind, json, size, digest }
     }
 
     /// The size that the estimate of its tokens is made from.
@@ -277,6 +287,15 @@ impl Message {
     pub fn assistant(content: Vec<Block>) -> Self {
         Self { role: Role::Assistant, content }
     }
+}
+
+/// The digest of all that a block consists of. The input of a tool use may have been written in a way that its JSON does not show.
+fn digest(kind: &BlockKind, json: &Json) -> [u8; 16] {
+    let written = match kind {
+        BlockKind::ToolUse(tool_use) => XxHash3_128::oneshot(tool_use.input.as_str().as_bytes()).rotate_left(1),
+        _ => 0,
+    };
+    (XxHash3_128::oneshot(json.as_str().as_bytes()) ^ written).to_le_bytes()
 }
 
 #[cfg(test)]
