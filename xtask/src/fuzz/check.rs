@@ -19,7 +19,7 @@ use reenact::runner::PanicCatcher;
 use reenact::scenario::interrupt::{InterruptKind, InterruptMoment};
 use reenact::scenario::language::scenario_text;
 use reenact::scenario::parse;
-use reenact::scenario::types::{Chunking, Scenario};
+use reenact::scenario::types::Scenario;
 use reenact::sim::Run;
 use reenact::transcript::event::{Event, EventKind, RunEnd, Transcript};
 use reenact::transcript::json;
