@@ -16,7 +16,7 @@ use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use reenact_world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
-const UNSAID: [&str; 17] = [
+const UNSAID: [&str; 18] = [
     "agents/discarded",
     "budget/a-tool-use-summary",
     "budget/task-budget-compacted",
@@ -34,6 +34,7 @@ const UNSAID: [&str; 17] = [
     "session/status-reports",
     "session/structured-output-and-a-message",
     "session/tool-use-summary",
+    "session/two-messages-wait",
 ];
 
 /// Sends an engine's requests to an endpoint, and notes their attribution.
