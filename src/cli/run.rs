@@ -231,7 +231,7 @@ fn show_each<E>(arguments: &RunArguments, scenarios: &[LoadedScenario], outcomes
         }
         // One scenario shows its transcript: the verdict stands at its end.
         if arguments.format == OutputFormat::Text && scenarios.len() == 1 {
-            print_line(&verdict_line(scenario, outcome, is_fine));
+            print_line(&verdict_line(arguments, scenario, outcome, is_fine));
         }
         failed += usize::from(!is_fine);
     }
@@ -344,7 +344,7 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
             let gap = if count == 1 { "" } else { "\n" };
             print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, transcript)));
         }
-        OutputFormat::Text => print_line(&verdict_line(scenario, outcome, is_fine)),
+        OutputFormat::Text => print_line(&verdict_line(arguments, scenario, outcome, is_fine)),
     }
 }
 
@@ -356,8 +356,8 @@ fn transcript<E>(outcome: &RunOutcome<E>) -> Option<&Transcript> {
     }
 }
 
-/// `ok      query/read-one-file   completed   10.874s  50f4c68f5d33`.
-fn verdict_line<E>(scenario: &LoadedScenario, outcome: &RunOutcome<E>, is_fine: bool) -> String {
+/// `ok      query/read-one-file   completed   10.874s  50f4c68f5d33`. Without times it has no digest either: that is one of all times.
+fn verdict_line<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: &RunOutcome<E>, is_fine: bool) -> String {
     let transcript = transcript(outcome);
     let (terminal, digest) = match outcome {
         Ok(report) => (report.terminal(), format!("  {}", &json::digest(&report.transcript)[..12])),
@@ -367,14 +367,21 @@ fn verdict_line<E>(scenario: &LoadedScenario, outcome: &RunOutcome<E>, is_fine: 
         Err(EnginePanic { run: Some(run), .. }) => run.at.0,
         _ => transcript.and_then(|transcript| transcript.events.last()).map_or(0, |event| event.at.0),
     };
+    if arguments.untimed {
+        return untimed_end_line(&scenario.name, terminal, is_fine);
+    }
     end_line(&scenario.name, terminal, end, is_fine) + &digest
 }
 
 /// The verdict on a run with its end, in a line.
 fn end_line(name: &str, terminal: &str, end: u64, is_fine: bool) -> String {
-    let word = if is_fine { "ok" } else { "FAILED" };
     let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
-    format!("{word:<7} {name:<44} {terminal:<16} {seconds:>11}")
+    format!("{:<69} {seconds:>11}", untimed_end_line(name, terminal, is_fine))
+}
+
+fn untimed_end_line(name: &str, terminal: &str, is_fine: bool) -> String {
+    let word = if is_fine { "ok" } else { "FAILED" };
+    format!("{word:<7} {name:<44} {terminal}")
 }
 
 fn text(arguments: &RunArguments, transcript: &Transcript) -> String {

@@ -307,7 +307,7 @@ impl Oracles {
         watched.recoveries.on_request(&self.rules, sent, found);
         watched.summaries.on_request(&self.rules, sent, found);
         watched.discarded.on_request(found);
-        watched.signatures.on_request(id, request, found);
+        watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
         watched.accounts.on_request(id, request);
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);

@@ -1,9 +1,7 @@
 //! O-6: after a model switch no signature of another model is sent.
-//!
-//! Nobody says who signed the thinking that a session begins with. It belongs to the first model that gets it: no second one can have signed it too.
 
 use super::OracleFindings;
-use reenact_engine::contract::{Effect, Emission, Request, RequestId};
+use reenact_engine::contract::{Effect, Emission, Message, RequestId};
 use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
@@ -15,8 +13,6 @@ pub(super) struct SignatureOracle {
     /// The model that each request of the open prompts named.
     asked: Vec<(RequestId, Arc<str>)>,
     given: Vec<(Block, Arc<str>)>,
-    /// The last request to each model, until another one is asked.
-    unread: Vec<Arc<Request>>,
 }
 
 impl SignatureOracle {
@@ -32,36 +28,18 @@ impl SignatureOracle {
         }
     }
 
-    pub(super) fn on_request(&mut self, id: RequestId, request: &Arc<Request>, found: &mut OracleFindings<'_>) {
-        let model = &request.model;
+    pub(super) fn on_request(&mut self, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
         self.asked.push((id, model.clone()));
-        for earlier in core::mem::take(&mut self.unread).into_iter().filter(|earlier| earlier.model != *model) {
-            self.take_over(&earlier);
-        }
-        self.unread.push(request.clone());
         // As long as one model alone was asked there is nothing to find.
         if self.given.iter().all(|(_, by)| by == model) {
             return;
         }
         found.ask(ORACLE);
-        for block in thinking(request) {
+        for block in messages.iter().flat_map(|message| &message.content).filter(|block| block.is_thinking()) {
             let givers = || self.given.iter().filter(|(given, _)| given == block).map(|(_, by)| by);
             if let Some(other) = givers().next().filter(|_| givers().all(|by| by != model)) {
                 found.add(ORACLE, format!("request {id} sends {model} thinking that {other} signed"));
             }
         }
     }
-
-    /// Thinking that nobody gave in this run counts as signed by the model that got it.
-    fn take_over(&mut self, request: &Request) {
-        for block in thinking(request) {
-            if self.given.iter().all(|(given, _)| given != block) {
-                self.given.push((block.clone(), request.model.clone()));
-            }
-        }
-    }
-}
-
-fn thinking(request: &Request) -> impl Iterator<Item = &Block> {
-    request.messages.iter().flat_map(|message| &message.content).filter(|block| block.is_thinking())
 }

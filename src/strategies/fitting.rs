@@ -57,6 +57,8 @@ fn in_order(prompts: &mut [ScriptedPrompt]) {
 /// Limits the host's changes to members that all of the models take, and to declared tools.
 fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
     let offered: Vec<Arc<str>> = scenario.tools.iter().map(|tool| tool.definition.name.clone()).collect();
+    let is_thought = |block: &TurnBlock| matches!(block, TurnBlock::Thinking(_));
+    let thinks_aloud = all_turns(scenario).any(|turn| turn.content.iter().any(is_thought));
     let session = &mut scenario.settings.session;
     let thinks = session.thinking.is_some();
     for change in &mut session.changes {
@@ -64,8 +66,8 @@ fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
         let is_set = |name: &str| change.set.as_str().contains(name);
         change.unset.retain(|name| !is_set(name));
         let takes_no_thinking = all_models(models, |generation| generation != ModelGeneration::AlwaysThinks);
-        // What is thought needs its share of `max_tokens`, and thinking that the settings ask for is not taken by every model.
-        let to_another = is_set("\"model\"") && thinks;
+        // What is thought needs its share of `max_tokens`, and a host that names another model vouches for what is sent to it (S-11).
+        let to_another = is_set("\"model\"") && (thinks || thinks_aloud);
         if (is_set("thinking") && !takes_no_thinking) || (is_set("max_tokens") && thinks) || to_another {
             change.set = Json::trusted("{}");
         }

@@ -13,7 +13,8 @@ impl Query {
         let (before, at) = (scope.memory.reached, RequestPlace { prompt: id.prompt, request: id.turn });
         let is_due = |place: RequestPlace| before < place && place <= at;
         if let Some(frame) = self.changed_frame(scope, id) {
-            scope.memory.turn_to(frame.model());
+            // Thinking stays where the host has left it, whatever the new model says to it.
+            scope.memory.signed_by = Some(frame.model().clone());
             self.frame = Arc::new(frame);
         }
         // What holds from a request on holds in later prompts too; what is said at one is not said in another prompt.

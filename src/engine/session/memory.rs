@@ -42,8 +42,7 @@ pub(crate) struct SessionMemory {
 }
 
 impl SessionMemory {
-    /// From here on this model is asked. The user, the host or a fallback has chosen it. Signatures are bound to the model that gave them
-    ///
+    /// From here on another model may be asked: signatures are bound to the one that gave them.
     pub(crate) fn turn_to(&mut self, model: &Arc<str>) {
         if self.signed_by.as_ref().is_some_and(|signed_by| signed_by != model) {
             self.conversation.strip_signatures();

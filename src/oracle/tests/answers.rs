@@ -111,18 +111,6 @@ fn o_6_thinking_goes_to_the_model_that_signed_it() {
 }
 
 #[test]
-fn o_6_thinking_from_before_the_run_goes_to_one_model_alone() {
-    let third = RequestId { turn: 2, ..ASKED };
-    let story = || EventStory::new().asks_model(ASKED, "m", &[thinking("old")]).effect(Effect::CloseRequest { id: ASKED });
-    assert_eq!(story().asks_model(third, "m", &[thinking("old")]).terminal().broken(), NONE);
-    assert_eq!(story().asks_model(third, "n", &[Block::text("x")]).terminal().broken(), NONE);
-    assert_eq!(story().asks_model(third, "n", &[thinking("old")]).terminal().broken(), ["O-6"]);
-    let back = story().asks_model(third, "n", &[]).effect(Effect::CloseRequest { id: third });
-    let fourth = RequestId { turn: 3, ..ASKED };
-    assert_eq!(back.asks_model(fourth, "m", &[thinking("old")]).terminal().broken(), NONE, "it is the first one's");
-}
-
-#[test]
 fn o_7_an_error_is_the_last_word_and_comes_once() {
     let cut = || EventStory::new().with_block(ASKED, "a", Block::text("x")).answered("max_tokens");
     assert_eq!(cut().error("e").terminal().broken(), NONE);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::budget::NanoUsd;
 use crate::permission::PermissionAnswer;
-use crate::settings::{ContextWindow, NeighbourMerging, OrphanedPermission, RequestChange, RequestPlace};
+use crate::settings::{ContextWindow, NeighbourMerging, OrphanedPermission, RequestPlace};
 use reenact_wire::block::Message;
 
 fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
@@ -136,24 +136,6 @@ fn q_19_another_model_than_the_one_that_signed_gets_no_signatures() {
     assert!(same.conversation().contains("assistant(think use=A)"), "{}", same.conversation());
     let other = QueryHarness::begin(environment(|settings| settings.model = "claude-opus-4-5".into()), memory, QueryBeginning::Asking);
     assert!(!other.conversation().contains("think"), "{}", other.conversation());
-}
-
-#[test]
-fn q_19_a_model_that_the_host_turns_to_gets_no_signatures_of_another() {
-    let from = RequestPlace { prompt: 1, request: 2 };
-    for (model, is_stripped) in [("claude-opus-4-5", true), ("claude-sonnet-4-5", false)] {
-        let set = Json::trusted(format!(r#"{{"model":"{model}"}}"#));
-        let change = RequestChange { from, set, unset: Vec::new(), tools: None };
-        let mut bench = QueryHarness::new(|settings| settings.session.changes = vec![change]);
-        bench.answers("think use=A", "tool_use");
-        bench.ends("A");
-        assert_eq!(&*bench.requests.last().unwrap().1.model, model);
-        assert_eq!(!bench.conversation().contains("think "), is_stripped, "{}", bench.conversation());
-        bench.answers("think done", "end_turn");
-        let said = bench.memory.conversation.messages(NeighbourMerging::default());
-        let thought = said.iter().flat_map(|message| &message.content).filter(|block| block.is_thinking()).count();
-        assert_eq!(thought, if is_stripped { 1 } else { 2 }, "what the new model thinks stays");
-    }
 }
 
 #[test]
