@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A state says what belongs to it by its `Hash`: all that can change a later effect other than by a figure in it. What cannot is
-//! [`KeylessValue`](KeylessValue): durations, totals that are only reported.
+//! [`KeylessValue`]: durations, totals that are only reported.
 
 use alloc::collections::BTreeMap;
 use core::fmt;
