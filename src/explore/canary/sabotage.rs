@@ -25,7 +25,8 @@ impl<E> Saboteur<E> {
     pub(super) fn feel(&self, input: &Input, effects: &mut Effects) {
         if self.canary.trick == CanaryTrick::TellFreshEvents
             && let Input::Stream { id, event } = input
-            && Arc::strong_count(event) == 1
+            && Arc::strong_count(event) <= 2
+        // this input, and the transcript
         {
             effects.push(Effect::Note(Note::Defect { id: *id, name: "canary".into(), text: "fresh".into() }));
         }

@@ -48,7 +48,10 @@ pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, Ins
     Ok(row)
 }
 
-/// The events: all lines but the heading, which names the file, and the seed.
+/// The events: all lines but the heading and the verdict, which name the file, and the seed.
 fn lines(output: &Output) -> Vec<String> {
-    String::from_utf8_lossy(&output.stdout).lines().skip_while(|line| !line.is_empty()).map(str::to_string).collect()
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<String> = text.lines().skip_while(|line| !line.is_empty()).map(str::to_string).collect();
+    lines.pop_if(|line| line.starts_with("ok "));
+    lines
 }
