@@ -55,13 +55,19 @@ pub fn audit<E: Engine>(
     runs += 2;
     let both = guard.run(|| run.to_transcript()).ok().zip(guard.run(|| new_run().to_transcript()).ok());
     if let Some((copied, repeated)) = both {
-        findings.extend(finding(None, &copied, Some(&repeated)));
         runs += 1;
-        let other = || Run::new(rechunked(setup), engine.clone()).to_transcript();
-        let violation = guard.run(other).ok().and_then(|other| rechunked_runs::compare(&repeated, &other));
-        findings.extend(violation.map(|violation| SweepFinding { interrupt: None, before: None, violations: vec![violation], runs: 1 }));
+        // A run that is another one each time says nothing about chunks.
+        let found = finding(None, &copied, Some(&repeated)).or_else(|| in_other_chunks(setup, engine, &repeated, guard));
+        findings.extend(found);
     }
     (runs, findings)
+}
+
+/// The run as it is, held against the same run in other chunks (O-15).
+fn in_other_chunks<E: Engine>(setup: &RunSetup, engine: &E, usual: &Transcript, guard: &impl PanicGuard) -> Option<SweepFinding> {
+    let other = guard.run(|| Run::new(rechunked(setup), engine.clone()).to_transcript()).ok()?;
+    let violation = rechunked_runs::compare(usual, &other)?;
+    Some(SweepFinding { interrupt: None, before: None, violations: vec![violation], runs: 1 })
 }
 
 /// The same scenario with its answers cut into other chunks.
