@@ -16,11 +16,12 @@ use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use reenact_world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
-const UNSAID: [&str; 18] = [
+const UNSAID: [&str; 19] = [
     "agents/discarded",
     "budget/a-tool-use-summary",
     "budget/task-budget-compacted",
     "compaction/",
+    "fallback/then-too-long-to-summarise",
     "interrupt/queued-block-",
     "interrupt/streaming-cancel-tool-interrupt",
     "interrupt/tools-cancel-interrupt",
