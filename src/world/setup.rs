@@ -20,6 +20,7 @@ use reenact_engine::settings::Environment;
 use reenact_engine::time::Micros;
 use reenact_engine::tokenizer::Tokenizer;
 use reenact_engine::windows::WindowTable;
+use reenact_scenario::fault::{AnswerSubstitute, FaultKind, FaultRule};
 use reenact_scenario::plan::StreamShape;
 use reenact_scenario::recording::{Recording, WholeTape};
 use reenact_scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, StreamStyle, TurnPlace};
@@ -166,11 +167,17 @@ pub enum SetupError {
 }
 
 impl RunSetup {
-    /// Whether a rule of the scenario depends on the time of the clock: a fault, or a prompt.
+    /// Whether a rule of the scenario depends on the time of the clock: a fault, a prompt, or an answer.
     #[doc(hidden)]
     pub fn names_clock_times(&self) -> bool {
         let Scenario { faults, prompts, .. } = &self.scenario;
-        faults.iter().any(|fault| fault.at.after.is_some() || fault.at.before.is_some()) || prompts.iter().any(|prompt| prompt.at.is_some())
+        // An engine may wait until an instant that a header states.
+        let states_instant = |answer: &PreparedAnswer| answer.headers.iter().any(|header| header.name.contains("reset"));
+        let names_time = |fault: &FaultRule| {
+            let in_headers = matches!(&fault.kind, FaultKind::Instead(AnswerSubstitute::Answer(answer)) if answer.rate_limits || !answer.headers.is_empty());
+            in_headers || fault.at.after.is_some() || fault.at.before.is_some()
+        };
+        faults.iter().any(names_time) || prompts.iter().any(|prompt| prompt.at.is_some()) || self.answers.iter().any(states_instant)
     }
 
     /// The scenario's id for a tool use that may have come under a fresh one, from a server whose ids this run did not see made.
