@@ -61,6 +61,8 @@ pub struct Run<E, W = TranscriptRecorder> {
     requests: u64,
     finished_prompts: u32,
     timers: TimersInARow,
+    /// Whether the scenario names times of the clock: then the time itself is a part of keys.
+    names_clock_times: bool,
     limits: RunLimits,
     /// The prompts that exist only because of an injection.
     injected: InjectedPrompts,
@@ -149,6 +151,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             requests: 0,
             finished_prompts: 0,
             timers: TimersInARow::default(),
+            names_clock_times: setup.names_clock_times(),
             limits: setup.scenario.limits,
             injected: InjectedPrompts::default(),
             outside: None,
@@ -316,7 +319,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// key, or requests are answered outside.
     pub fn key(&self, out: &mut KeySink) -> bool {
         // Where the scenario names times of the clock, the time itself counts.
-        self.setup.names_clock_times().then_some(self.now.0).hash(out);
+        self.names_clock_times.then_some(self.now.0).hash(out);
         (&self.world, &self.due, &self.injected, self.planned, self.timers).hash(out);
         // What was cancelled comes to nothing.
         for (at, arrival) in self.agenda.in_order().filter(|(at, arrival)| self.world.awaits(*at, arrival)) {

@@ -133,7 +133,7 @@ impl Compaction {
         let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
         let kept: u64 = parts.kept.iter().map(|item| item_tokens(env, item)).sum();
         sizes.replaced = replaced_tokens(sizes.context, frame.tokens() + whole, frame.tokens() + kept);
-        let request = conversation.with_edit(frame.request(&[], None));
+        let request = conversation.with_edit(frame.request(Vec::new(), None));
         let tools = if settings.summary_tools { 0 } else { request.tools.as_ref().map_or(0, tokens::tools) };
         let left_out = tools + kept;
         let base = Box::new(summary::request(request, answer_room(settings), settings.summary_tools));

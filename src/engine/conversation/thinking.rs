@@ -32,7 +32,10 @@ impl Conversation {
 
     /// Whether a request for it may not ask for thinking with a budget.
     pub(super) fn lacks_thinking(&self) -> bool {
-        self.items.iter().any(|item| item.lacks_thinking) && lacks_thinking(self.view().iter().map(|seen| &*seen.item))
+        if self.is_seen_whole() {
+            return lacks_thinking(self.items.iter().map(|item| &**item)); // only the newest are looked at
+        }
+        lacks_thinking(self.view().iter().map(|seen| &*seen.item))
     }
 }
 

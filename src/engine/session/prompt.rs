@@ -79,15 +79,17 @@ impl RequestFrame {
 
     /// The request for a conversation, with another cap on output tokens if there is one; the user context goes before it as a
     /// hidden user message that is never stored (S-2a).
-    pub(crate) fn request(&self, conversation: &[Arc<Message>], raised_cap: Option<u64>) -> Request {
+    pub(crate) fn request(&self, conversation: Vec<Arc<Message>>, raised_cap: Option<u64>) -> Request {
         let mut request = self.request.clone();
         request.max_tokens = raised_cap.unwrap_or(request.max_tokens);
+        let Some(context) = &self.user_context else {
+            request.messages = conversation;
+            return request;
+        };
         request.messages.reserve(conversation.len() + 1);
-        if let Some(context) = &self.user_context {
-            self.neighbours.push(&mut request.messages, Arc::new(Message::user(vec![context.clone()])));
-        }
+        self.neighbours.push(&mut request.messages, Arc::new(Message::user(vec![context.clone()])));
         for message in conversation {
-            self.neighbours.push(&mut request.messages, message.clone());
+            self.neighbours.push(&mut request.messages, message);
         }
         request
     }
@@ -199,8 +201,8 @@ mod tests {
     fn s_2a_the_user_context_is_sent_and_not_stored() {
         let settings = Settings { user_context: Some("today".into()), ..Settings::default() };
         let frame = RequestFrame::from_environment(&Environment { settings, ..Environment::default() });
-        let conversation = [Arc::new(Message::user(vec![Block::text("hi")]))];
-        let request = frame.request(&conversation, None);
+        let conversation = vec![Arc::new(Message::user(vec![Block::text("hi")]))];
+        let request = frame.request(conversation.clone(), None);
         assert_eq!(request.messages.len(), 1, "two user messages are one");
         assert_eq!(request.messages[0].content, [Block::text("today"), Block::text("hi")]);
         assert_eq!(conversation[0].content.len(), 1);

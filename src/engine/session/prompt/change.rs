@@ -76,13 +76,13 @@ mod tests {
             unset: vec!["thinking".into()],
             tools: Some(vec!["B".into()]),
         };
-        let request = RequestFrame::from_environment(&env).with_change(&env, &change).request(&[], None);
+        let request = RequestFrame::from_environment(&env).with_change(&env, &change).request(Vec::new(), None);
         assert_eq!((&*request.model, request.max_tokens, request.stream), ("m2", 7, false));
         assert_eq!(request.system, Some(Json::from_value("new")));
         assert_eq!(request.tools.unwrap().as_str(), r#"[{"name":"B"}]"#);
         assert_eq!(request.extra.as_str(), r#"{"temperature":0,"top_k":4}"#);
         let gone = RequestChange { unset: vec!["tools".into(), "system".into()], tools: None, ..change };
-        let request = RequestFrame::from_environment(&env).with_change(&env, &gone).request(&[], None);
+        let request = RequestFrame::from_environment(&env).with_change(&env, &gone).request(Vec::new(), None);
         assert_eq!((request.tools, request.system), (None, Some(Json::from_value("new"))), "what is set counts");
     }
 }
