@@ -80,8 +80,12 @@ pub(crate) struct Query {
     /// The work of the last turn's tools, as long as a summary of it is asked for (S-7).
     tool_summary: Option<Box<ToolSummary>>,
     timers: QueryTimers,
-    /// The tools of the answer that is under way. Of an answer that was discarded it holds what has not stopped yet (T-19).
+    /// The answer that is under way, until what it asked for is done: it outlives the call that brought it. Empty as long as no answer came.
+    turn: QueryTurn,
+    /// Its tools. Of an answer that was discarded it holds what has not stopped yet (T-19).
     executor: Executor,
+    /// A state is read where it is and left by setting the next one; nothing is moved out of it, so none can be lost. One that should have been
+    /// left and was not is a broken invariant.
     state: QueryState,
 }
 
@@ -106,18 +110,14 @@ enum QueryState {
     Settling {
         begins: QueryBeginning,
     },
-    Calling {
-        call: Box<ApiCall>,
-        turn: QueryTurn,
-    },
+    Calling(Box<ApiCall>),
     /// The model summarises (C-4, C-5, C-9).
     Compacting {
         compaction: Box<Compaction>,
         then: AfterCompaction,
     },
-    AwaitingTools {
-        turn: QueryTurn,
-    },
+    /// The stream of the answer is over; what is left of it is its tools.
+    AwaitingTools,
     /// The prompt would end well; hooks are asked.
     StopHooks {
         hooks: Box<RunningHooks>,
@@ -125,37 +125,8 @@ enum QueryState {
         answered: RequestId,
     },
     /// The prompt ends; what still runs has its grace (T-15a).
-    Ending {
-        turn: QueryTurn,
-        ending: Box<QueryEnding>,
-    },
+    Ending(Box<QueryEnding>),
     Finished,
-}
-
-impl QueryState {
-    /// The call that ended, with its outcome. The caller must set another state.
-    fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
-        match core::mem::replace(self, Self::Finished) {
-            Self::Calling { call, turn } => (call, turn),
-            other => unreachable!("a call is over in the state {:?}", other.phase()),
-        }
-    }
-
-    /// The same for a compaction: what it was made for.
-    fn take_compaction(&mut self) -> AfterCompaction {
-        match core::mem::replace(self, Self::Finished) {
-            Self::Compacting { then, .. } => then,
-            other => unreachable!("a compaction is over in the state {:?}", other.phase()),
-        }
-    }
-
-    /// The same for stop hooks: the answer that they were asked about.
-    fn take_stop_hooks(&mut self) -> RequestId {
-        match core::mem::replace(self, Self::Finished) {
-            Self::StopHooks { answered, .. } => answered,
-            other => unreachable!("stop hooks have answered in the state {:?}", other.phase()),
-        }
-    }
 }
 
 /// The work that a compaction interrupted.
@@ -218,6 +189,7 @@ impl Query {
             queued: Vec::new(),
             tool_summary: None,
             timers: QueryTimers::default(),
+            turn: QueryTurn::default(),
             executor: Executor::default(),
             state: QueryState::Finished,
         };
@@ -292,19 +264,17 @@ impl Query {
     /// Passes inputs on to the machine of the state.
     fn step_state(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         match &self.state {
-            QueryState::Calling { .. } => self.step_call(scope, input),
+            QueryState::Calling(_) => self.step_call(scope, input),
             QueryState::Compacting { .. } => self.step_compaction(scope, input),
             QueryState::StopHooks { .. } => self.step_stop_hooks(scope, input),
-            QueryState::Settling { .. } | QueryState::AwaitingTools { .. } | QueryState::Ending { .. } | QueryState::Finished => {
-                QueryVerdict::Running
-            }
+            QueryState::Settling { .. } | QueryState::AwaitingTools | QueryState::Ending(_) | QueryState::Finished => QueryVerdict::Running,
         }
     }
 
     /// A message was submitted. Returns whether it waits for a tool that does not stop for one; otherwise the prompt is being
     /// aborted and the message is the next prompt.
     pub(crate) fn interrupt(&mut self, scope: &mut QueryScope<'_>, message: (u32, &Arc<[Block]>)) -> (bool, QueryVerdict) {
-        let open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::AwaitingTools { .. });
+        let open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling(_) | QueryState::AwaitingTools);
         if open && self.executor.blocks_interrupt() {
             self.queued.push((message.0, message.1.clone()));
             return (true, QueryVerdict::Running);
@@ -317,7 +287,7 @@ impl Query {
     /// Inputs of the call; other inputs are dropped.
     fn step_call(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         scope.memory.remember_container(scope.env, input);
-        let QueryState::Calling { call, .. } = &mut self.state else { return QueryVerdict::Running };
+        let QueryState::Calling(call) = &mut self.state else { return QueryVerdict::Running };
         if let Input::Stream { id, event } = input
             && call.id() == *id
         {
@@ -337,8 +307,8 @@ impl Query {
             CallVerdict::Pending => QueryVerdict::Running,
             CallVerdict::Blocks(messages) => self.on_blocks(scope, &messages),
             CallVerdict::StopReason(stop_reason, usage) => {
-                if let QueryState::Calling { call, turn } = &mut self.state {
-                    turn.tell_end(call.id(), Some(stop_reason), usage, scope.effects);
+                if let QueryState::Calling(call) = &self.state {
+                    self.turn.tell_end(call.id(), Some(stop_reason), usage, scope.effects);
                 }
                 QueryVerdict::Running
             }
@@ -355,7 +325,7 @@ impl Query {
 
     /// An attempt of the call is lost, and paid for.
     fn count_lost(&mut self, scope: &QueryScope<'_>, lost: LostAttempt) {
-        if let QueryState::Calling { call, .. } = &self.state {
+        if let QueryState::Calling(call) = &self.state {
             let LostAttempt { usage, is_fast } = lost;
             self.totals.count_attempt(scope.env, &AttemptCost { model: call.model().clone(), usage, is_fast });
         }
@@ -379,7 +349,7 @@ impl Query {
     /// Says what there is to say, and hands everything to the session.
     fn finish(&mut self, scope: &mut QueryScope<'_>, ending: QueryEnding) -> QueryVerdict {
         self.state = QueryState::Finished;
-        self.executor = Executor::default();
+        (self.turn, self.executor) = (QueryTurn::default(), Executor::default());
         self.drop_tool_summary(scope);
         let errors = ending.tell(scope, self.prompt).into_iter().collect();
         scope.memory.spent = scope.memory.spent + self.totals.cost();
@@ -394,9 +364,9 @@ impl Query {
     /// A query that continues waits for something.
     fn check_invariants(&self, verdict: &QueryVerdict) {
         match &self.state {
-            QueryState::Calling { call, turn } => {
+            QueryState::Calling(call) => {
                 invariant!(call.id().prompt == self.prompt, "a query asks for its own prompt");
-                invariant!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
+                invariant!(self.turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
                 invariant!(!call.is_due() && !call.is_over(), "a call that is due is made, and one that is over has gone on");
             }
             QueryState::Compacting { compaction, .. } => {
@@ -407,10 +377,12 @@ impl Query {
             }
             QueryState::StopHooks { hooks, .. } => invariant!(hooks.until().is_some(), "hooks that have all answered have gone on"),
             QueryState::Settling { .. } => invariant!(!self.executor.is_settled(), "a tool use that has its result is settled"),
-            QueryState::AwaitingTools { .. } => invariant!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
-            QueryState::Ending { .. } => invariant!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
+            QueryState::AwaitingTools => invariant!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
+            QueryState::Ending(_) => invariant!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
             QueryState::Finished => (),
         }
+        let is_answer_open = matches!(self.state, QueryState::Calling(_) | QueryState::AwaitingTools | QueryState::Ending(_));
+        invariant!(is_answer_open || self.turn == QueryTurn::default(), "an answer that is done with has left nothing");
         invariant!((self.state == QueryState::Finished) == matches!(verdict, QueryVerdict::Finished(_)), "a query is over when it says so");
     }
 }

@@ -4,7 +4,7 @@
 //! in [`AgentLoop`](crate::agent_loop::AgentLoop) for what others do.
 
 use super::outcome::{AttemptCost, QueryEnding};
-use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
+use super::{Query, QueryScope, QueryState, QueryVerdict};
 use crate::budget::NanoUsd;
 use crate::contract::Terminal;
 use crate::emission::ResultMessage;
@@ -28,7 +28,7 @@ impl Query {
     /// The spending of this session so far, a running answer included.
     pub(crate) fn spent(&self, env: &Environment, memory: &SessionMemory) -> NanoUsd {
         let running = match &self.state {
-            QueryState::Calling { call, .. } => AttemptCost::from_call(call).cost(env),
+            QueryState::Calling(call) => AttemptCost::from_call(call).cost(env),
             QueryState::Compacting { compaction, .. } => {
                 let costs = compaction.usage().map(|(model, usage)| AttemptCost { model, usage, is_fast: false }.cost(env));
                 costs.fold(NanoUsd::default(), |sum, cost| sum + cost)
@@ -51,7 +51,7 @@ impl Query {
     /// Makes the attempt that is due, if there is money for it.
     pub(super) fn make_what_is_due(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
         let is_due = match &self.state {
-            QueryState::Calling { call, .. } => call.is_due(),
+            QueryState::Calling(call) => call.is_due(),
             QueryState::Compacting { compaction, .. } => compaction.is_due(),
             _ => false,
         };
@@ -59,7 +59,7 @@ impl Query {
             return self.abort(scope, AbortKind::Budget);
         }
         match &mut self.state {
-            QueryState::Calling { call, .. } if is_due => call.make(scope.env, scope.now, scope.effects),
+            QueryState::Calling(call) if is_due => call.make(scope.env, scope.now, scope.effects),
             QueryState::Compacting { compaction, .. } if is_due => compaction.make(scope.env, scope.now, scope.effects),
             _ => (),
         }
@@ -84,10 +84,8 @@ impl Query {
     /// by itself, should it continue.
     pub(super) fn check_budget(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
         let is_under_way = match self.state {
-            QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::AwaitingTools { .. } => {
-                true
-            }
-            QueryState::StopHooks { .. } | QueryState::Ending { .. } | QueryState::Finished => false,
+            QueryState::Settling { .. } | QueryState::Calling(_) | QueryState::Compacting { .. } | QueryState::AwaitingTools => true,
+            QueryState::StopHooks { .. } | QueryState::Ending(_) | QueryState::Finished => false,
         };
         match is_under_way && self.is_over_budget(scope) {
             true => self.abort(scope, AbortKind::Budget),
@@ -96,9 +94,9 @@ impl Query {
     }
 
     /// Ends the prompt behind an answer that is complete: it is kept, and its open tool uses get their results.
-    pub(super) fn end_over_budget(&mut self, scope: &mut QueryScope<'_>, turn: QueryTurn) -> QueryVerdict {
+    pub(super) fn end_over_budget(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
         self.executor.abort(&mut scope.pipeline(), AbortKind::Budget);
-        self.state = QueryState::Ending { turn, ending: Box::new(self.over_budget(scope)) };
+        self.state = QueryState::Ending(Box::new(self.over_budget(scope)));
         self.settle(scope)
     }
 

@@ -2,7 +2,7 @@
 //! they announce, cut off in the middle. And messages of the user that join the result of a tool.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryScope, QueryState, QueryTurn, QueryVerdict};
+use super::{Query, QueryScope, QueryVerdict};
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::conversation::answer_name;
 use crate::emission::{Emission, Transition};
@@ -42,20 +42,15 @@ impl CorrectionCause {
 
 impl Query {
     /// Keeps the answer, or takes it back if it announced what it does not hold, and says what was wrong with it.
-    pub(super) fn ask_for_correction(
-        &mut self,
-        scope: &mut QueryScope<'_>,
-        (cause, id): (CorrectionCause, RequestId),
-        turn: QueryTurn,
-    ) -> QueryVerdict {
+    pub(super) fn ask_for_correction(&mut self, scope: &mut QueryScope<'_>, (cause, id): (CorrectionCause, RequestId)) -> QueryVerdict {
         match cause {
             CorrectionCause::NoToolUse => {
-                for message in &turn.blocks {
+                for message in &self.turn.blocks {
                     scope.effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
                 }
             }
             CorrectionCause::Refusal | CorrectionCause::CutOff | CorrectionCause::NoOutput => {
-                scope.memory.keep_answer(&turn.blocks, turn.usage)
+                scope.memory.keep_answer(&self.turn.blocks, self.turn.usage)
             }
         }
         match cause {
@@ -70,11 +65,10 @@ impl Query {
     }
 
     /// A refused answer holds tool uses: those that have no result yet get an error, and the model hears of it.
-    pub(super) fn stop_refused_tools(&mut self, scope: &mut QueryScope<'_>, mut turn: QueryTurn) -> QueryVerdict {
+    pub(super) fn stop_refused_tools(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
         self.refusal_retried = true;
         self.executor.abort(&mut scope.pipeline(), AbortKind::Refusal);
-        turn.is_refused = true;
-        self.state = QueryState::AwaitingTools { turn };
+        self.turn.is_refused = true;
         self.settle(scope)
     }
 

@@ -133,11 +133,11 @@ impl QueryState {
     pub(super) fn phase(&self) -> QueryPhase {
         match self {
             Self::Settling { .. } => Settling,
-            Self::Calling { .. } => Calling,
+            Self::Calling(_) => Calling,
             Self::Compacting { .. } => Compacting,
-            Self::AwaitingTools { .. } => AwaitingTools,
+            Self::AwaitingTools => AwaitingTools,
             Self::StopHooks { .. } => StopHooks,
-            Self::Ending { .. } => Ending,
+            Self::Ending(_) => Ending,
             Self::Finished => Finished,
         }
     }

@@ -20,44 +20,37 @@ use reenact_wire::prelude::*;
 impl Query {
     /// The request is made again in the same iteration: the turn's number stays, the attempt's continues.
     pub(super) fn on_fallback(&mut self, scope: &mut QueryScope<'_>, to: &Arc<str>, failure: AttemptFailure) -> QueryVerdict {
-        let QueryState::Calling { call, .. } = &self.state else { return QueryVerdict::Running };
+        let QueryState::Calling(call) = &self.state else { return QueryVerdict::Running };
         if call.model() == to {
             return self.on_call_lost(scope, failure); // there is nowhere to go from here
         }
         if self.is_over_budget(scope) {
-            let (call, turn) = self.state.take_call();
-            self.totals.count_lost(scope.env, scope.now, &call);
-            scope.memory.standing = call.standing();
-            return self.end_over_budget(scope, turn); // nobody is asked any more
+            self.leave_call(scope);
+            return self.end_over_budget(scope); // nobody is asked any more
         }
-        let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
-        let (from, id) = (call.model().clone(), call.id());
+        let from = call.model().clone();
         self.executor.fill_missing_results(scope.env.settings.texts.template(TextName::Fallback), scope.effects);
-        turn.forget();
-        discard(&mut self.executor, scope, id);
-        self.totals.count_lost(scope.env, scope.now, call);
-        scope.memory.standing = call.standing();
+        self.turn.forget();
+        discard(&mut self.executor, scope, call.id());
+        let id = self.leave_call(scope);
         self.frame = Arc::new(self.frame.with_model(to));
         scope.memory.turn_to(to);
         scope.effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
         DIAGRAM.pass(Some(QueryPhase::Calling), QueryCause::Fallback, QueryPhase::Calling);
-        let next = RequestId { attempt: id.attempt + 1, ..id };
-        let again = self.open_call(scope, next);
-        if let QueryState::Calling { call, .. } = &mut self.state {
-            **call = again;
-        }
+        let again = self.open_call(scope, RequestId { attempt: id.attempt + 1, ..id });
+        self.state = QueryState::Calling(Box::new(again));
         QueryVerdict::Running
     }
 
     /// Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
     pub(super) fn on_abandoned(&mut self, scope: &mut QueryScope<'_>, lost: LostAttempt) -> QueryVerdict {
         self.count_lost(scope, lost);
-        let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
-        let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(self.executor.emitted_results());
+        let QueryState::Calling(call) = &mut self.state else { return QueryVerdict::Running };
+        let emitted = self.turn.blocks.iter().map(|message| message.uuid.clone()).chain(self.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             scope.effects.push(Effect::Emit(Emission::Tombstone { uuid }));
         }
-        turn.forget();
+        self.turn.forget();
         discard(&mut self.executor, scope, call.id());
         DIAGRAM.pass(Some(QueryPhase::Calling), QueryCause::Retraction, QueryPhase::Calling);
         call.go_on(scope.env, scope.now, scope.effects);

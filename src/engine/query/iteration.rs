@@ -1,7 +1,7 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
 use super::outcome::{LastMessage, QueryEnding};
-use super::{AfterCompaction, Query, QueryScope, QueryState, QueryTurn, QueryVerdict, RecoveryChain, correction, structured_output};
+use super::{AfterCompaction, Query, QueryScope, QueryState, QueryVerdict, RecoveryChain, correction, structured_output};
 use crate::budget::AnswerCharge;
 use crate::call::ApiCall;
 use crate::compaction::{self, CascadeDecision, Compaction, CompactionCause, CompactionUsage, FailedCompaction, SuccessfulCompaction};
@@ -18,7 +18,7 @@ impl Query {
     /// what comes before the request `id`.
     pub(super) fn begin_iteration(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
         if self.is_over_budget(scope) {
-            return self.end_over_budget(scope, QueryTurn::default());
+            return self.end_over_budget(scope);
         }
         let changed = self.changed_frame(scope, id);
         let (frame, memory) = (changed.as_ref().unwrap_or(&self.frame), &mut *scope.memory);
@@ -52,7 +52,7 @@ impl Query {
         status::report(scope.env, status::REQUESTING, scope.effects);
         self.heed_host(scope, id);
         let call = self.open_call(scope, id);
-        self.state = QueryState::Calling { call: Box::new(call), turn: QueryTurn::default() };
+        self.state = QueryState::Calling(Box::new(call));
         QueryVerdict::Running
     }
 
@@ -65,13 +65,14 @@ impl Query {
     /// Opens the next request under a named transition.
     pub(super) fn ask_again(&mut self, scope: &mut QueryScope<'_>, asked: RequestId, transition: Transition) -> QueryVerdict {
         scope.pass(transition);
-        self.executor.begin_answer();
+        self.begin_answer();
         let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
         self.begin_iteration(scope, id)
     }
 
     /// results, then what was queued, then the turn limit, then the next request.
-    pub(super) fn next_turn(&mut self, scope: &mut QueryScope<'_>, turn: QueryTurn) -> QueryVerdict {
+    pub(super) fn next_turn(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        let turn = core::mem::take(&mut self.turn);
         self.totals.turns += 1;
         self.totals.last = LastMessage::Results;
         self.chain = RecoveryChain::default();
@@ -86,7 +87,7 @@ impl Query {
         if let Some(why) = self.executor.stopped_by_hook().cloned() {
             scope.memory.conversation.push_user(results_name(asked), ItemKind::Results, content);
             scope.effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
-            self.executor.begin_answer();
+            self.begin_answer();
             return self.end(scope, QueryEnding::well(Terminal::HookStopped));
         }
         // Structured output ends the prompt: a message that nobody would answer in it becomes a prompt of its own (O-24).
@@ -106,7 +107,7 @@ impl Query {
             let note = scope.env.settings.texts.template(TextName::RefusalNote);
             scope.say_hidden(&format!("{}.go-on", answer_name(asked)), "refusal", note);
         }
-        self.executor.begin_answer();
+        self.begin_answer();
         if let Some(json) = structure {
             self.keep_structure(scope, json);
             return self.end(scope, QueryEnding::well(Terminal::Completed));
@@ -142,13 +143,13 @@ impl Query {
 
     /// Passes an input on to the compaction.
     pub(super) fn step_compaction(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
-        let QueryState::Compacting { compaction, .. } = &mut self.state else { return QueryVerdict::Running };
+        let QueryState::Compacting { compaction, then } = &mut self.state else { return QueryVerdict::Running };
         let result = match compaction.step(scope.env, scope.now, input, scope.effects) {
             compaction::CompactionVerdict::Running => return QueryVerdict::Running,
             compaction::CompactionVerdict::Done(done) => Ok(done),
             compaction::CompactionVerdict::Failed(failed) => Err(failed),
         };
-        let then = self.state.take_compaction();
+        let then = then.clone();
         self.on_compacted(scope, result, then)
     }
 

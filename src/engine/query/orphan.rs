@@ -3,7 +3,7 @@
 //! Consumers see it and its result once more, because the session that could have shown them the result is over.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryBeginning, QueryScope, QueryState, QueryTurn, QueryVerdict};
+use super::{Query, QueryBeginning, QueryScope, QueryState, QueryVerdict};
 use crate::compaction::CompactionCause;
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::conversation::OrphanedToolUse;
@@ -42,7 +42,7 @@ impl Query {
         self.totals.denials.extend(self.executor.take_denials());
         self.keep_orphan(scope);
         let stopped = self.executor.stopped_by_hook().cloned();
-        self.executor.begin_answer();
+        self.begin_answer();
         match stopped {
             Some(why) => {
                 scope.effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
@@ -63,7 +63,7 @@ impl Query {
     fn begin(&mut self, scope: &mut QueryScope<'_>, begins: QueryBeginning) -> QueryVerdict {
         let id = RequestId::first(self.prompt);
         if self.is_over_budget(scope) {
-            return self.end_over_budget(scope, QueryTurn::default()); // no hook of a compaction is asked, either
+            return self.end_over_budget(scope); // no hook of a compaction is asked, either
         }
         match begins {
             QueryBeginning::Asking => self.begin_iteration(scope, id),

@@ -1,7 +1,7 @@
 //! The output limit: ask again with a raised cap, then ask the model to continue, then say that it did not work out.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryScope, QueryTurn, QueryVerdict, RecoveryChain};
+use super::{Query, QueryScope, QueryVerdict, RecoveryChain};
 use crate::contract::{Effect, RequestId, Terminal};
 use crate::conversation::answer_name;
 use crate::emission::{Emission, Transition};
@@ -35,24 +35,24 @@ fn decide(chain: RecoveryChain, max_tokens: u64, settings: &Settings) -> OutputL
 
 impl Query {
     /// The error is withheld until nothing is left that could help.
-    pub(super) fn on_output_limit(&mut self, scope: &mut QueryScope<'_>, id: RequestId, turn: QueryTurn) -> QueryVerdict {
+    pub(super) fn on_output_limit(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
         match decide(self.chain, self.frame.max_tokens(), &scope.env.settings) {
             OutputLimitRecovery::Raise(cap) => {
-                for message in &turn.blocks {
+                for message in &self.turn.blocks {
                     scope.effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
                 }
                 self.chain.raised_cap = Some(cap);
                 self.ask_again(scope, id, Transition::MaxOutputTokensEscalate)
             }
             OutputLimitRecovery::GoOn => {
-                scope.memory.keep_answer(&turn.blocks, turn.usage);
+                scope.memory.keep_answer(&self.turn.blocks, self.turn.usage);
                 let text = scope.env.settings.texts.template(TextName::OutputLimit);
                 scope.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), text);
                 self.chain.recoveries += 1;
                 self.ask_again(scope, id, Transition::MaxOutputTokensRecovery)
             }
             OutputLimitRecovery::GiveUp => {
-                scope.memory.keep_answer(&turn.blocks, turn.usage);
+                scope.memory.keep_answer(&self.turn.blocks, self.turn.usage);
                 let failure = AttemptFailure::new("max_output_tokens", "the answer reached the output limit before it was complete");
                 self.end(scope, QueryEnding::failed(Terminal::Completed, id, failure))
             }

@@ -46,7 +46,7 @@ impl Query {
         let input = HookInput { stop_hook_active: self.stop_hook_active, ..told };
         match RunningHooks::start(scope.env, scope.now, HookSubject::Stop(id), input, scope.effects) {
             Some(hooks) => {
-                self.executor.begin_answer();
+                self.begin_answer();
                 self.state = QueryState::StopHooks { hooks: Box::new(hooks), answered: id };
                 QueryVerdict::Running
             }
@@ -56,14 +56,14 @@ impl Query {
 
     /// Passes an input on to the stop hooks.
     pub(super) fn step_stop_hooks(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
-        let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
+        let QueryState::StopHooks { hooks, answered } = &mut self.state else { return QueryVerdict::Running };
         let verdict = match input {
             Input::HookEnded { hook, outcome } => hooks.on_ended(scope.now, *hook, outcome, scope.effects),
             Input::Timer(HOOK_TIMER) => hooks.on_timer(scope.now, scope.effects),
             _ => None,
         };
         let Some(verdict) = verdict else { return QueryVerdict::Running };
-        let answered = self.state.take_stop_hooks();
+        let answered = *answered;
         self.on_stop_hooks(scope, answered, &verdict)
     }
 

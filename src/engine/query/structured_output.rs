@@ -38,7 +38,7 @@ pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Jso
 impl Query {
     /// The turn would end without structured output: the model is asked for it, or was asked too often.
     pub(super) fn ask_for_structure(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
-        self.executor.begin_answer();
+        self.begin_answer();
         let max = scope.env.settings.session.max_structured_output_retries;
         if self.structure_asked >= max {
             let text = format!("the model was asked {max} times for its structured output and did not give it");
