@@ -82,6 +82,11 @@ impl ToolEvent {
     pub(crate) fn by_nobody(self) {
         invariant!(self.abort.is_none(), "nobody who could abort the query was asked yet");
     }
+
+    /// Both together.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { abort: self.abort.or(other.abort) }
+    }
 }
 
 impl Executor {

@@ -21,7 +21,7 @@ use crate::contract::{Effect, Input, RequestId};
 use crate::conversation::host::place_of_the_users;
 use crate::conversation::{Conversation, ConversationItem, ItemKind, answer_name, lacks_thinking};
 use crate::emission::{AssistantMessage, CompactTrigger, Emission};
-use crate::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::hook::{HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::permission::PermissionWord;
 use crate::retry::{AttemptFailure, CallUrgency};
 use crate::session::prompt::RequestFrame;
@@ -180,7 +180,7 @@ impl Compaction {
         let verdict = match &mut self.state {
             CompactionState::PreHooks { hooks, id } => {
                 let id = *id;
-                match hook_verdict(hooks, now, input, effects) {
+                match hooks.step(now, input, effects) {
                     Some(said) => self.on_pre_hooks(env, now, id, said, effects),
                     None => CompactionVerdict::Running,
                 }
@@ -189,7 +189,7 @@ impl Compaction {
                 let verdict = call.step(env, now, input, effects);
                 self.on_call(env, now, verdict, effects)
             }
-            CompactionState::PostHooks { hooks, added } => match hook_verdict(hooks, now, input, effects) {
+            CompactionState::PostHooks { hooks, added } => match hooks.step(now, input, effects) {
                 Some(said) => {
                     let added = added.clone();
                     self.finish(env, &added, &said, effects)
@@ -454,14 +454,6 @@ struct CompactionBriefing<'a> {
     trigger: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
-}
-
-fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut AgentEffects) -> Option<HookVerdict> {
-    match input {
-        Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome, effects),
-        Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
-        _ => None,
-    }
 }
 
 /// C-5: what stands in the conversation now is emitted, too.
