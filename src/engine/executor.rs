@@ -15,28 +15,27 @@ mod admission;
 #[doc(hidden)]
 pub mod class;
 mod closing;
+pub(crate) mod diagram;
 mod discarded_work;
-pub(crate) mod entry;
+mod entry;
 mod input;
 mod ordering;
-mod phase;
-pub(crate) mod pipeline;
+mod pipeline;
 pub(crate) mod result;
 mod scopes;
 mod tree;
 
 use abort_reason::AbortScopes;
 use admission::ConcurrencyClass;
+use diagram::ToolPhase;
 use discarded_work::DiscardedWork;
-use entry::{EntryState, ToolCause, ToolEntry};
-use input::InputAuthor;
-use phase::ToolPhase;
+use entry::{EntryState, ToolEntry};
+use pipeline::PipelineEnd;
 pub(crate) use pipeline::PipelineScope;
-use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, HookSubject, Input, ProgressKind, TimerId, ToolOutcome, ToolRun};
-use super::emission::{AssistantMessage, Emission, Note, PermissionDenial, PipelineStep, ToolState};
+use super::emission::{AssistantMessage, Emission, Note, PermissionDenial, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
 use super::settings::{InterruptBehaviour, ResultDelivery, Settings};
@@ -82,6 +81,11 @@ impl ToolEvent {
     /// Tool uses without a permission answer were handed in.
     pub(crate) fn by_nobody(self) {
         invariant!(self.abort.is_none(), "nobody who could abort the query was asked yet");
+    }
+
+    /// Both together.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { abort: self.abort.or(other.abort) }
     }
 }
 
@@ -164,8 +168,10 @@ impl Executor {
         }
         let mut ended = ToolEvent::default();
         for index in 0..self.entries.len() {
-            if run.is_none_or(|run| self.entries[index].run == run) {
-                ended.abort = ended.abort.or(self.advance(scope, index, input));
+            if run.is_none_or(|run| self.entries[index].run == run)
+                && let Some(end) = self.entries[index].step(scope, input)
+            {
+                ended.abort = ended.abort.or(self.on_end(scope, index, end));
             }
         }
         if ended.abort.is_some() {
@@ -238,44 +244,11 @@ impl Executor {
         order.into_iter().filter(is_first).filter_map(|position| self.entries[position].result().cloned()).collect()
     }
 
-    /// Brings one entry further; why the query is aborted, if it is.
-    fn advance(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
-        if matches!(input, Input::ToolEnded { .. }) && self.entries[index].is_running() {
-            self.entries[index].note_end(scope.env, scope.now);
-        }
-        let abort = self.advance_entry(scope, index, input);
-        self.entries[index].note_call(scope.now);
-        abort
-    }
-
-    fn advance_entry(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
-        let ToolEntry { state, heard, has_run, .. } = &mut self.entries[index];
-        *has_run |= matches!((&*state, input), (EntryState::Executing(_), Input::ToolEnded { .. }));
-        match state {
-            EntryState::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
-                let reason = reason.clone();
-                self.entries[index].complete_aborted(scope.env, &reason, scope.effects);
-                None
-            }
-            // It is to stop, and should not wait for anybody.
-            EntryState::Stopping { .. } => {
-                elicitation::decline_late(input, scope.effects);
-                None
-            }
-            EntryState::Executing(pipeline) => match pipeline.step(scope, input, heard) {
-                PipelineVerdict::Running => None,
-                PipelineVerdict::Done(done) => self.finish(scope, index, done),
-            },
-            _ => None,
-        }
-    }
-
-    /// A pipeline has come to its end. What fails may take its siblings with it (T-13) or the whole query (T-14).
-    fn finish(&mut self, scope: &mut PipelineScope<'_>, index: usize, done: PipelineEnd) -> Option<Arc<str>> {
-        let PipelineEnd { outcome, denial } = done;
+    /// A tool use has its result. What fails may take its siblings with it (T-13) or the whole query (T-14): why that is aborted, if it is.
+    fn on_end(&mut self, scope: &mut PipelineScope<'_>, index: usize, end: PipelineEnd) -> Option<Arc<str>> {
+        let PipelineEnd { outcome, denial } = end;
         self.denials.extend(denial);
-        let entry = &mut self.entries[index];
-        entry.complete(&outcome, scope.effects);
+        let entry = &self.entries[index];
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
         let fails_siblings = outcome.is_error && entry.shell && abort_reason::fails_siblings(&outcome, settings);
@@ -315,7 +288,7 @@ impl Executor {
         let Some(batch) = self.entries.iter().find(|entry| !entry.phase().is_over()).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
-        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, ToolPhase::Executing));
+        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, ToolPhase::Stopping));
         let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.phase()));
         let others = tree::slots(elsewhere);
         let before = others.len() + self.ghosts.len();
@@ -333,19 +306,8 @@ impl Executor {
             return None;
         }
         self.discarded_work.note_repetition(entry, scope.effects);
-        entry.note(ToolState::Executing, scope.effects);
-        if let EntryState::Queued { problem: Some(problem) } = &entry.state {
-            let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);
-            scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
-            return self.finish(scope, position, PipelineEnd { outcome: Arc::new(answer), denial: None });
-        }
-        let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
-        entry.to(ToolCause::Admission, EntryState::Executing(Box::new(pipeline)));
-        entry.note_call(scope.now);
-        match verdict {
-            PipelineVerdict::Running => None,
-            PipelineVerdict::Done(done) => self.finish(scope, position, done),
-        }
+        let end = entry.start(scope)?;
+        self.on_end(scope, position, end)
     }
 
     /// Emits what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).

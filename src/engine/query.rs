@@ -8,177 +8,87 @@
 //!              └──abort, or a lost call──> Ending <──abort────┘    Ending ──all results in──> Finished
 //! ```
 //!
-//! Tools run while the model still streams, so the executor lives in all open states. What is decided is a pure function in a file of
-//! its own: what follows an answer in [`answer_decision`], recoveries in [`prompt_too_long`] and [`output_limit`], the nudge in [`token_budget`].
-//! The reaction stands beside the decision. After the terminal nothing more comes out (Q-3): a late input finds `Finished`
-//! and is dropped.
+//! Tools run while the model still streams, so the executor lives in all open states. The machine is [`Query`]: here is its door, and `opening`,
+//! `iteration`, `answer`, `compaction` and `ending` each have one part of its way. All other files hold what has a state or a decision of its own:
+//! it takes what it needs and gives back a verdict, and the machine reacts. After the terminal nothing more comes out (Q-3): a late input finds
+//! `Finished` and is dropped.
 
-mod abort;
 mod answer;
 mod answer_decision;
-mod budgets;
-mod correction;
+mod answer_recovery;
+mod compaction;
 mod diagram;
-mod fallback;
+mod ending;
 mod host;
 mod iteration;
 mod observable;
+mod opening;
 mod orphan;
 mod outcome;
 mod output_limit;
 mod prompt_too_long;
+mod queued_messages;
+mod recoveries;
 mod scope;
+mod state;
 mod stop_hooks;
 mod structured_output;
 mod timers;
 mod token_budget;
 mod tool_summary;
+mod turn;
 
 pub(crate) use diagram::DIAGRAM;
 use diagram::QueryOrigin;
 pub(crate) use outcome::{AnswerTail, LastMessage, ModelTotals, QueryOutcome, ResultTotals};
-use outcome::{AttemptCost, QueryEnding};
+use queued_messages::QueuedMessages;
+use recoveries::Recoveries;
 pub(crate) use scope::QueryScope;
+use state::QueryState;
+use structured_output::StructureRequests;
 use timers::QueryTimers;
-use tool_summary::ToolSummary;
+use token_budget::NudgeHistory;
+use tool_summary::{SummaryVerdict, ToolSummaries};
+use turn::QueryTurn;
 
 use super::agent_effects::TreeLoad;
-use super::call::{ApiCall, CallVerdict, LostAttempt};
-use super::compaction::{Compaction, SummaryRefusal};
-use super::contract::{Effect, Input, RequestId};
-use super::emission::{AssistantMessage, Emission};
-use super::executor::Executor;
+use super::budget::NanoUsd;
+use super::compaction::SummaryRefusal;
+use super::contract::Input;
+use super::emission::ResultMessage;
 use super::executor::abort_reason::AbortKind;
-use super::hook::{HOOK_TIMER, RunningHooks};
+use super::executor::{Executor, ToolEvent};
+use super::hook::HOOK_TIMER;
 use super::session::memory::SessionMemory;
 use super::session::prompt::RequestFrame;
 use super::settings::Environment;
 use super::time::Time;
 use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
-use reenact_wire::usage::Usage;
 
 /// One prompt's way through the loop.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<RequestFrame>,
-    chain: RecoveryChain,
+    recoveries: Recoveries,
     /// Summarising requests of this prompt that were too long themselves: the same is not asked again (Q-13).
     summary_refusals: Vec<SummaryRefusal>,
-    /// Whether a refusal was tried again (Q-23).
-    refusal_retried: bool,
-    /// How often the model was asked for its structured output (S-9).
-    structure_asked: u32,
+    structure_requests: StructureRequests,
     /// Whether the turn continues because a stop hook objected (Q-16).
     stop_hook_active: bool,
     /// The continuations that use up the turn's token budget (Q-17).
-    nudges: token_budget::NudgeHistory,
+    nudges: NudgeHistory,
     totals: ResultTotals,
-    /// Messages that were submitted while tools ran that do not stop for one (Q-22); they join the conversation at Q-18.
-    queued: Vec<(u32, Arc<[Block]>)>,
-    /// The work of the last turn's tools, as long as a summary of it is asked for (S-7).
-    tool_summary: Option<Box<ToolSummary>>,
+    queued: QueuedMessages,
+    /// The line about the last turn's tools (S-7).
+    tool_summaries: ToolSummaries,
     timers: QueryTimers,
-    /// The tools of the answer that is under way. Of an answer that was discarded it holds what has not stopped yet (T-19).
+    /// The answer that is under way, until what it asked for is done: it outlives the call that brought it. Empty as long as no answer came.
+    turn: QueryTurn,
+    /// Its tools. Of an answer that was discarded it holds what has not stopped yet (T-19).
     executor: Executor,
     state: QueryState,
-}
-
-/// The recoveries from one `next_turn` to the next (Q-13).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct RecoveryChain {
-    /// How many paused answers came in a row (Q-23).
-    pauses: u32,
-    /// How often the model was asked to continue after the output limit (Q-15).
-    recoveries: u32,
-    /// The cap on output tokens that takes the place of the settings' one (Q-15).
-    raised_cap: Option<u64>,
-    /// How often the model was asked for what its answer lacks (Q-23).
-    nudges: u32,
-    /// Whether staged collapses were committed (Q-13). Whether reactive compaction was tried is tracked with the compactions.
-    collapse_drained: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Hash)]
-enum QueryState {
-    /// A tool use of an earlier session is settled first (S-3).
-    Settling {
-        begins: QueryBeginning,
-    },
-    Calling {
-        call: Box<ApiCall>,
-        turn: QueryTurn,
-    },
-    /// The model summarises (C-4, C-5, C-9).
-    Compacting {
-        compaction: Box<Compaction>,
-        then: AfterCompaction,
-    },
-    AwaitingTools {
-        turn: QueryTurn,
-    },
-    /// The prompt would end well; hooks are asked (Q-16).
-    StopHooks {
-        hooks: Box<RunningHooks>,
-        /// The answer that it would end with.
-        answered: RequestId,
-    },
-    /// The prompt ends; what still runs has its grace (T-15a).
-    Ending {
-        turn: QueryTurn,
-        ending: Box<QueryEnding>,
-    },
-    Finished,
-}
-
-impl QueryState {
-    /// The call that ended, with its outcome. The caller must set another state.
-    fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
-        match core::mem::replace(self, Self::Finished) {
-            Self::Calling { call, turn } => (call, turn),
-            other => unreachable!("a call is over in the state {:?}", other.phase()),
-        }
-    }
-
-    /// The same for a compaction: what it was made for.
-    fn take_compaction(&mut self) -> AfterCompaction {
-        match core::mem::replace(self, Self::Finished) {
-            Self::Compacting { then, .. } => then,
-            other => unreachable!("a compaction is over in the state {:?}", other.phase()),
-        }
-    }
-
-    /// The same for stop hooks: the answer that they were asked about.
-    fn take_stop_hooks(&mut self) -> RequestId {
-        match core::mem::replace(self, Self::Finished) {
-            Self::StopHooks { answered, .. } => answered,
-            other => unreachable!("stop hooks have answered in the state {:?}", other.phase()),
-        }
-    }
-}
-
-/// The work that a compaction interrupted.
-#[derive(Clone, Debug, PartialEq, Hash)]
-enum AfterCompaction {
-    /// This request was about to be made (C-4).
-    Ask(RequestId),
-    /// This was about to be the end (C-5): it is if nothing helps.
-    Retry(Box<QueryEnding>),
-    /// Nothing: the user asked for it (C-9).
-    End(RequestId),
-}
-
-/// The parts of one answer so far.
-#[derive(Clone, Debug, Default, PartialEq, Hash)]
-struct QueryTurn {
-    blocks: Vec<Arc<AssistantMessage>>,
-    /// The end of the answer as consumers saw it, if they saw it (Q-7).
-    told: Option<Box<Emission>>,
-    /// The tokens of the answer, once it is complete.
-    usage: Option<Usage>,
-    /// Whether the model refused to say more, and is to be told so behind the results (Q-23).
-    is_refused: bool,
 }
 
 /// The beginning of a prompt.
@@ -208,22 +118,21 @@ impl Query {
         let mut query = Self {
             prompt,
             frame,
-            chain: RecoveryChain::default(),
+            recoveries: Recoveries::default(),
             summary_refusals: Vec::new(),
-            refusal_retried: false,
-            structure_asked: 0,
+            structure_requests: StructureRequests::default(),
             stop_hook_active: false,
-            nudges: token_budget::NudgeHistory::default(),
+            nudges: NudgeHistory::default(),
             totals: ResultTotals::default(),
-            queued: Vec::new(),
-            tool_summary: None,
+            queued: QueuedMessages::default(),
+            tool_summaries: ToolSummaries::default(),
             timers: QueryTimers::default(),
+            turn: QueryTurn::default(),
             executor: Executor::default(),
             state: QueryState::Finished,
         };
-        let before = QueryOrigin::at_the_start();
         let verdict = query.settle_orphans(scope, begins);
-        let verdict = query.after_step(scope, &before, verdict);
+        let verdict = query.after_step(scope, &QueryOrigin::at_the_start(), verdict);
         (query, verdict)
     }
 
@@ -232,11 +141,15 @@ impl Query {
         if self.state == QueryState::Finished {
             return QueryVerdict::Running; // Q-3: nothing comes out after the terminal
         }
-        let before = self.before();
+        let before = QueryOrigin::from_state(&self.state);
         self.timers.hear(scope.now, input);
-        let verdict = match self.step_tool_summary(scope, input) {
-            Some(verdict) => verdict,
-            None => self.step_prompt(scope, input),
+        let verdict = match self.tool_summaries.step(scope, input) {
+            SummaryVerdict::Unrelated => self.step_prompt(scope, input),
+            SummaryVerdict::Taken => QueryVerdict::Running,
+            SummaryVerdict::Paid(cost) => {
+                self.totals.count_attempt(scope.env, &cost);
+                self.check_budget(scope)
+            }
         };
         self.after_step(scope, &before, verdict)
     }
@@ -257,33 +170,10 @@ impl Query {
         }
     }
 
-    /// Brings about the facts that hold at the end of each step, and checks them. After the terminal they do not hold (Q-3).
-    fn after_step(&mut self, scope: &mut QueryScope<'_>, before: &QueryOrigin, verdict: QueryVerdict) -> QueryVerdict {
-        if before.is_over() {
-            return verdict;
-        }
-        let verdict = match verdict {
-            QueryVerdict::Running => self.make_what_is_due(scope),
-            finished => finished,
-        };
-        self.set_timers(scope);
-        self.passed(before, &verdict, scope.transition);
-        self.check_invariants(&verdict);
-        verdict
-    }
-
-    /// When the grace of a tool is over next (T-15a).
-    pub(crate) fn grace_until(&self) -> Option<Time> {
-        self.timers.grace()
-    }
-
     /// Passes inputs on to the executor. Hooks that run for something else have the same timer (T-23, Q-16).
     fn step_executor(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
-        let verdict = match self.executor.on_input(&mut scope.pipeline(), input).abort {
-            Some(_) => self.abort(scope, AbortKind::Cancel), // T-14
-            None => self.settle(scope),
-        };
-        match (verdict, input) {
+        let event = self.executor.on_input(&mut scope.pipeline(), input);
+        match (self.on_tools(scope, event), input) {
             (QueryVerdict::Running, Input::Timer(HOOK_TIMER)) => self.step_state(scope, input),
             (verdict, _) => verdict,
         }
@@ -292,72 +182,82 @@ impl Query {
     /// Passes inputs on to the machine of the state.
     fn step_state(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
         match &self.state {
-            QueryState::Calling { .. } => self.step_call(scope, input),
+            QueryState::Calling(_) => self.step_call(scope, input),
             QueryState::Compacting { .. } => self.step_compaction(scope, input),
-            QueryState::StopHooks { .. } => self.step_stop_hooks(scope, input),
-            QueryState::Settling { .. } | QueryState::AwaitingTools { .. } | QueryState::Ending { .. } | QueryState::Finished => {
-                QueryVerdict::Running
+            QueryState::StopHooks(_) => self.step_stop_hooks(scope, input),
+            QueryState::Settling { .. } | QueryState::AwaitingTools | QueryState::Ending(_) | QueryState::Finished => QueryVerdict::Running,
+        }
+    }
+
+    /// Something happened to tools: one of them may end everything (T-14).
+    fn on_tools(&mut self, scope: &mut QueryScope<'_>, event: ToolEvent) -> QueryVerdict {
+        match event.abort {
+            Some(_) => self.abort(scope, AbortKind::Cancel),
+            None => self.settle(scope),
+        }
+    }
+
+    /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins (Q-18), or the prompt ends.
+    fn settle(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        if !matches!(self.state, QueryState::Settling { .. } | QueryState::AwaitingTools | QueryState::Ending(_)) {
+            return QueryVerdict::Running;
+        }
+        self.executor.emit_completed(&scope.env.settings, scope.effects);
+        match &self.state {
+            QueryState::Settling { begins } if self.executor.is_settled() => {
+                let begins = begins.clone();
+                self.on_orphan_settled(scope, begins)
             }
+            QueryState::AwaitingTools if self.executor.is_settled() => self.next_turn(scope),
+            QueryState::Ending(ending) if self.executor.is_quiet() => {
+                let ending = ending.clone();
+                self.finish(scope, *ending)
+            }
+            _ => QueryVerdict::Running,
         }
     }
 
     /// A message was submitted. Returns whether it waits for a tool that does not stop for one; otherwise the prompt is being
     /// aborted and the message is the next prompt (Q-22).
-    pub(crate) fn interrupt(&mut self, scope: &mut QueryScope<'_>, message: (u32, &Arc<[Block]>)) -> (bool, QueryVerdict) {
-        let open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::AwaitingTools { .. });
-        if open && self.executor.blocks_interrupt() {
-            self.queued.push((message.0, message.1.clone()));
+    pub(crate) fn interrupt(&mut self, scope: &mut QueryScope<'_>, (prompt, message): (u32, &Arc<[Block]>)) -> (bool, QueryVerdict) {
+        let is_open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling(_) | QueryState::AwaitingTools);
+        if is_open && self.executor.blocks_interrupt() {
+            self.queued.add(prompt, message);
             return (true, QueryVerdict::Running);
         }
-        let before = self.before();
-        let verdict = self.abort(scope, AbortKind::Interrupt);
-        (false, self.after_step(scope, &before, verdict))
+        (false, self.abort_step(scope, AbortKind::Interrupt))
     }
 
-    /// Inputs of the call; other inputs are dropped.
-    fn step_call(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
-        scope.memory.remember_container(scope.env, input);
-        let QueryState::Calling { call, .. } = &mut self.state else { return QueryVerdict::Running };
-        if let Input::Stream { id, event } = input
-            && call.id() == *id
-        {
-            let first = call.awaits_first_event().then(|| scope.now.since(call.started()));
-            if scope.env.settings.partial_messages {
-                let event = event.clone();
-                scope.effects.push(Effect::Emit(Emission::StreamEvent { id: *id, event, time_to_first_token: first }));
-            }
-            self.executor.emit_completed(&scope.env.settings, scope.effects); // Q-8 F: a raw event is an item too
-        }
-        let verdict = call.step(scope.env, scope.now, input, scope.effects);
-        self.on_call_verdict(scope, verdict)
+    /// The result of this agent is no longer needed (B-8).
+    pub(crate) fn stop(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        self.abort_step(scope, AbortKind::Unneeded)
     }
 
-    fn on_call_verdict(&mut self, scope: &mut QueryScope<'_>, verdict: CallVerdict) -> QueryVerdict {
-        match verdict {
-            CallVerdict::Pending => QueryVerdict::Running,
-            CallVerdict::Blocks(messages) => self.on_blocks(scope, &messages),
-            CallVerdict::StopReason(stop_reason, usage) => {
-                if let QueryState::Calling { call, turn } = &mut self.state {
-                    turn.tell_end(call.id(), Some(stop_reason), usage, scope.effects);
-                }
-                QueryVerdict::Running
-            }
-            CallVerdict::Ended(ended) => self.on_answer(scope, ended),
-            CallVerdict::Failed(failure) => self.on_call_lost(scope, failure),
-            CallVerdict::AttemptLost(lost) => {
-                self.count_lost(scope, lost);
-                QueryVerdict::Running
-            }
-            CallVerdict::Abandoned(lost) => self.on_abandoned(scope, lost),
-            CallVerdict::Fallback { to, failure } => self.on_fallback(scope, &to, failure),
-        }
+    fn abort_step(&mut self, scope: &mut QueryScope<'_>, kind: AbortKind) -> QueryVerdict {
+        let before = QueryOrigin::from_state(&self.state);
+        let verdict = self.abort(scope, kind);
+        self.after_step(scope, &before, verdict)
     }
 
-    /// An attempt of the call is lost, and paid for.
-    fn count_lost(&mut self, scope: &QueryScope<'_>, lost: LostAttempt) {
-        if let QueryState::Calling { call, .. } = &self.state {
-            let LostAttempt { usage, is_fast } = lost;
-            self.totals.count_attempt(scope.env, &AttemptCost { model: call.model().clone(), usage, is_fast });
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        let before = QueryOrigin::from_state(&self.state);
+        let event = self.executor.on_room(&mut scope.pipeline());
+        let verdict = self.on_tools(scope, event);
+        self.after_step(scope, &before, verdict)
+    }
+
+    /// A message of some agent came: the session checks the budget (S-10).
+    pub(crate) fn look_at_budget(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
+        let before = QueryOrigin::from_state(&self.state);
+        let verdict = self.check_budget(scope);
+        self.after_step(scope, &before, verdict)
+    }
+
+    /// Agents that worked for this prompt have cost this much.
+    pub(crate) fn charge(&mut self, result: &ResultMessage) {
+        for ((model, usage), (_, cost)) in result.usage_by_model.iter().zip(&result.cost_by_model) {
+            self.totals.charge(model, usage, *cost);
         }
     }
 
@@ -366,37 +266,46 @@ impl Query {
         TreeLoad { spent: self.spent(env, memory), ..self.executor.executing(env) }
     }
 
-    /// A tool ended in another agent of the tree: what waited for it may start.
-    pub(crate) fn on_room(&mut self, scope: &mut QueryScope<'_>) -> QueryVerdict {
-        let before = self.before();
-        let verdict = match self.executor.on_room(&mut scope.pipeline()).abort {
-            Some(_) => self.abort(scope, AbortKind::Cancel), // T-14
-            None => self.settle(scope),
-        };
-        self.after_step(scope, &before, verdict)
+    /// When the grace of a tool is over next (T-15a).
+    pub(crate) fn grace_until(&self) -> Option<Time> {
+        self.timers.grace
     }
 
-    /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, scope: &mut QueryScope<'_>, ending: QueryEnding) -> QueryVerdict {
-        self.state = QueryState::Finished;
-        self.executor = Executor::default();
-        self.drop_tool_summary(scope);
-        let errors = ending.tell(scope, self.prompt).into_iter().collect();
-        scope.memory.spent = scope.memory.spent + self.totals.cost();
-        QueryVerdict::Finished(Box::new(QueryOutcome {
-            terminal: ending.terminal,
-            errors,
-            queued: core::mem::take(&mut self.queued),
-            totals: core::mem::take(&mut self.totals),
-        }))
+    /// The spending of this session so far, a running answer included.
+    fn spent(&self, env: &Environment, memory: &SessionMemory) -> NanoUsd {
+        memory.spent + self.totals.cost() + self.state.cost(env)
+    }
+
+    /// Whether what all agents together have spent is all that may be (S-10).
+    fn is_over_budget(&self, scope: &QueryScope<'_>) -> bool {
+        let spent = || self.spent(scope.env, scope.memory) + scope.effects.elsewhere().spent;
+        scope.env.settings.session.max_budget.is_some_and(|max| spent() >= max)
+    }
+
+    /// Brings about the facts that hold at the end of each step, and checks them. After the terminal they do not hold (Q-3).
+    fn after_step(&mut self, scope: &mut QueryScope<'_>, before: &QueryOrigin, mut verdict: QueryVerdict) -> QueryVerdict {
+        if before.is_over() {
+            return verdict;
+        }
+        if verdict == QueryVerdict::Running && self.state.is_due() {
+            match self.is_over_budget(scope) {
+                true => verdict = self.abort(scope, AbortKind::Budget),
+                false => self.state.make(scope),
+            }
+        }
+        let hooks = self.executor.hooks_until().into_iter().chain(self.state.hooks_until()).min();
+        self.timers.turn_to(QueryTimers { grace: self.executor.grace_until(), hooks }, scope.effects);
+        before.pass(self.state.phase(), &verdict, scope.transition);
+        self.check_invariants(&verdict);
+        verdict
     }
 
     /// A query that continues waits for something.
     fn check_invariants(&self, verdict: &QueryVerdict) {
         match &self.state {
-            QueryState::Calling { call, turn } => {
+            QueryState::Calling(call) => {
                 invariant!(call.id().prompt == self.prompt, "a query asks for its own prompt");
-                invariant!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
+                invariant!(self.turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
                 invariant!(!call.is_due() && !call.is_over(), "a call that is due is made, and one that is over has gone on");
             }
             QueryState::Compacting { compaction, .. } => {
@@ -405,12 +314,14 @@ impl Query {
                     "what a compaction asks is asked, and one that is over has gone on"
                 );
             }
-            QueryState::StopHooks { hooks, .. } => invariant!(hooks.until().is_some(), "hooks that have all answered have gone on"),
+            QueryState::StopHooks(hooks) => invariant!(hooks.until().is_some(), "hooks that have all answered have gone on"),
             QueryState::Settling { .. } => invariant!(!self.executor.is_settled(), "a tool use that has its result is settled"),
-            QueryState::AwaitingTools { .. } => invariant!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
-            QueryState::Ending { .. } => invariant!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
+            QueryState::AwaitingTools => invariant!(!self.executor.is_settled(), "a turn whose results are all emitted has gone on"),
+            QueryState::Ending(_) => invariant!(!self.executor.is_quiet(), "a prompt that waits for nothing has ended"),
             QueryState::Finished => (),
         }
+        let is_answer_open = matches!(self.state, QueryState::Calling(_) | QueryState::AwaitingTools | QueryState::Ending(_));
+        invariant!(is_answer_open || self.turn == QueryTurn::default(), "an answer that is done with has left nothing");
         invariant!((self.state == QueryState::Finished) == matches!(verdict, QueryVerdict::Finished(_)), "a query is over when it says so");
     }
 }

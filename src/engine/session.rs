@@ -111,6 +111,8 @@ impl Session {
             }
             (SessionState::Idle, input) => self.memory.take_note(input),
         }
+        let waits_for_nothing = matches!(&self.state, SessionState::Starting(starting) if starting.found.is_all_in());
+        invariant!(!waits_for_nothing, "a prompt for which all is looked up has begun");
     }
 
     /// The result of this agent is no longer needed (B-8). Unlike a cancel it does not come from the user.
@@ -205,7 +207,9 @@ impl Session {
 
     /// S-4 to S-7: all that was looked up is in.
     fn begin(&mut self, env: &Environment, now: Time, effects: &mut AgentEffects) {
-        let PendingPrompt { prompt, since, asked, local, found } = self.take_starting();
+        let SessionState::Starting(starting) = &self.state else { unreachable!("a prompt begins once, before it runs") };
+        let PendingPrompt { prompt, since, asked, local, found } = &**starting;
+        let (prompt, since) = (*prompt, *since);
         let phase = |phase, effects: &mut AgentEffects| effects.push(Effect::Note(Note::Phase(phase)));
         let frame = self.frame.get_or_insert_with(|| Arc::new(RequestFrame::from_environment(env))).clone();
         let frame = self.memory.frame_reached(env, frame);
@@ -221,7 +225,7 @@ impl Session {
         if let Some(text) = local {
             phase(SessionPhase::EarlyExit, effects);
             effects.push(Effect::Emit(Emission::LocalOutput { prompt, text: text.clone() }));
-            return self.finish(env, now, (prompt, since), QueryOutcome::local(text), effects);
+            return self.finish(env, now, (prompt, since), QueryOutcome::local(text.clone()), effects);
         }
         if env.settings.session.file_history {
             phase(SessionPhase::FileHistory, effects);
@@ -229,7 +233,7 @@ impl Session {
         }
         phase(SessionPhase::MainLoop, effects);
         let begins = match asked {
-            PromptDemand::Compact(instructions) => QueryBeginning::Compacting(instructions),
+            PromptDemand::Compact(instructions) => QueryBeginning::Compacting(instructions.clone()),
             _ => QueryBeginning::Asking,
         };
         let scope = &mut QueryScope::new(env, now, &mut self.memory, effects);
@@ -238,17 +242,10 @@ impl Session {
         self.on_verdict(env, now, verdict, effects);
     }
 
-    /// The prompt that is starting. The caller must set another state.
-    fn take_starting(&mut self) -> PendingPrompt {
-        match core::mem::take(&mut self.state) {
-            SessionState::Starting(starting) => *starting,
-            SessionState::Idle | SessionState::Running { .. } => unreachable!("a prompt begins once, before it runs"),
-        }
-    }
-
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut AgentEffects) {
-        let PendingPrompt { prompt, since, .. } = self.take_starting();
+        let SessionState::Starting(starting) = &self.state else { unreachable!("a start is aborted before its prompt runs") };
+        let PendingPrompt { prompt, since, .. } = **starting;
         let outcome = QueryOutcome::aborted(&mut QueryScope::new(env, now, &mut self.memory, effects), prompt, kind);
         self.finish(env, now, (prompt, since), outcome, effects);
     }

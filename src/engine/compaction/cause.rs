@@ -20,6 +20,11 @@ pub(crate) struct CompactionCause {
 }
 
 impl CompactionCause {
+    /// A plain one.
+    pub(crate) fn new(trigger: CompactTrigger) -> Self {
+        Self { trigger, instructions: None, excess: None, without_media: false, answers_min: 0 }
+    }
+
     /// The level whose work it is.
     pub(super) fn level(&self) -> CompactionLevel {
         match self.trigger {

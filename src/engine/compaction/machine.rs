@@ -21,7 +21,7 @@ use crate::contract::{Effect, Input, RequestId};
 use crate::conversation::host::place_of_the_users;
 use crate::conversation::{Conversation, ConversationItem, ItemKind, answer_name, lacks_thinking};
 use crate::emission::{AssistantMessage, CompactTrigger, Emission};
-use crate::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::hook::{HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::permission::PermissionWord;
 use crate::retry::{AttemptFailure, CallUrgency};
 use crate::session::prompt::RequestFrame;
@@ -176,11 +176,11 @@ impl Compaction {
 
     /// Takes all inputs while it is under way.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut AgentEffects) -> CompactionVerdict {
-        let before = self.before();
+        let (before, was_over) = (self.before(), self.is_over());
         let verdict = match &mut self.state {
             CompactionState::PreHooks { hooks, id } => {
                 let id = *id;
-                match hook_verdict(hooks, now, input, effects) {
+                match hooks.step(now, input, effects) {
                     Some(said) => self.on_pre_hooks(env, now, id, said, effects),
                     None => CompactionVerdict::Running,
                 }
@@ -189,13 +189,17 @@ impl Compaction {
                 let verdict = call.step(env, now, input, effects);
                 self.on_call(env, now, verdict, effects)
             }
-            CompactionState::PostHooks { hooks, .. } => match hook_verdict(hooks, now, input, effects) {
-                Some(said) => self.on_post_hooks(env, &said, effects),
+            CompactionState::PostHooks { hooks, added } => match hooks.step(now, input, effects) {
+                Some(said) => {
+                    let added = added.clone();
+                    self.finish(env, &added, &said, effects)
+                }
                 None => CompactionVerdict::Running,
             },
             CompactionState::Finished => CompactionVerdict::Running,
         };
         self.passed(&before, &verdict);
+        invariant!(self.is_over() == (was_over || verdict != CompactionVerdict::Running), "a compaction is over when it says so");
         self.check_invariants();
         verdict
     }
@@ -237,14 +241,20 @@ impl Compaction {
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut AgentEffects) -> CompactionUsage {
         self.aborted();
-        match core::mem::replace(&mut self.state, CompactionState::Finished) {
+        match &mut self.state {
             CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.abort(effects),
-            CompactionState::Asking { mut call, .. } => {
+            CompactionState::Asking { call, .. } => {
                 call.abort(now, effects);
-                self.spent.count_lost(now, &call);
+                self.spent.count_lost(now, call);
             }
             CompactionState::Finished => (),
         }
+        self.close()
+    }
+
+    /// The only way to its end; returns what it cost, which no verdict of an end can do without.
+    fn close(&mut self) -> CompactionUsage {
+        self.state = CompactionState::Finished;
         core::mem::take(&mut self.spent)
     }
 
@@ -338,29 +348,27 @@ impl Compaction {
 
     /// The model answered: a summary, or not.
     fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut AgentEffects) -> CompactionVerdict {
-        let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
-            return CompactionVerdict::Running;
-        };
-        self.spent.count(&call, ended);
+        let CompactionState::Asking { call, blocks } = &self.state else { return CompactionVerdict::Running };
+        let id = call.id();
+        self.spent.count(call, ended);
         if ended.is_part {
             return self.fail(env, AttemptFailure::new("summary_cut_short", "the stream of the summary broke"), effects);
         }
-        if env.settings.compaction.summary_tags && !self.has_asked_for_tags && !summary::is_tagged(&blocks) {
+        if env.settings.compaction.summary_tags && !self.has_asked_for_tags && !summary::is_tagged(blocks) {
             self.has_asked_for_tags = true;
-            let next = RequestId { turn: call.id().turn + 1, attempt: 1, ..call.id() };
-            return self.ask(env, now, next, effects);
+            return self.ask(env, now, RequestId { turn: id.turn + 1, attempt: 1, ..id }, effects);
         }
-        let said = match summary::read(&blocks, ended.stop_reason.as_deref()) {
+        let said = match summary::read(blocks, ended.stop_reason.as_deref()) {
             Ok(said) => said,
             Err(failure) => return self.fail(env, failure, effects),
         };
-        let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings);
+        let added = SummaryItems::new(&answer_name(id), &said, &self.parts, &env.settings);
         if let Err(failure) = self.tokens_after(added.tokens(env)) {
             return self.fail(env, failure, effects);
         }
         let told = Json::from_value(&CompactionBriefing { trigger: self.cause.trigger.as_str(), summary: Some(&said) });
         let input = without_tool(HookEvent::PostCompact, told);
-        match RunningHooks::start(env, now, HookSubject::Compaction(call.id()), input, effects) {
+        match RunningHooks::start(env, now, HookSubject::Compaction(id), input, effects) {
             Some(hooks) => {
                 self.state = CompactionState::PostHooks { hooks, added: Box::new(added) };
                 CompactionVerdict::Running
@@ -378,7 +386,6 @@ impl Compaction {
         failure: AttemptFailure,
         effects: &mut AgentEffects,
     ) -> CompactionVerdict {
-        self.state = CompactionState::Finished;
         if !reactive::is_too_long(&failure) {
             return self.fail(env, failure, effects);
         }
@@ -386,13 +393,6 @@ impl Compaction {
         // A further try is no further attempt, because it asks something else.
         let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
         if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(env, failure, effects) }
-    }
-
-    fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut AgentEffects) -> CompactionVerdict {
-        let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
-            return CompactionVerdict::Running;
-        };
-        self.finish(env, &added, said, effects)
     }
 
     /// How many tokens the context has once so many are added in the place of what goes; a failure if that makes it no smaller (C-8a).
@@ -406,7 +406,6 @@ impl Compaction {
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.
     fn finish(&mut self, env: &Environment, added: &SummaryItems, said: &HookVerdict, effects: &mut AgentEffects) -> CompactionVerdict {
-        self.state = CompactionState::Finished;
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
         let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
             Ok(tokens_after) => tokens_after,
@@ -433,12 +432,11 @@ impl Compaction {
         for (hook, text) in &said.contexts {
             effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
         }
-        CompactionVerdict::Done(Box::new(SuccessfulCompaction { id, conversation, tokens, spent: core::mem::take(&mut self.spent) }))
+        CompactionVerdict::Done(Box::new(SuccessfulCompaction { id, conversation, tokens, spent: self.close() }))
     }
 
     fn fail(&mut self, env: &Environment, failure: AttemptFailure, effects: &mut AgentEffects) -> CompactionVerdict {
-        self.state = CompactionState::Finished;
-        let spent = core::mem::take(&mut self.spent);
+        let spent = self.close();
         CompactionVerdict::Failed(Box::new(failed(env, &self.cause, self.sizes, spent, failure, effects)))
     }
 
@@ -456,14 +454,6 @@ struct CompactionBriefing<'a> {
     trigger: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
-}
-
-fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut AgentEffects) -> Option<HookVerdict> {
-    match input {
-        Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome, effects),
-        Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
-        _ => None,
-    }
 }
 
 /// C-5: what stands in the conversation now is emitted, too.

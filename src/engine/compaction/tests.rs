@@ -21,10 +21,6 @@ struct CompactionHarness {
 
 const FIRST: RequestId = RequestId { prompt: 3, turn: 5, attempt: 1 };
 
-fn cause(trigger: CompactTrigger) -> CompactionCause {
-    CompactionCause { trigger, instructions: None, excess: None, without_media: false, answers_min: 0 }
-}
-
 impl CompactionHarness {
     /// A prompt of so many characters and its answer, then a prompt that is not answered.
     fn with_characters(characters: usize) -> Self {
@@ -108,7 +104,7 @@ fn last_text(request: &Request) -> &str {
 fn c_9_instructions_are_minded_and_the_summary_takes_the_conversation_s_place() {
     let mut bench = CompactionHarness::with_characters(900);
     let instructions = Some("the tests".into());
-    let mut compaction = bench.start(CompactionCause { instructions, ..cause(CompactTrigger::Manual) }).unwrap();
+    let mut compaction = bench.start(CompactionCause { instructions, ..CompactionCause::new(CompactTrigger::Manual) }).unwrap();
     let (id, request) = bench.requests().remove(0);
     assert_eq!(id, FIRST);
     assert!(request.tools.is_none() && last_text(&request).ends_with("Mind this in particular: the tests"), "{request:?}");
@@ -124,7 +120,7 @@ fn c_9_instructions_are_minded_and_the_summary_takes_the_conversation_s_place() 
 fn c_6_the_figure_is_what_the_context_held_before() {
     let mut bench = CompactionHarness::with_characters(900);
     let frame = RequestFrame::from_environment(&bench.env).tokens();
-    let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+    let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
     let CompactionVerdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
     assert_eq!(done.tokens.0, frame + tokens::messages(&bench.conversation.messages(NeighbourMerging::Joined)));
     assert_eq!(done.tokens.1, frame + tokens::messages(&done.conversation.messages(NeighbourMerging::Joined)));
@@ -136,7 +132,7 @@ fn c_4_what_comes_after_stands_in_its_order() {
     bench.env.settings.compaction.plan = Some("the plan".into());
     let event = HookEvent::PostCompact;
     bench.env.hooks = vec![HookDefinition { name: "h".into(), event, matcher: None, timeout: HookDefinition::TIMEOUT }];
-    let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+    let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
     assert_eq!(bench.answer(&mut compaction, FIRST, 200, &says("short")), CompactionVerdict::Running, "hooks are told");
     assert_eq!(bench.emitted(), [] as [&str; 0]);
     let hook = bench.effects.iter().find_map(|(_, effect)| if let Effect::RunHook { hook, .. } = effect { Some(*hook) } else { None });
@@ -165,7 +161,7 @@ fn c_4_tracking_begins_anew_and_the_user_s_own_failures_open_no_breaker() {
     assert_eq!(tracking.failures, 3);
     tracking.reactively_compacted = true;
     let mut bench = CompactionHarness::with_characters(900);
-    let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+    let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
     let CompactionVerdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
     tracking.on_done(&done);
     let last = Some(LastCompaction { id: "p3.r5.a1.summary".into(), turns: 0 });
@@ -180,7 +176,7 @@ fn c_4_tracking_begins_anew_and_the_user_s_own_failures_open_no_breaker() {
 fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
     let mut bench = CompactionHarness::with_characters(900);
     bench.conversation = Conversation::from_items(items("p a p a p a p a p"));
-    let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+    let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
     let mut lengths = Vec::new();
     let verdict = loop {
         let (id, request) = bench.requests().pop().unwrap();
@@ -196,13 +192,13 @@ fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
     assert_eq!(failed.spent.last, Some(RequestId { turn: 8, ..FIRST }));
     assert!(failed.failure.too_long, "{failed:?}");
 
-    let again = bench.start_after(failed.spent.clone(), cause(CompactTrigger::Reactive)).unwrap_err();
+    let again = bench.start_after(failed.spent.clone(), CompactionCause::new(CompactTrigger::Reactive)).unwrap_err();
     assert_eq!((&*again.failure.kind, again.spent.last), ("summary_too_long", None), "Q-13: none of this is asked again");
     assert_eq!(bench.requests().len(), 4);
     bench.env.settings.compaction.summary_drops = 4;
-    let _ = bench.start_after(failed.spent, cause(CompactTrigger::Reactive)).unwrap_err();
+    let _ = bench.start_after(failed.spent, CompactionCause::new(CompactTrigger::Reactive)).unwrap_err();
     bench.conversation = Conversation::from_items(items("p a p a p a p a p a p"));
-    let _ = bench.start_after(again.spent, cause(CompactTrigger::Reactive)).unwrap();
+    let _ = bench.start_after(again.spent, CompactionCause::new(CompactTrigger::Reactive)).unwrap();
     assert_eq!(bench.requests().len(), 5, "what is longer by a round was not asked");
 }
 
@@ -210,7 +206,7 @@ fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
 fn c_8a_what_is_not_smaller_fails() {
     let of = |characters, summary: usize| {
         let mut bench = CompactionHarness::with_characters(characters);
-        let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+        let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
         bench.answer(&mut compaction, FIRST, 200, &says(&"s".repeat(summary)))
     };
     assert!(matches!(of(900, 100), CompactionVerdict::Done(_)));
@@ -221,7 +217,7 @@ fn c_8a_what_is_not_smaller_fails() {
 #[test]
 fn c_8_an_abort_closes_what_is_open_and_says_what_it_cost() {
     let mut bench = CompactionHarness::with_characters(900);
-    let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+    let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
     let spent = compaction.abort(Time::ZERO + Micros::from_secs(2), &mut bench.effects);
     assert_eq!((spent.last, spent.api_time), (Some(FIRST), Micros::from_secs(2)));
     assert!(bench.effects.iter().any(|(_, effect)| matches!(effect, Effect::CloseRequest { id } if *id == FIRST)));
@@ -232,7 +228,7 @@ fn c_8_an_abort_closes_what_is_open_and_says_what_it_cost() {
 fn c_5_with_nothing_to_summarise_it_fails_at_once() {
     let mut bench = CompactionHarness::with_characters(900);
     bench.conversation = Conversation::from_items(items("p"));
-    let failed = bench.start(cause(CompactTrigger::Reactive)).unwrap_err();
+    let failed = bench.start(CompactionCause::new(CompactTrigger::Reactive)).unwrap_err();
     assert_eq!((&*failed.failure.kind, failed.spent.last), ("nothing_to_summarise", None));
     assert_eq!(bench.requests(), []);
 }
@@ -251,7 +247,7 @@ fn c_4_what_the_api_counted_for_kept_answers_counts_no_more() {
     let answer = ConversationItem { name: "h2".into(), ..ConversationItem::clone(&all[1]) };
     all.splice(0..0, [Arc::new(older), Arc::new(answer)]);
     bench.conversation = Conversation::from_items(all);
-    let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
+    let mut compaction = bench.start(CompactionCause::new(CompactTrigger::Auto)).unwrap();
     let CompactionVerdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
     assert_eq!(done.conversation.items().len(), 3, "the summary, an answer, a prompt");
     assert!(!done.conversation.is_counted(), "the figure held all that is gone now");

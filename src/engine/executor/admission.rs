@@ -5,7 +5,7 @@
 //!   scan             ▲ stops here: R3 must not overtake W2, which would then wait for R3 too
 //! ```
 
-use super::phase::ToolPhase;
+use super::diagram::ToolPhase;
 use reenact_wire::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
@@ -92,8 +92,8 @@ mod tests {
             .map(|entry| match entry {
                 'r' => (ConcurrencyClass::Safe, ToolPhase::Queued),
                 'w' => (ConcurrencyClass::Exclusive, ToolPhase::Queued),
-                'R' => (ConcurrencyClass::Safe, ToolPhase::Executing),
-                'W' => (ConcurrencyClass::Exclusive, ToolPhase::Executing),
+                'R' => (ConcurrencyClass::Safe, ToolPhase::Calling),
+                'W' => (ConcurrencyClass::Exclusive, ToolPhase::Calling),
                 _ => (ConcurrencyClass::Safe, ToolPhase::Completed),
             })
             .collect();

@@ -1,19 +1,14 @@
 //! One tool use inside the executor (T-1).
 
-pub(crate) mod diagram;
-
-use diagram::DIAGRAM;
-pub(super) use diagram::ToolCause;
-
 use super::abort_reason::{self, AbortReason, AbortScopes};
 use super::admission::ConcurrencyClass;
 use super::class::class_of;
-use super::input::InputProblem;
-use super::phase::ToolPhase;
-use super::pipeline::{Pipeline, TurnHookOutcome};
+use super::diagram::{DIAGRAM, ToolCause, ToolPhase};
+use super::input::{InputAuthor, InputProblem};
+use super::pipeline::{Pipeline, PipelineEnd, PipelineScope, PipelineVerdict, TurnHookOutcome, elicitation};
 use crate::agent_effects::AgentEffects;
-use crate::contract::{Effect, ProgressKind, ToolOutcome, ToolRun};
-use crate::emission::{Emission, Note, ProgressDetails, ToolState, UserMessage};
+use crate::contract::{Effect, Input, ProgressKind, ToolOutcome, ToolRun};
+use crate::emission::{Emission, Note, PipelineStep, ProgressDetails, ToolState, UserMessage};
 use crate::key::KeylessValue;
 use crate::permission::PermissionAnswer;
 use crate::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
@@ -68,7 +63,8 @@ struct ResultDetails {
     took: Option<Micros>,
 }
 
-/// T-1.
+/// T-1. The steps in between are states of the [`Pipeline`]: it knows of no other tool use, and no step can be asked of one that waits, stops or is
+/// over. [`ToolPhase`] tells all of them apart, and each change of either is an edge of one diagram.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) enum EntryState {
     /// An input that cannot be used is answered when its turn comes (T-3).
@@ -120,7 +116,7 @@ impl ToolEntry {
 
     /// Whether the tool itself runs and is not stopping.
     pub(super) fn is_called(&self) -> bool {
-        matches!(&self.state, EntryState::Executing(pipeline) if pipeline.is_calling())
+        self.phase() == ToolPhase::Calling
     }
 
     /// Why it is aborted, if it is (T-15). After a message a queued *block* tool may be let run; before the batches are cut nothing is queued yet.
@@ -141,9 +137,9 @@ impl ToolEntry {
     }
 
     pub(super) fn phase(&self) -> ToolPhase {
-        match self.state {
+        match &self.state {
             EntryState::Queued { .. } => ToolPhase::Queued,
-            EntryState::Executing(_) => ToolPhase::Executing,
+            EntryState::Executing(pipeline) => pipeline.phase(),
             EntryState::Stopping { .. } => ToolPhase::Stopping,
             EntryState::Completed(_) => ToolPhase::Completed,
             EntryState::Yielded { .. } => ToolPhase::Yielded,
@@ -158,8 +154,57 @@ impl ToolEntry {
         }
     }
 
-    pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut AgentEffects) {
-        self.complete_by(ToolCause::Outcome, outcome, effects);
+    /// Its turn has come: it waits for something from here on, or has its result at once (T-3, T-22 to T-24).
+    pub(super) fn start(&mut self, scope: &mut PipelineScope<'_>) -> Option<PipelineEnd> {
+        self.note(ToolState::Executing, scope.effects);
+        if let EntryState::Queued { problem: Some(problem) } = &self.state {
+            let answer = problem.answer(&self.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);
+            scope.effects.push(Effect::Note(Note::Pipeline { run: self.run, step: PipelineStep::Validate }));
+            self.complete(ToolCause::Admission, &answer, scope.effects);
+            return Some(PipelineEnd { outcome: Arc::new(answer), denial: None });
+        }
+        let (pipeline, verdict) = Pipeline::start(scope, self.run, self.tool_use.clone(), self.answered.clone());
+        match verdict {
+            PipelineVerdict::Running => {
+                self.to(ToolCause::Admission, EntryState::Executing(Box::new(pipeline)));
+                self.note_call(scope.now);
+                None
+            }
+            PipelineVerdict::Done(end) => {
+                self.complete(ToolCause::Admission, &end.outcome, scope.effects);
+                Some(end)
+            }
+        }
+    }
+
+    /// Takes an input that is about it, or a timer.
+    pub(super) fn step(&mut self, scope: &mut PipelineScope<'_>, input: &Input) -> Option<PipelineEnd> {
+        let before = self.phase();
+        let has_ended = matches!(input, Input::ToolEnded { .. });
+        if has_ended && self.is_running() {
+            self.note_end(scope.env, scope.now);
+        }
+        match &mut self.state {
+            EntryState::Stopping { reason, .. } if has_ended => {
+                let reason = reason.clone();
+                self.complete_aborted(scope.env, &reason, scope.effects);
+            }
+            // It is to stop, and should not wait for anybody.
+            EntryState::Stopping { .. } => elicitation::decline_late(input, scope.effects),
+            EntryState::Executing(pipeline) => {
+                self.has_run |= has_ended;
+                if let PipelineVerdict::Done(end) = pipeline.step(scope, input, &mut self.heard) {
+                    self.complete(ToolCause::from_input(input), &end.outcome, scope.effects);
+                    return Some(end);
+                }
+                if before != self.phase() {
+                    DIAGRAM.pass(Some(before), ToolCause::from_input(input), self.phase());
+                }
+                self.note_call(scope.now);
+            }
+            _ => (),
+        }
+        None
     }
 
     /// T-2: the answer to a use of a tool that there is not; nothing where there is one.
@@ -171,21 +216,22 @@ impl ToolEntry {
         let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
         let known = if known.is_empty() { String::from("none") } else { known.join(", ") };
         let text = env.settings.texts.say(TextName::UnknownTool, &[("tool", name), ("tools", &known)]);
-        self.complete(&ToolOutcome::error(&text), effects);
+        self.complete(ToolCause::UnknownTool, &ToolOutcome::error(&text), effects);
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
     pub(super) fn complete_aborted(&mut self, env: &Environment, reason: &AbortReason, effects: &mut AgentEffects) {
-        self.complete_by(ToolCause::Abort, &ToolOutcome::error(&reason.text(&env.settings.texts)), effects);
+        self.complete(ToolCause::Abort, &ToolOutcome::error(&reason.text(&env.settings.texts)), effects);
     }
 
-    fn complete_by(&mut self, by: ToolCause, outcome: &ToolOutcome, effects: &mut AgentEffects) {
-        if let Some(cause) = outcome.cause {
-            effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
+    /// It has its result.
+    pub(super) fn complete(&mut self, cause: ToolCause, outcome: &ToolOutcome, effects: &mut AgentEffects) {
+        if let Some(failure) = outcome.cause {
+            effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause: failure }));
         }
         self.details.structured.clone_from(&outcome.structured);
         let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
-        self.to(by, EntryState::Completed(result));
+        self.to(cause, EntryState::Completed(result));
         self.note(ToolState::Completed, effects);
     }
 
@@ -214,14 +260,14 @@ impl ToolEntry {
     }
 
     /// Takes note of when the tool is called.
-    pub(super) fn note_call(&mut self, now: Time) {
+    fn note_call(&mut self, now: Time) {
         if self.called.is_none() && self.is_called() {
             self.called = KeylessValue(Some(now));
         }
     }
 
     /// The call is over, or is waited for no more.
-    pub(super) fn note_end(&mut self, env: &Environment, now: Time) {
+    fn note_end(&mut self, env: &Environment, now: Time) {
         self.details.took = self.called.filter(|_| env.settings.session.tool_details).map(|called| now.since(called));
     }
 

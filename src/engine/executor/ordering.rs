@@ -1,7 +1,7 @@
 //! In which order results come out (T-7, T-8): pure functions over what is in.
 
 use super::admission::ConcurrencyClass;
-use super::phase::ToolPhase;
+use super::diagram::ToolPhase;
 use crate::settings::{EmissionOrder, ResultOrder};
 use reenact_wire::prelude::*;
 
@@ -45,8 +45,8 @@ mod tests {
             .map(|entry| match entry {
                 'r' => (ConcurrencyClass::Safe, ToolPhase::Queued),
                 'w' => (ConcurrencyClass::Exclusive, ToolPhase::Queued),
-                'R' => (ConcurrencyClass::Safe, ToolPhase::Executing),
-                'W' => (ConcurrencyClass::Exclusive, ToolPhase::Executing),
+                'R' => (ConcurrencyClass::Safe, ToolPhase::Calling),
+                'W' => (ConcurrencyClass::Exclusive, ToolPhase::Calling),
                 'c' => (ConcurrencyClass::Safe, ToolPhase::Completed),
                 _ => (ConcurrencyClass::Safe, ToolPhase::Yielded),
             })

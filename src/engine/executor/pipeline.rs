@@ -9,10 +9,10 @@
 //! A step in which there is nothing to do is passed through in the same instant and leaves no trace: a tool without checks, hooks and
 //! permissions is called at once. An abort can come at every state ([`Pipeline::halt`]).
 
-pub(crate) mod diagram;
 pub(super) mod elicitation;
 mod words;
 
+use super::diagram::ToolPhase;
 use super::input::{InputAuthor, InputProblem};
 use super::result;
 use crate::agent_effects::AgentEffects;
@@ -41,7 +41,7 @@ pub(crate) struct PipelineScope<'a> {
     pub(crate) effects: &'a mut AgentEffects,
 }
 
-/// A tool use under way.
+/// A tool use under way. Its state is left by setting the next one; where it has its result, the owner leaves it.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct Pipeline {
     run: ToolRun,
@@ -58,8 +58,6 @@ pub(super) struct Pipeline {
 enum PipelineState {
     /// Nothing was to be done so far; never at the end of a step.
     Starting,
-    /// All that was asked is answered; never at the end of a step.
-    Deciding,
     /// The tool looks at its input (T-22).
     Checking,
     /// Hooks are asked (T-23).
@@ -130,19 +128,11 @@ impl Pipeline {
         } else {
             pipeline.reach_pre_hooks(scope, ToolCheck::default())
         };
-        pipeline.begun(&verdict);
         (pipeline, verdict)
     }
 
     /// Takes an input that is about this run, or a timer. What no step waits for is late, and counts for nothing.
     pub(super) fn step(&mut self, scope: &mut PipelineScope<'_>, input: &Input, heard: &mut TurnHookOutcome) -> PipelineVerdict {
-        let before = self.phase();
-        let verdict = self.hear_of(scope, input, heard);
-        self.passed(before, input, &verdict);
-        verdict
-    }
-
-    fn hear_of(&mut self, scope: &mut PipelineScope<'_>, input: &Input, heard: &mut TurnHookOutcome) -> PipelineVerdict {
         match (&mut self.step, input) {
             (PipelineState::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
             (PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
@@ -153,7 +143,10 @@ impl Pipeline {
                 let verdict = hooks.on_timer(scope.now, scope.effects);
                 self.on_hooks(scope, verdict, heard)
             }
-            (PipelineState::Asking, Input::PermissionAnswered { answer, .. }) => self.on_answered(scope, answer),
+            (PipelineState::Asking, Input::PermissionAnswered { answer, .. }) => {
+                self.leave(scope, PipelineStep::Ask);
+                self.on_permission_answer(scope, answer)
+            }
             (PipelineState::Calling { questions }, Input::ElicitationAsked { message, .. }) => {
                 questions.ask(scope, self.run, message);
                 PipelineVerdict::Running
@@ -177,8 +170,8 @@ impl Pipeline {
 
     /// Ends what is under way: hooks are stopped, a question is withdrawn, a running tool is stopped (T-30).
     pub(super) fn halt(&self, env: &Environment, effects: &mut AgentEffects) -> PipelineHalt {
-        let halt = match &self.step {
-            PipelineState::Starting | PipelineState::Deciding | PipelineState::Checking => PipelineHalt::AtOnce,
+        match &self.step {
+            PipelineState::Starting | PipelineState::Checking => PipelineHalt::AtOnce,
             PipelineState::PreHooks { hooks, .. } => {
                 hooks.abort(effects);
                 PipelineHalt::AtOnce
@@ -197,9 +190,7 @@ impl Pipeline {
                 PipelineHalt::Ended(self.unstored(env, outcome))
             }
             PipelineState::Storing { outcome, .. } => PipelineHalt::Ended(self.unstored(env, outcome)),
-        };
-        self.halted(&halt);
-        halt
+        }
     }
 
     /// Leaves a tool that runs to itself: nobody will pass on an answer to what it asks, so that is declined (T-19).
@@ -217,15 +208,22 @@ impl Pipeline {
         }
     }
 
-    /// Whether the tool itself runs.
-    pub(super) fn is_calling(&self) -> bool {
-        matches!(self.step, PipelineState::Calling { .. })
+    /// The step that it is at; one that has not begun waits for its turn.
+    pub(super) fn phase(&self) -> ToolPhase {
+        match self.step {
+            PipelineState::Starting => ToolPhase::Queued,
+            PipelineState::Checking => ToolPhase::Checking,
+            PipelineState::PreHooks { .. } => ToolPhase::PreHooks,
+            PipelineState::Asking => ToolPhase::Asking,
+            PipelineState::Calling { .. } => ToolPhase::Calling,
+            PipelineState::PostHooks { .. } => ToolPhase::PostHooks,
+            PipelineState::Storing { .. } => ToolPhase::Storing,
+        }
     }
 
     /// T-22: what the tool finds is the answer.
     fn on_checked(&mut self, scope: &mut PipelineScope<'_>, check: &ToolCheck) -> PipelineVerdict {
         self.leave(scope, PipelineStep::Check);
-        self.step = PipelineState::Deciding;
         match &check.problem {
             Some(problem) => failed(ToolOutcome { cause: Some(FailureCause::Check), ..ToolOutcome::error(problem) }),
             None => self.reach_pre_hooks(scope, check.clone()),
@@ -248,8 +246,9 @@ impl Pipeline {
         let step = if matches!(self.step, PipelineState::PreHooks { .. }) { PipelineStep::PreHooks } else { PipelineStep::PostHooks };
         self.note_slow(scope, step, verdict.took, scope.env.settings.pipeline.hooks_shown_from);
         hear(scope, &verdict, heard);
-        match core::mem::replace(&mut self.step, PipelineState::Deciding) {
+        match &self.step {
             PipelineState::PreHooks { check, .. } => {
+                let check = check.clone();
                 if let Some(input) = &verdict.updated_input
                     && let Err(problem) = self.change_input(scope.env, input)
                 {
@@ -259,6 +258,7 @@ impl Pipeline {
                 self.reach_permission(scope, verdict.decision.map(|decision| (decision, &*reasons)), &check)
             }
             PipelineState::PostHooks { outcome, .. } => {
+                let outcome = outcome.clone();
                 // It is too late to prevent anything: the model is told of the objection.
                 if verdict.decision == Some(PermissionWord::Deny) {
                     let texts = &scope.env.settings.texts;
@@ -286,25 +286,16 @@ impl Pipeline {
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
         let Some(tool) = self.definition(scope.env).filter(|_| has_a_word) else { return self.reach_call(scope) };
         self.note(scope, PipelineStep::Permission);
-        self.step = PipelineState::Deciding;
         let input = self.input();
-        match decide(
-            PermissionQuestion {
-                tool,
-                input: &input,
-                hooks,
-                check,
-                cwd: &scope.env.settings.session.cwd,
-                texts: &scope.env.settings.texts,
-            },
-            settings,
-            scope.permissions,
-        ) {
-            PermissionDecision::Allow => self.reach_call(scope),
+        let (cwd, texts) = (&scope.env.settings.session.cwd, &scope.env.settings.texts);
+        match decide(PermissionQuestion { tool, input: &input, hooks, check, cwd, texts }, settings, scope.permissions) {
+            PermissionDecision::Allow => {
+                self.note(scope, PipelineStep::Call);
+                self.call(scope)
+            }
             PermissionDecision::Deny { reason } => {
-                let by_hook = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
-                let (name, texts) = (&self.tool_use.name, &scope.env.settings.texts);
-                match by_hook {
+                let name = &self.tool_use.name;
+                match is_forbidden {
                     true => self.denied(FailureCause::Hook, &words::denied_by_hook(texts, name, &reason), None),
                     false => self.denied(FailureCause::Refused, &words::not_permitted(texts, name, &reason), None),
                 }
@@ -316,11 +307,6 @@ impl Pipeline {
                 PipelineVerdict::Running
             }
         }
-    }
-
-    fn on_answered(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
-        self.leave(scope, PipelineStep::Ask);
-        self.on_permission_answer(scope, answer)
     }
 
     fn on_permission_answer(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
@@ -342,7 +328,16 @@ impl Pipeline {
     }
 
     fn reach_call(&mut self, scope: &mut PipelineScope<'_>) -> PipelineVerdict {
-        self.enter(scope, PipelineStep::Call, PipelineState::Calling { questions: ElicitationQueue::default() });
+        // A call before which there was nothing to do is told by the tool's state.
+        if self.step != PipelineState::Starting {
+            self.note(scope, PipelineStep::Call);
+        }
+        self.call(scope)
+    }
+
+    fn call(&mut self, scope: &mut PipelineScope<'_>) -> PipelineVerdict {
+        self.since = KeylessValue(scope.now);
+        self.step = PipelineState::Calling { questions: ElicitationQueue::default() };
         let (run, tool_use) = (self.run, self.tool_use.clone());
         let is_agent = scope.env.agent_tool(&tool_use.name).is_some();
         scope.effects.push(if is_agent { Effect::StartAgent { run, tool_use } } else { Effect::StartTool { run, tool_use } });
@@ -448,10 +443,7 @@ impl Pipeline {
     }
 
     fn enter(&mut self, scope: &mut PipelineScope<'_>, noted: PipelineStep, step: PipelineState) {
-        // A call before which there was nothing to do is told by the tool's state.
-        if self.step != PipelineState::Starting || noted != PipelineStep::Call {
-            self.note(scope, noted);
-        }
+        self.note(scope, noted);
         self.since = KeylessValue(scope.now);
         self.step = step;
     }

@@ -7,8 +7,8 @@
 
 use super::Executor;
 use super::abort_reason::AbortKind;
-use super::entry::{EntryState, ToolCause, ToolEntry};
-use super::phase::ToolPhase;
+use super::diagram::{ToolCause, ToolPhase};
+use super::entry::{EntryState, ToolEntry};
 use super::pipeline::{PipelineHalt, PipelineScope};
 use crate::emission::ToolState;
 use crate::time::Time;
@@ -86,7 +86,10 @@ impl Executor {
                         entry.note(ToolState::Stopping, scope.effects);
                     }
                     // The scope is aborted already, so nothing more follows from how it ended.
-                    PipelineHalt::Ended(done) => drop(self.finish(scope, index, done)),
+                    PipelineHalt::Ended(end) => {
+                        entry.complete(ToolCause::Abort, &end.outcome, scope.effects);
+                        drop(self.on_end(scope, index, end));
+                    }
                 },
                 _ => (),
             }

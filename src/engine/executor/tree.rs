@@ -4,7 +4,7 @@
 //! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
 
 use super::admission::ConcurrencyClass;
-use super::phase::ToolPhase;
+use super::diagram::ToolPhase;
 use super::{Executor, PipelineScope, ToolEvent};
 use crate::agent_effects::TreeLoad;
 use crate::settings::Environment;
@@ -12,8 +12,8 @@ use reenact_wire::prelude::*;
 
 /// The running tools of other agents, as phases of tool uses here.
 pub(super) fn slots(load: TreeLoad) -> Vec<(ConcurrencyClass, ToolPhase)> {
-    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, ToolPhase::Executing), load.safe);
-    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, ToolPhase::Executing), load.exclusive)).collect()
+    let safe = core::iter::repeat_n((ConcurrencyClass::Safe, ToolPhase::Calling), load.safe);
+    safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, ToolPhase::Calling), load.exclusive)).collect()
 }
 
 fn add(load: &mut TreeLoad, class: ConcurrencyClass) {

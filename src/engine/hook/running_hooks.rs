@@ -7,7 +7,7 @@
 
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 use crate::agent_effects::AgentEffects;
-use crate::contract::{Effect, Emission, TimerId};
+use crate::contract::{Effect, Emission, Input, TimerId};
 use crate::key::KeylessValue;
 use crate::permission::PermissionWord;
 use crate::settings::Environment;
@@ -90,6 +90,15 @@ impl RunningHooks {
     /// When the time of one that has not answered is up next.
     pub(crate) fn until(&self) -> Option<Time> {
         self.hooks.iter().filter(|hook| hook.outcome.is_none()).map(|hook| hook.until).min()
+    }
+
+    /// Takes an answer of a hook, or the timer that all hooks share.
+    pub(crate) fn step(&mut self, now: Time, input: &Input, effects: &mut AgentEffects) -> Option<HookVerdict> {
+        match input {
+            Input::HookEnded { hook, outcome } => self.on_ended(now, *hook, outcome, effects),
+            Input::Timer(HOOK_TIMER) => self.on_timer(now, effects),
+            _ => None,
+        }
     }
 
     /// Takes what a hook said; the verdict when it was the last. What is said late or by another hook counts for nothing.

@@ -1,159 +1,198 @@
-//! The decision after an answer: a pure function of its blocks and its stop reason.
+//! The decision after an answer: a pure function of its blocks, its stop reason, and what was tried before.
 //!
 //! Blocks decide, not the stop reason: an answer with a complete tool use has a follow-up under any reason.
 
-use super::correction::CorrectionCause;
+use super::answer_recovery::{AnswerDisposal, AnswerRecovery};
+use super::output_limit::{self, OutputLimitRecovery};
+use super::recoveries::Recoveries;
+use crate::retry::AttemptFailure;
 use crate::settings::{PausePolicy, Settings};
+use AnswerDecision::{Completed, Fail, FollowUp, Recover, StopRefusedTools};
+use reenact_wire::prelude::*;
 
 /// The facts about an answer that the decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct AnswerFacts<'a> {
+pub(super) struct AnswerFacts<'a> {
     /// The stop reason; `None` when the API gave none.
-    pub(crate) stop_reason: Option<&'a str>,
+    pub(super) stop_reason: Option<&'a str>,
     /// Whether it holds a complete tool use.
-    pub(crate) has_tool_use: bool,
+    pub(super) has_tool_use: bool,
     /// Whether it holds anything at all.
-    pub(crate) is_empty: bool,
+    pub(super) is_empty: bool,
     /// Whether its stream broke, and what came of it stands.
-    pub(crate) is_part: bool,
-    /// How often the model was asked for what its answer lacks.
-    pub(crate) nudges: u32,
-    /// How many paused answers came right before it.
-    pub(crate) pauses: u32,
-    /// Whether a refusal was tried again in this prompt.
-    pub(crate) refusal_retried: bool,
+    pub(super) is_part: bool,
+    /// The cap on output tokens that the prompt began with.
+    pub(super) max_tokens: u64,
 }
 
 /// The decision about an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum AnswerDecision {
+pub(super) enum AnswerDecision {
     /// Wait for the tools, then ask again.
     FollowUp,
+    /// Answer its tool uses with an error, then ask again.
+    StopRefusedTools,
     /// The turn ended well; `defect` names what is odd about the answer.
     Completed {
         /// A short name, if something is odd.
         defect: Option<&'static str>,
     },
+    /// Ask once more.
+    Recover(AnswerRecovery),
+    /// The prompt ends as an error.
+    Fail(AnswerFailure),
+}
+
+/// The fault of an answer that ends the prompt as an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum AnswerFailure {
     /// The output limit was reached and nothing more can be done about it.
     OutputLimit,
-    /// Send the same messages with the answer as it is.
-    ResumePause,
-    /// The pause limit is reached: ends as an error.
+    /// The pause limit is reached.
     PausedTooOften,
-    /// Drop the answer and ask once more.
-    RetryRefusal,
-    /// Answer its tool uses with an error, then ask again.
-    StopRefusedTools,
-    /// Say what is wrong with it, then ask again.
-    AskForCorrection(CorrectionCause),
     /// It announced a tool use once too often without one.
     NoToolUse,
-    /// The model refused: the partial answer is not kept, the result is an error.
+    /// The model refused: the partial answer is not kept.
     Refused,
 }
 
+impl AnswerFailure {
+    /// The part of it that later prompts see.
+    pub(super) fn disposal(self) -> AnswerDisposal {
+        match self {
+            Self::OutputLimit | Self::PausedTooOften => AnswerDisposal::Kept,
+            Self::NoToolUse | Self::Refused => AnswerDisposal::Dropped,
+        }
+    }
+
+    /// The error in the place of an answer; a refusal may have a category.
+    pub(super) fn error(self, category: Option<&str>) -> AttemptFailure {
+        match self {
+            Self::OutputLimit => AttemptFailure::new("max_output_tokens", "the answer reached the output limit before it was complete"),
+            Self::PausedTooOften => {
+                AttemptFailure::new("paused_too_often", "the model paused its answer again after the last allowed resumption")
+            }
+            Self::NoToolUse => {
+                AttemptFailure::new("malformed_tool_use_exhausted", "the model announced a tool use again and again, and made none")
+            }
+            Self::Refused => {
+                let category = category.unwrap_or("none given");
+                AttemptFailure::new("refusal", &format!("the model refused to answer (category: {category})"))
+            }
+        }
+    }
+}
+
+/// Decides what follows an answer. A recovery counts at once, so none is carried out that does not count.
+pub(super) fn decide(answer: AnswerFacts<'_>, tried: &mut Recoveries, settings: &Settings) -> AnswerDecision {
+    let decision = look_up(answer, *tried, settings);
+    match decision {
+        Recover(recovery) => tried.count(recovery),
+        StopRefusedTools => tried.refusal_retried = true,
+        FollowUp | Completed { .. } | Fail(_) => (),
+    }
+    decision
+}
+
 /// Q-23's table.
-pub(crate) fn decide(answer: AnswerFacts<'_>, settings: &Settings) -> AnswerDecision {
+fn look_up(answer: AnswerFacts<'_>, tried: Recoveries, settings: &Settings) -> AnswerDecision {
     if answer.has_tool_use {
         let is_stopped = settings.refusal_notes && answer.stop_reason == Some("refusal");
-        return if is_stopped { AnswerDecision::StopRefusedTools } else { AnswerDecision::FollowUp };
+        return if is_stopped { StopRefusedTools } else { FollowUp };
     }
     if answer.is_part {
-        return AnswerDecision::AskForCorrection(CorrectionCause::CutOff);
+        return Recover(AnswerRecovery::CutOff);
     }
-    let missing = settings.missing_tool_use_nudges;
+    let (chain, missing) = (tried.chain, settings.missing_tool_use_nudges);
     match answer.stop_reason {
-        Some("end_turn" | "stop_sequence") if answer.is_empty && answer.nudges < settings.empty_answer_nudges => {
-            AnswerDecision::AskForCorrection(CorrectionCause::NoOutput)
+        Some("end_turn" | "stop_sequence") if answer.is_empty && chain.nudges < settings.empty_answer_nudges => {
+            Recover(AnswerRecovery::NoOutput)
         }
-        Some("tool_use") if answer.nudges < missing => AnswerDecision::AskForCorrection(CorrectionCause::NoToolUse),
-        Some("tool_use") if missing > 0 => AnswerDecision::NoToolUse,
-        Some("pause_turn" | "compaction") if settings.on_pause == PausePolicy::End => AnswerDecision::Completed { defect: None },
-        Some("end_turn" | "stop_sequence") => AnswerDecision::Completed { defect: answer.is_empty.then_some("empty-answer") },
-        Some("max_tokens" | "model_context_window_exceeded") => AnswerDecision::OutputLimit,
-        Some("pause_turn" | "compaction") if answer.pauses < settings.max_pause_resumes => AnswerDecision::ResumePause,
-        Some("pause_turn" | "compaction") => AnswerDecision::PausedTooOften,
-        Some("refusal") if settings.retry_refusal && !answer.refusal_retried => match settings.refusal_notes {
-            true => AnswerDecision::AskForCorrection(CorrectionCause::Refusal),
-            false => AnswerDecision::RetryRefusal,
+        Some("tool_use") if chain.nudges < missing => Recover(AnswerRecovery::NoToolUse),
+        Some("tool_use") if missing > 0 => Fail(AnswerFailure::NoToolUse),
+        Some("pause_turn" | "compaction") if settings.on_pause == PausePolicy::End => Completed { defect: None },
+        Some("end_turn" | "stop_sequence") => Completed { defect: answer.is_empty.then_some("empty-answer") },
+        Some("max_tokens" | "model_context_window_exceeded") => match output_limit::decide(chain, answer.max_tokens, settings) {
+            OutputLimitRecovery::Raise(cap) => Recover(AnswerRecovery::RaisedCap(cap)),
+            OutputLimitRecovery::GoOn => Recover(AnswerRecovery::Continuation),
+            OutputLimitRecovery::GiveUp => Fail(AnswerFailure::OutputLimit),
         },
-        Some("refusal") => AnswerDecision::Refused,
-        Some("tool_use") => AnswerDecision::Completed { defect: Some("stop-reason-without-tool-use") },
-        None => AnswerDecision::Completed { defect: Some("no-stop-reason") },
-        Some(_) => AnswerDecision::Completed { defect: Some("unknown-stop-reason") },
+        Some("pause_turn" | "compaction") if chain.pauses < settings.max_pause_resumes => Recover(AnswerRecovery::Resumption),
+        Some("pause_turn" | "compaction") => Fail(AnswerFailure::PausedTooOften),
+        Some("refusal") if settings.retry_refusal && !tried.refusal_retried => match settings.refusal_notes {
+            true => Recover(AnswerRecovery::RefusalNote),
+            false => Recover(AnswerRecovery::RefusalRetry),
+        },
+        Some("refusal") => Fail(AnswerFailure::Refused),
+        Some("tool_use") => Completed { defect: Some("stop-reason-without-tool-use") },
+        None => Completed { defect: Some("no-stop-reason") },
+        Some(_) => Completed { defect: Some("unknown-stop-reason") },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::recoveries::RecoveryChain;
     use super::*;
 
-    const PLAIN: AnswerFacts<'_> = AnswerFacts {
-        stop_reason: None,
-        has_tool_use: false,
-        is_empty: false,
-        is_part: false,
-        nudges: 0,
-        pauses: 0,
-        refusal_retried: false,
-    };
+    const PLAIN: AnswerFacts<'_> =
+        AnswerFacts { stop_reason: None, has_tool_use: false, is_empty: false, is_part: false, max_tokens: Settings::DEFAULT_MAX_TOKENS };
+
+    fn tried(pauses: u32, nudges: u32) -> Recoveries {
+        Recoveries { chain: RecoveryChain { pauses, nudges, ..RecoveryChain::default() }, refusal_retried: false }
+    }
 
     #[test]
     fn q_23_the_table() {
         let settings = Settings { retry_refusal: true, ..Settings::default() };
-        let odd = |name| AnswerDecision::Completed { defect: Some(name) };
-        let well = AnswerDecision::Completed { defect: None };
+        let odd = |name| Completed { defect: Some(name) };
+        let well = Completed { defect: None };
         let table = [
             (Some("end_turn"), well),
             (Some("stop_sequence"), well),
-            (Some("max_tokens"), AnswerDecision::OutputLimit),
-            (Some("model_context_window_exceeded"), AnswerDecision::OutputLimit),
-            (Some("pause_turn"), AnswerDecision::ResumePause),
-            (Some("compaction"), AnswerDecision::ResumePause),
-            (Some("refusal"), AnswerDecision::RetryRefusal),
+            (Some("max_tokens"), Recover(AnswerRecovery::RaisedCap(64_000))),
+            (Some("model_context_window_exceeded"), Recover(AnswerRecovery::RaisedCap(64_000))),
+            (Some("pause_turn"), Recover(AnswerRecovery::Resumption)),
+            (Some("compaction"), Recover(AnswerRecovery::Resumption)),
+            (Some("refusal"), Recover(AnswerRecovery::RefusalRetry)),
             (Some("tool_use"), odd("stop-reason-without-tool-use")),
             (None, odd("no-stop-reason")),
             (Some("something_new"), odd("unknown-stop-reason")),
         ];
         for (stop_reason, expected) in table {
-            assert_eq!(decide(AnswerFacts { stop_reason, ..PLAIN }, &settings), expected, "{stop_reason:?}");
+            assert_eq!(look_up(AnswerFacts { stop_reason, ..PLAIN }, tried(0, 0), &settings), expected, "{stop_reason:?}");
             let with_tool = AnswerFacts { stop_reason, has_tool_use: true, ..PLAIN };
-            assert_eq!(decide(with_tool, &settings), AnswerDecision::FollowUp, "{stop_reason:?}: blocks decide");
+            assert_eq!(look_up(with_tool, tried(0, 0), &settings), FollowUp, "{stop_reason:?}: blocks decide");
         }
     }
 
     #[test]
     fn q_23_limits_and_settings() {
-        let settings = Settings::default();
-        let of = |stop_reason, change: fn(&mut AnswerFacts<'_>)| {
-            let mut answer = AnswerFacts { stop_reason: Some(stop_reason), ..PLAIN };
-            change(&mut answer);
-            decide(answer, &settings)
-        };
-        assert_eq!(of("refusal", |_| ()), AnswerDecision::Refused, "off by default");
-        assert_eq!(of("pause_turn", |answer| answer.pauses = 9), AnswerDecision::ResumePause);
-        assert_eq!(of("pause_turn", |answer| answer.pauses = 10), AnswerDecision::PausedTooOften);
-        assert_eq!(of("end_turn", |answer| answer.is_empty = true), AnswerDecision::Completed { defect: Some("empty-answer") });
-        let again = Settings { retry_refusal: true, ..Settings::default() };
-        let asks = AnswerDecision::AskForCorrection;
-        let nudging = Settings { empty_answer_nudges: 1, missing_tool_use_nudges: 2, ..Settings::default() };
+        let (settings, none) = (Settings::default(), tried(0, 0));
+        let of = |stop_reason, tried| look_up(AnswerFacts { stop_reason: Some(stop_reason), ..PLAIN }, tried, &settings);
+        assert_eq!(of("refusal", none), Fail(AnswerFailure::Refused), "off by default");
+        assert_eq!(of("pause_turn", tried(9, 0)), Recover(AnswerRecovery::Resumption));
+        assert_eq!(of("pause_turn", tried(10, 0)), Fail(AnswerFailure::PausedTooOften));
         let empty = AnswerFacts { stop_reason: Some("end_turn"), is_empty: true, ..PLAIN };
-        assert_eq!(decide(empty, &nudging), asks(CorrectionCause::NoOutput));
-        assert_eq!(decide(AnswerFacts { nudges: 1, ..empty }, &nudging), AnswerDecision::Completed { defect: Some("empty-answer") });
-        let announced = AnswerFacts { stop_reason: Some("tool_use"), nudges: 1, ..PLAIN };
-        assert_eq!(decide(announced, &nudging), asks(CorrectionCause::NoToolUse));
-        assert_eq!(decide(AnswerFacts { nudges: 2, ..announced }, &nudging), AnswerDecision::NoToolUse);
+        assert_eq!(look_up(empty, none, &settings), Completed { defect: Some("empty-answer") });
+        let nudging = Settings { empty_answer_nudges: 1, missing_tool_use_nudges: 2, ..Settings::default() };
+        assert_eq!(look_up(empty, none, &nudging), Recover(AnswerRecovery::NoOutput));
+        assert_eq!(look_up(empty, tried(0, 1), &nudging), Completed { defect: Some("empty-answer") });
+        let announced = AnswerFacts { stop_reason: Some("tool_use"), ..PLAIN };
+        assert_eq!(look_up(announced, tried(0, 1), &nudging), Recover(AnswerRecovery::NoToolUse));
+        assert_eq!(look_up(announced, tried(0, 2), &nudging), Fail(AnswerFailure::NoToolUse));
         let ending = Settings { on_pause: PausePolicy::End, ..Settings::default() };
         let paused = AnswerFacts { stop_reason: Some("pause_turn"), ..PLAIN };
-        assert_eq!(decide(paused, &ending), AnswerDecision::Completed { defect: None });
+        assert_eq!(look_up(paused, none, &ending), Completed { defect: None });
         let telling = Settings { retry_refusal: true, refusal_notes: true, ..Settings::default() };
         let refused = AnswerFacts { stop_reason: Some("refusal"), ..PLAIN };
-        assert_eq!(decide(refused, &telling), asks(CorrectionCause::Refusal));
-        assert_eq!(decide(AnswerFacts { has_tool_use: true, ..refused }, &telling), AnswerDecision::StopRefusedTools);
+        assert_eq!(look_up(refused, none, &telling), Recover(AnswerRecovery::RefusalNote));
+        assert_eq!(look_up(AnswerFacts { has_tool_use: true, ..refused }, none, &telling), StopRefusedTools);
         let part = AnswerFacts { is_part: true, ..PLAIN };
-        assert_eq!(decide(part, &settings), asks(CorrectionCause::CutOff), "R-11");
-        assert_eq!(decide(AnswerFacts { has_tool_use: true, ..part }, &settings), AnswerDecision::FollowUp);
-        let refused_twice = AnswerFacts { stop_reason: Some("refusal"), refusal_retried: true, ..PLAIN };
-        assert_eq!(decide(refused_twice, &again), AnswerDecision::Refused);
+        assert_eq!(look_up(part, none, &settings), Recover(AnswerRecovery::CutOff), "R-11");
+        assert_eq!(look_up(AnswerFacts { has_tool_use: true, ..part }, none, &settings), FollowUp);
+        let again = Settings { retry_refusal: true, ..Settings::default() };
+        let refused_before = Recoveries { refusal_retried: true, ..none };
+        assert_eq!(look_up(refused, refused_before, &again), Fail(AnswerFailure::Refused));
     }
 }

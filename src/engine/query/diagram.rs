@@ -3,7 +3,8 @@
 //! Edges are named for what a reader sees: the transition, the terminal, or else what the query continues to do. What happens
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
-use super::{Query, QueryState, QueryVerdict};
+use super::QueryVerdict;
+use super::state::QueryState;
 use crate::contract::Terminal;
 use crate::diagram::Diagram;
 use crate::emission::Transition;
@@ -133,11 +134,11 @@ impl QueryState {
     pub(super) fn phase(&self) -> QueryPhase {
         match self {
             Self::Settling { .. } => Settling,
-            Self::Calling { .. } => Calling,
+            Self::Calling(_) => Calling,
             Self::Compacting { .. } => Compacting,
-            Self::AwaitingTools { .. } => AwaitingTools,
-            Self::StopHooks { .. } => StopHooks,
-            Self::Ending { .. } => Ending,
+            Self::AwaitingTools => AwaitingTools,
+            Self::StopHooks(_) => StopHooks,
+            Self::Ending(_) => Ending,
             Self::Finished => Finished,
         }
     }
@@ -168,29 +169,26 @@ impl QueryOrigin {
         Self { phase: None }
     }
 
+    pub(super) fn from_state(state: &QueryState) -> Self {
+        Self { phase: Some(state.phase()) }
+    }
+
     /// Whether the query had ended before.
     pub(super) fn is_over(&self) -> bool {
         self.phase == Some(Finished)
     }
-}
 
-impl Query {
-    pub(super) fn before(&self) -> QueryOrigin {
-        QueryOrigin { phase: Some(self.state.phase()) }
-    }
-
-    /// A step is over: what it did is an edge of the diagram, unless it did nothing that shows.
-    pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, transition: Option<Transition>) {
-        let phase = self.state.phase();
-        if transition.is_none() && before.phase == Some(phase) {
+    /// The step is over: what it did is an edge of the diagram, unless it did nothing that shows.
+    pub(super) fn pass(&self, phase: QueryPhase, verdict: &QueryVerdict, transition: Option<Transition>) {
+        if transition.is_none() && self.phase == Some(phase) {
             return;
         }
         let cause = match (transition, verdict) {
-            _ if before.phase == Some(Ending) && phase == Finished => ToolStop,
+            _ if self.phase == Some(Ending) && phase == Finished => ToolStop,
             (_, QueryVerdict::Finished(outcome)) => To(outcome.terminal.clone()),
             (Some(transition), QueryVerdict::Running) if phase != Ending => By(transition),
             (_, QueryVerdict::Running) => phase.purpose(),
         };
-        DIAGRAM.pass(before.phase, cause, phase);
+        DIAGRAM.pass(self.phase, cause, phase);
     }
 }

@@ -229,6 +229,12 @@ impl QueryEnding {
         Self { terminal, why: EndCause::Limit(text.into()) }
     }
 
+    /// Ends a prompt whose money is spent; `spent` is this session's part of it (S-10).
+    pub(super) fn over_budget(scope: &QueryScope<'_>, spent: NanoUsd) -> Self {
+        let max = scope.env.settings.session.max_budget.unwrap_or_default();
+        Self::limit(Terminal::MaxBudget, &format!("the budget is used up: {} of {max}", spent + scope.effects.elsewhere().spent))
+    }
+
     /// The request that it is about, where there is one.
     pub(super) fn id(&self, prompt: u32) -> RequestId {
         match &self.why {

@@ -1,18 +1,11 @@
-//! The output limit: ask again with a raised cap, then ask the model to continue, then say that it did not work out.
+//! The output limit: ask again with a raised cap, then ask the model to continue, then say that it did not work out. A pure function.
 
-use super::outcome::QueryEnding;
-use super::{Query, QueryScope, QueryTurn, QueryVerdict, RecoveryChain};
-use crate::contract::{Effect, RequestId, Terminal};
-use crate::conversation::answer_name;
-use crate::emission::{Emission, Transition};
-use crate::retry::AttemptFailure;
+use super::recoveries::RecoveryChain;
 use crate::settings::Settings;
-use crate::texts::TextName;
-use reenact_wire::prelude::*;
 
 /// The recovery from an output limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum OutputLimitRecovery {
+pub(super) enum OutputLimitRecovery {
     /// The same again with this cap.
     Raise(u64),
     /// Keep the partial answer and ask for the rest.
@@ -23,40 +16,13 @@ enum OutputLimitRecovery {
 
 /// The cap is raised once in a chain, and only from the default; the settings can name the
 /// raised cap, and then it holds whatever the first one is.
-fn decide(chain: RecoveryChain, max_tokens: u64, settings: &Settings) -> OutputLimitRecovery {
+pub(super) fn decide(chain: RecoveryChain, max_tokens: u64, settings: &Settings) -> OutputLimitRecovery {
     let raised = settings.session.raised_max_tokens;
     let raised = raised.or((max_tokens == Settings::DEFAULT_MAX_TOKENS).then_some(Settings::RAISED_MAX_TOKENS));
     match raised {
-        Some(raised) if chain.raised_cap.is_none() && chain.recoveries == 0 && raised > max_tokens => OutputLimitRecovery::Raise(raised),
-        _ if chain.recoveries < settings.session.max_output_recoveries => OutputLimitRecovery::GoOn,
+        Some(raised) if chain.raised_cap.is_none() && chain.continuations == 0 && raised > max_tokens => OutputLimitRecovery::Raise(raised),
+        _ if chain.continuations < settings.session.max_output_recoveries => OutputLimitRecovery::GoOn,
         _ => OutputLimitRecovery::GiveUp,
-    }
-}
-
-impl Query {
-    /// The error is withheld until nothing is left that could help.
-    pub(super) fn on_output_limit(&mut self, scope: &mut QueryScope<'_>, id: RequestId, turn: QueryTurn) -> QueryVerdict {
-        match decide(self.chain, self.frame.max_tokens(), &scope.env.settings) {
-            OutputLimitRecovery::Raise(cap) => {
-                for message in &turn.blocks {
-                    scope.effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
-                }
-                self.chain.raised_cap = Some(cap);
-                self.ask_again(scope, id, Transition::MaxOutputTokensEscalate)
-            }
-            OutputLimitRecovery::GoOn => {
-                scope.memory.keep_answer(&turn.blocks, turn.usage);
-                let text = scope.env.settings.texts.template(TextName::OutputLimit);
-                scope.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), text);
-                self.chain.recoveries += 1;
-                self.ask_again(scope, id, Transition::MaxOutputTokensRecovery)
-            }
-            OutputLimitRecovery::GiveUp => {
-                scope.memory.keep_answer(&turn.blocks, turn.usage);
-                let failure = AttemptFailure::new("max_output_tokens", "the answer reached the output limit before it was complete");
-                self.end(scope, QueryEnding::failed(Terminal::Completed, id, failure))
-            }
-        }
     }
 }
 
@@ -67,8 +33,8 @@ mod tests {
     #[test]
     fn q_15_the_cap_is_raised_once_then_the_model_is_asked_three_times() {
         let settings = Settings::default();
-        let of = |raised_cap, recoveries| {
-            decide(RecoveryChain { raised_cap, recoveries, ..RecoveryChain::default() }, settings.max_tokens, &settings)
+        let of = |raised_cap, continuations| {
+            decide(RecoveryChain { raised_cap, continuations, ..RecoveryChain::default() }, settings.max_tokens, &settings)
         };
         assert_eq!(of(None, 0), OutputLimitRecovery::Raise(64_000));
         assert_eq!(of(Some(64_000), 0), OutputLimitRecovery::GoOn);

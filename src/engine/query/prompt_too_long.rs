@@ -1,15 +1,9 @@
-//! Recovery from a prompt that is too long and from media that are too large.
+//! Recovery from a prompt that is too long and from media that are too large. Pure functions.
 //!
 //! Stop hooks do not run on this path: they would grow the very prompt that is too long.
 
-use super::outcome::QueryEnding;
-use super::{AfterCompaction, Query, QueryScope, QueryVerdict};
-use crate::compaction::{self, CompactionCause};
-use crate::contract::RequestId;
-use crate::emission::{CompactTrigger, Transition};
 use crate::retry::{AttemptFailure, RetryDecision};
 use crate::settings::CompactionSettings;
-use reenact_wire::prelude::*;
 
 /// The kind of content that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +25,7 @@ pub(super) fn kind(failure: &AttemptFailure) -> Option<ExcessKind> {
 
 /// The next recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum TooLongRecovery {
+pub(super) enum TooLongRecovery {
     /// Commit what is staged; what follows if nothing is.
     Drain,
     /// Have the model summarise.
@@ -41,49 +35,11 @@ enum TooLongRecovery {
 }
 
 /// each way once in a chain.
-fn decide(kind: ExcessKind, drained: bool, can_react: bool, settings: &CompactionSettings) -> TooLongRecovery {
+pub(super) fn decide(kind: ExcessKind, drained: bool, can_react: bool, settings: &CompactionSettings) -> TooLongRecovery {
     match kind {
         ExcessKind::Text if settings.collapse && !drained => TooLongRecovery::Drain,
         _ if can_react => TooLongRecovery::Compact,
         _ => TooLongRecovery::GiveUp,
-    }
-}
-
-impl Query {
-    /// Goes through the recoveries; `ending` is what the prompt ends with when none is left.
-    pub(super) fn recover(
-        &mut self,
-        scope: &mut QueryScope<'_>,
-        kind: ExcessKind,
-        (id, ending): (RequestId, QueryEnding),
-        failure: &AttemptFailure,
-    ) -> QueryVerdict {
-        let can_react = compaction::can_react(scope.env, &scope.memory.conversation, &scope.memory.tracking);
-        let decide = |drained| decide(kind, drained, can_react, &scope.env.settings.compaction);
-        let mut recovery = decide(self.chain.collapse_drained);
-        if recovery == TooLongRecovery::Drain {
-            self.chain.collapse_drained = true;
-            if compaction::drain_collapses(scope.env, &self.frame, &mut scope.memory.conversation, scope.effects) {
-                return self.ask_again(scope, id, Transition::CollapseDrainRetry);
-            }
-            recovery = decide(true);
-        }
-        match recovery {
-            TooLongRecovery::Compact => {
-                scope.memory.tracking.reactively_compacted = true;
-                let cause = CompactionCause {
-                    trigger: CompactTrigger::Reactive,
-                    instructions: None,
-                    excess: compaction::excess(failure),
-                    without_media: kind == ExcessKind::Media,
-                    answers_min: if failure.status == Some(413) { scope.env.settings.compaction.too_large_answers } else { 0 },
-                };
-                let first = RequestId { prompt: id.prompt, turn: id.turn + 1, attempt: 1 };
-                let then = AfterCompaction::Retry(Box::new(ending));
-                self.compact(scope, cause, (first, then))
-            }
-            TooLongRecovery::Drain | TooLongRecovery::GiveUp => self.end(scope, ending),
-        }
     }
 }
 

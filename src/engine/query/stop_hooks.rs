@@ -1,21 +1,36 @@
-//! Before a prompt ends well: stop hooks may object, the token budget may ask for more.
+//! The hooks that are asked before a prompt ends well: they may object.
 
-use super::outcome::QueryEnding;
-use super::{HOOK_TIMER, Query, QueryScope, QueryState, QueryVerdict, structured_output, token_budget};
+use super::QueryScope;
 use crate::agent_effects::AgentEffects;
-use crate::contract::{Effect, Input, RequestId, Terminal};
+use crate::contract::{Effect, Input, RequestId};
 use crate::conversation::answer_name;
-use crate::emission::{Emission, Transition};
+use crate::emission::Emission;
 use crate::hook::{HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::permission::PermissionWord;
 use crate::settings::Environment;
 use crate::texts::{ModelTexts, TextName};
+use crate::time::Time;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
+/// The hooks of one answer that the prompt would end with.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(super) struct StopHooks {
+    hooks: RunningHooks,
+    answered: RequestId,
+}
+
+/// The words of all of them together.
+pub(super) struct StopHookVerdict {
+    pub(super) answered: RequestId,
+    pub(super) decision: StopHookDecision,
+    /// Texts for the model, if the turn continues.
+    pub(super) contexts: Vec<Arc<str>>,
+}
+
 /// The decision that the answers of the hooks make together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum StopHookDecision {
+pub(super) enum StopHookDecision {
     /// The prompt may end.
     Silent,
     /// The texts for the model, in order.
@@ -36,80 +51,38 @@ fn word(verdict: &HookVerdict, texts: &ModelTexts) -> StopHookDecision {
     }
 }
 
-impl Query {
-    /// The answer `id` ended well, and is kept: what follows it, Q-16 first.
-    pub(super) fn before_a_good_end(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
-        if structured_output::is_enforced(scope.env) && self.totals.structured_output.is_none() {
-            return self.ask_for_structure(scope, id);
-        }
-        let told = without_tool(HookEvent::Stop, Json::from_value(&*self.totals.text));
-        let input = HookInput { stop_hook_active: self.stop_hook_active, ..told };
-        match RunningHooks::start(scope.env, scope.now, HookSubject::Stop(id), input, scope.effects) {
-            Some(hooks) => {
-                self.executor.begin_answer();
-                self.state = QueryState::StopHooks { hooks: Box::new(hooks), answered: id };
-                QueryVerdict::Running
-            }
-            None => self.after_stop_hooks(scope, id, &[]),
-        }
+impl StopHooks {
+    /// Asks them about an answer with this text; `None` without hooks. `is_active` tells them that the turn continues because of an objection.
+    pub(super) fn start(scope: &mut QueryScope<'_>, answered: RequestId, text: &str, is_active: bool) -> Option<Self> {
+        let input = HookInput { stop_hook_active: is_active, ..without_tool(HookEvent::Stop, Json::from_value(text)) };
+        let hooks = RunningHooks::start(scope.env, scope.now, HookSubject::Stop(answered), input, scope.effects)?;
+        Some(Self { hooks, answered })
     }
 
-    /// Passes an input on to the stop hooks.
-    pub(super) fn step_stop_hooks(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> QueryVerdict {
-        let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
-        let verdict = match input {
-            Input::HookEnded { hook, outcome } => hooks.on_ended(scope.now, *hook, outcome, scope.effects),
-            Input::Timer(HOOK_TIMER) => hooks.on_timer(scope.now, scope.effects),
-            _ => None,
-        };
-        let Some(verdict) = verdict else { return QueryVerdict::Running };
-        let answered = self.state.take_stop_hooks();
-        self.on_stop_hooks(scope, answered, &verdict)
-    }
-
-    fn on_stop_hooks(&mut self, scope: &mut QueryScope<'_>, answered: RequestId, verdict: &HookVerdict) -> QueryVerdict {
+    /// Takes an input; the verdict once all have answered, or their time is up. Failures and contexts are emitted.
+    pub(super) fn step(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> Option<StopHookVerdict> {
+        let verdict = self.hooks.step(scope.now, input, scope.effects)?;
         for (hook, failure) in &verdict.failures {
             let name = scope.env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
             scope.effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
-        let contexts = emit_contexts(scope.env, verdict, scope.effects);
-        match word(verdict, &scope.env.settings.texts) {
-            StopHookDecision::Silent => self.after_stop_hooks(scope, answered, &contexts),
-            StopHookDecision::Prevents(why) => {
-                scope.effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
-                self.end(scope, QueryEnding::well(Terminal::StopHookPrevented))
-            }
-            StopHookDecision::Objects(reasons) => {
-                for (number, reason) in (1..).zip(&reasons) {
-                    let name = format!("{}.stop-hook{number}", answer_name(answered));
-                    scope.say_hidden(&name, Transition::StopHookBlocking.as_str(), reason);
-                }
-                know(scope, answered, &contexts);
-                self.stop_hook_active = true;
-                self.ask_again(scope, answered, Transition::StopHookBlocking)
-            }
-        }
+        let contexts = emit_contexts(scope.env, &verdict, scope.effects);
+        Some(StopHookVerdict { answered: self.answered, decision: word(&verdict, &scope.env.settings.texts), contexts })
     }
 
-    /// Q-17, and the end, after which the context of the hooks has no receiver.
-    fn after_stop_hooks(&mut self, scope: &mut QueryScope<'_>, id: RequestId, contexts: &[Arc<str>]) -> QueryVerdict {
-        if let Some(budget) = scope.env.settings.session.token_budget {
-            let used = self.totals.output_tokens();
-            if let Some(percent) = token_budget::percent_to_go_on(budget, used, self.nudges) {
-                self.nudges.count(used);
-                let (name, text) =
-                    (format!("{}.nudge", answer_name(id)), token_budget::nudge(&scope.env.settings.texts, percent, used, budget));
-                scope.say_hidden(&name, Transition::TokenBudgetContinuation.as_str(), &text);
-                know(scope, id, contexts);
-                return self.ask_again(scope, id, Transition::TokenBudgetContinuation);
-            }
-        }
-        self.end(scope, QueryEnding::well(Terminal::Completed))
+    /// When the time of one is up next.
+    pub(super) fn until(&self) -> Option<Time> {
+        self.hooks.until()
+    }
+
+    /// Nothing comes of any of them.
+    pub(super) fn abort(&self, effects: &mut AgentEffects) {
+        self.hooks.abort(effects);
     }
 }
 
 /// Adds the texts of hooks to the next request; consumers have seen them already.
-fn know(scope: &mut QueryScope<'_>, answered: RequestId, contexts: &[Arc<str>]) {
+pub(super) fn tell_model(scope: &mut QueryScope<'_>, answered: RequestId, contexts: &[Arc<str>]) {
     for (number, text) in (1..).zip(contexts) {
         scope.memory.conversation.push_hidden(format!("{}.stop-hook-context{number}", answer_name(answered)), text);
     }

@@ -5,12 +5,9 @@
 //! continues under the transition of stop hooks.
 
 use super::outcome::QueryEnding;
-use super::{Query, QueryScope, QueryTurn, QueryVerdict};
-use crate::contract::{Effect, RequestId, Terminal};
-use crate::conversation::answer_name;
-use crate::emission::{Emission, Transition};
+use super::turn::QueryTurn;
+use crate::contract::Terminal;
 use crate::settings::Environment;
-use crate::texts::TextName;
 use reenact_wire::block::{Block, BlockKind, ToolInput};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
@@ -35,24 +32,18 @@ pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Jso
     })
 }
 
-impl Query {
-    /// The turn would end without structured output: the model is asked for it, or was asked too often.
-    pub(super) fn ask_for_structure(&mut self, scope: &mut QueryScope<'_>, id: RequestId) -> QueryVerdict {
-        self.executor.begin_answer();
-        let max = scope.env.settings.session.max_structured_output_retries;
-        if self.structure_asked >= max {
-            let text = format!("the model was asked {max} times for its structured output and did not give it");
-            return self.end(scope, QueryEnding::limit(Terminal::StructuredOutputRetries, &text));
-        }
-        self.structure_asked += 1;
-        let text = scope.env.settings.texts.template(TextName::StructuredOutput);
-        scope.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", text);
-        self.ask_again(scope, id, Transition::StopHookBlocking)
-    }
+/// How often the model was asked for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct StructureRequests(u32);
 
-    /// Keeps what the tool was given, and says so.
-    pub(super) fn keep_structure(&mut self, scope: &mut QueryScope<'_>, json: Json) {
-        scope.effects.push(Effect::Emit(Emission::StructuredOutput { json: json.clone() }));
-        self.totals.structured_output = Some(json);
+impl StructureRequests {
+    /// Counts one more; the ending of a prompt in which that is too many.
+    pub(super) fn count(&mut self, max: u32) -> Option<QueryEnding> {
+        if self.0 >= max {
+            let text = format!("the model was asked {max} times for its structured output and did not give it");
+            return Some(QueryEnding::limit(Terminal::StructuredOutputRetries, &text));
+        }
+        self.0 += 1;
+        None
     }
 }

@@ -4,8 +4,6 @@
 //! Tools that stop share one timer, and hooks share another. So none of them can know whether it is the last one that needs the timer: that is
 //! looked at here, once after each step. Calls have timers of their own.
 
-use super::QueryScope;
-use super::{Query, QueryState};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, Input, TimerId};
 use crate::executor::GRACE_TIMER;
@@ -15,8 +13,8 @@ use crate::time::Time;
 /// For when each timer is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct QueryTimers {
-    grace: Option<Time>,
-    hooks: Option<Time>,
+    pub(super) grace: Option<Time>,
+    pub(super) hooks: Option<Time>,
 }
 
 impl QueryTimers {
@@ -30,13 +28,8 @@ impl QueryTimers {
         *rung = rung.filter(|at| *at > now);
     }
 
-    /// When the grace of a tool is over next.
-    pub(super) fn grace(&self) -> Option<Time> {
-        self.grace
-    }
-
     /// Sets and cancels what differs from what is wanted.
-    fn turn_to(&mut self, wanted: Self, effects: &mut AgentEffects) {
+    pub(super) fn turn_to(&mut self, wanted: Self, effects: &mut AgentEffects) {
         set(&mut self.grace, GRACE_TIMER, wanted.grace, effects);
         set(&mut self.hooks, HOOK_TIMER, wanted.hooks, effects);
     }
@@ -53,19 +46,6 @@ fn set(is: &mut Option<Time>, timer: TimerId, wanted: Option<Time>, effects: &mu
         effects.push(Effect::SetTimer { timer, at });
     }
     *is = wanted;
-}
-
-impl Query {
-    /// Sets the timers as the state needs them.
-    pub(super) fn set_timers(&mut self, scope: &mut QueryScope<'_>) {
-        let own_hooks = match &self.state {
-            QueryState::StopHooks { hooks, .. } => hooks.until(),
-            QueryState::Compacting { compaction, .. } => compaction.hooks_until(),
-            _ => None,
-        };
-        let hooks = self.executor.hooks_until().into_iter().chain(own_hooks).min();
-        self.timers.turn_to(QueryTimers { grace: self.executor.grace_until(), hooks }, scope.effects);
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The turn's token budget: as long as too little of it is used, the model is asked to continue. A pure function.
+//! The turn's token budget: as long as too little of it is used, the model is asked to continue.
 
 use crate::texts::{ModelTexts, TextName};
 use reenact_wire::prelude::*;
@@ -16,7 +16,7 @@ const CONTINUATIONS_MIN: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct NudgeHistory {
     /// How many continuations were made.
-    pub(super) made: u32,
+    made: u32,
     /// The turn's output when the last one was made.
     at_tokens: u64,
     /// The output tokens of the continuation before the last.
@@ -24,7 +24,7 @@ pub(super) struct NudgeHistory {
 }
 
 /// With how many percent of the budget used the model is asked to continue; `None` when the turn may end.
-pub(super) fn percent_to_go_on(budget: u64, used: u64, nudges: NudgeHistory) -> Option<u64> {
+fn percent_to_go_on(budget: u64, used: u64, nudges: NudgeHistory) -> Option<u64> {
     let percent = used.saturating_mul(100) / budget.max(1);
     let last = used.saturating_sub(nudges.at_tokens);
     let gives_little = nudges.made >= CONTINUATIONS_MIN && last < LITTLE_TOKENS && nudges.previous_tokens < LITTLE_TOKENS;
@@ -32,18 +32,19 @@ pub(super) fn percent_to_go_on(budget: u64, used: u64, nudges: NudgeHistory) -> 
 }
 
 impl NudgeHistory {
-    /// One more continuation is made.
-    pub(super) fn count(&mut self, used: u64) {
+    /// The text of one more continuation; `None` when the turn may end.
+    pub(super) fn next(&mut self, texts: &ModelTexts, budget: u64, used: u64) -> Option<String> {
+        let percent = percent_to_go_on(budget, used, *self)?;
+        self.count(used);
+        let [percent, used, budget] = [percent, used, budget].map(|figure| figure.to_string());
+        Some(texts.say(TextName::TokenBudget, &[("percent", &percent), ("used", &used), ("budget", &budget)]))
+    }
+
+    fn count(&mut self, used: u64) {
         self.previous_tokens = used.saturating_sub(self.at_tokens);
         self.at_tokens = used;
         self.made += 1;
     }
-}
-
-/// The text for the model.
-pub(super) fn nudge(texts: &ModelTexts, percent: u64, used: u64, budget: u64) -> String {
-    let [percent, used, budget] = [percent, used, budget].map(|figure| figure.to_string());
-    texts.say(TextName::TokenBudget, &[("percent", &percent), ("used", &used), ("budget", &budget)])
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //! is dropped: the user waits for the answer, and not for a caption of what led to it. It counts as any other in usage and cost, and not as time
 //! spent waiting for the model, because the prompt does not wait for it.
 
+use super::QueryScope;
 use super::outcome::AttemptCost;
-use super::{Query, QueryScope, QueryVerdict};
 use crate::agent_effects::AgentEffects;
 use crate::contract::{AnswerEnd, Effect, Input, RequestId};
 use crate::emission::{AssistantMessage, AttemptReport, Emission, Note};
@@ -35,7 +35,7 @@ const SHOWN_MAX: usize = 300;
 
 /// A line that is asked for.
 #[derive(Clone, Debug, PartialEq, Hash)]
-pub(super) struct ToolSummary {
+struct ToolSummary {
     id: RequestId,
     model: Arc<str>,
     tool_use_ids: Vec<Arc<str>>,
@@ -46,80 +46,86 @@ pub(super) struct ToolSummary {
     body: Arc<str>,
 }
 
-impl Query {
-    /// Asks for the line about an answer's tools, if the settings want one; the number of the last request that was made. One that is still asked
-    /// for is about what was done before, and is dropped.
-    pub(super) fn sum_up_tools(
+/// The line that is asked for at present; at most one.
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
+pub(super) struct ToolSummaries(Option<Box<ToolSummary>>);
+
+/// The meaning of an input for the line.
+#[derive(Debug)]
+#[must_use]
+pub(super) enum SummaryVerdict {
+    /// Nothing: it is about something else.
+    Unrelated,
+    /// It was about the line.
+    Taken,
+    /// The line was answered, and this is to be paid.
+    Paid(AttemptCost),
+}
+
+impl ToolSummaries {
+    /// Asks this model for the line about an answer's tools, behind the last request that was made; the number of its request.
+    pub(super) fn ask(
         &mut self,
         scope: &mut QueryScope<'_>,
-        asked: RequestId,
+        (model, asked): (Arc<str>, RequestId),
         (blocks, results): (&[Arc<AssistantMessage>], &[Block]),
     ) -> RequestId {
-        self.drop_tool_summary(scope);
-        let Some(model) = scope.env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(scope)) else {
-            return asked;
-        };
         let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
         let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
         let request = Arc::new(request(&model, blocks, results, &scope.env.settings.texts));
-        self.tool_summary = Some(Box::new(ToolSummary {
-            id,
-            model,
-            tool_use_ids,
-            asked: KeylessValue(scope.now),
-            first_byte: KeylessValue(None),
-            status: None,
-            body: "".into(),
-        }));
+        let (asked, first_byte) = (KeylessValue(scope.now), KeylessValue(None));
+        self.0 = Some(Box::new(ToolSummary { id, model, tool_use_ids, asked, first_byte, status: None, body: "".into() }));
         scope.effects.push(Effect::Request { id, request });
         id
     }
 
-    /// Takes what concerns the line; `None` for what does not.
-    pub(super) fn step_tool_summary(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> Option<QueryVerdict> {
-        let summary = self.tool_summary.as_mut()?;
+    /// Takes what concerns the line.
+    pub(super) fn step(&mut self, scope: &mut QueryScope<'_>, input: &Input) -> SummaryVerdict {
+        let Some(summary) = &mut self.0 else { return SummaryVerdict::Unrelated };
         match input {
             Input::Head { id, status, .. } if *id == summary.id => {
                 summary.first_byte = KeylessValue(Some(scope.now));
                 summary.status = Some(*status);
             }
             Input::Body { id, body } if *id == summary.id => summary.body = body.clone(),
-            Input::End { id, how } if *id == summary.id => return Some(self.end_tool_summary(scope, how)),
+            Input::End { id, how } if *id == summary.id => {
+                let cost = summary.end(scope, how);
+                self.0 = None;
+                return cost.map_or(SummaryVerdict::Taken, SummaryVerdict::Paid);
+            }
             Input::Stream { id, .. } if *id == summary.id => (), // nobody asked for a stream
-            _ => return None,
+            _ => return SummaryVerdict::Unrelated,
         }
-        Some(QueryVerdict::Running)
+        SummaryVerdict::Taken
     }
 
     /// The line is no longer wanted.
-    pub(super) fn drop_tool_summary(&mut self, scope: &mut QueryScope<'_>) {
-        if let Some(summary) = self.tool_summary.take() {
+    pub(super) fn drop_line(&mut self, scope: &mut QueryScope<'_>) {
+        if let Some(summary) = self.0.take() {
             summary.report(scope.now, "dropped", Usage::default(), scope.effects);
             scope.effects.push(Effect::CloseRequest { id: summary.id });
         }
     }
-
-    fn end_tool_summary(&mut self, scope: &mut QueryScope<'_>, how: &AnswerEnd) -> QueryVerdict {
-        let Some(summary) = self.tool_summary.take() else { return QueryVerdict::Running };
-        let whole = match (summary.status, how) {
-            (Some(200), AnswerEnd::Complete) => whole_message(&summary.body).ok(),
-            _ => None,
-        };
-        let Some(whole) = whole else {
-            summary.report(scope.now, "not answered, and not retried", Usage::default(), scope.effects);
-            return QueryVerdict::Running;
-        };
-        summary.report(scope.now, "ok", whole.usage, scope.effects);
-        let attempt = AttemptCost { model: summary.model.clone(), usage: whole.usage, is_fast: false };
-        self.totals.count_attempt(scope.env, &attempt);
-        if let Some(text) = line(&whole.blocks) {
-            scope.effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: summary.tool_use_ids }));
-        }
-        self.check_budget(scope)
-    }
 }
 
 impl ToolSummary {
+    /// Emits what was answered; what it cost, if it was answered.
+    fn end(&self, scope: &mut QueryScope<'_>, how: &AnswerEnd) -> Option<AttemptCost> {
+        let whole = match (self.status, how) {
+            (Some(200), AnswerEnd::Complete) => whole_message(&self.body).ok(),
+            _ => None,
+        };
+        let Some(whole) = whole else {
+            self.report(scope.now, "not answered, and not retried", Usage::default(), scope.effects);
+            return None;
+        };
+        self.report(scope.now, "ok", whole.usage, scope.effects);
+        if let Some(text) = line(&whole.blocks) {
+            scope.effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: self.tool_use_ids.clone() }));
+        }
+        Some(AttemptCost { model: self.model.clone(), usage: whole.usage, is_fast: false })
+    }
+
     ///
     fn report(&self, now: Time, outcome: &str, usage: Usage, effects: &mut AgentEffects) {
         let Self { id, model, asked, first_byte, .. } = self;

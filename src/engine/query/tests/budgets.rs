@@ -50,6 +50,7 @@ fn s_10_a_running_answer_counts_at_each_block() {
     let id = bench.streams("a");
     assert_eq!((bench.terminal(), bench.asked()), (&Terminal::MaxBudget, id), "the input alone, and one token");
     assert!(bench.seen().contains(&format!("close {id}")));
+    assert_eq!(*bench.outcome().errors, [Arc::from("the budget is used up: $0.00032 of $0.00032")], "it is counted once");
 }
 
 #[test]
