@@ -4,7 +4,7 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::clients::LACKING;
+use crate::ci::LACKING;
 
 /// The questions to cargo-deny, in order. The first also fetches the index that the second needs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,23 +1,17 @@
 //! The chores of development, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`,
 //! `bench`, `clients`, `compare`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench`, `fuzz`, `fuzz-scenarios` and `clients --agents` build themselves
-//! again with what they need.
+//! The standard library alone, so that it builds in a moment on a new machine. `bench`, `clients`, `fuzz` and `fuzz-scenarios` are crates beside this one.
 
-mod bench;
 mod ci;
-mod clients;
 mod compare;
 mod deny;
 mod diagrams;
-#[cfg(not(all(feature = "agents", feature = "bench", feature = "fuzz")))]
-mod feature;
-mod fuzz;
 mod hostile;
 mod insta;
+mod members;
 mod mutants;
 mod preset_table;
-mod reader_fuzz;
 mod room_graph;
 mod rules;
 mod schema;
@@ -92,12 +86,12 @@ fn main() -> ExitCode {
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["preset-table", options @ ..] => preset_table::main(options),
-        ["bench", options @ ..] => bench::main(options),
+        ["bench", options @ ..] => members::bench(options),
         ["compare", options @ ..] => compare::main(options),
         ["deny", options @ ..] => deny::main(options),
-        ["clients", options @ ..] => clients::main(options),
-        ["fuzz", options @ ..] => reader_fuzz::main(options),
-        ["fuzz-scenarios", options @ ..] => fuzz::main(options),
+        ["clients", options @ ..] => members::clients(options),
+        ["fuzz", ..] => members::fuzz(&words),
+        ["fuzz-scenarios", ..] => members::fuzz(&words),
         ["hostile", options @ ..] => hostile::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
@@ -112,7 +106,13 @@ fn main() -> ExitCode {
 
 /// Says what was not understood, then what would be; the exit code is 2.
 fn usage(problem: &str) -> ExitCode {
-    eprintln!("xtask: {problem}\n\n{HELP}");
+    eprintln!("xtask: {problem}");
+    usage_after_problem()
+}
+
+/// Says what would be understood, after the problem was told.
+fn usage_after_problem() -> ExitCode {
+    eprintln!("\n{HELP}");
     ExitCode::from(2)
 }
 

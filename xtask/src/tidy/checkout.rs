@@ -8,6 +8,9 @@ use std::path::Path;
 const IGNORED: &[&str] = &["target", ".git"];
 const IGNORED_ENDING: &str = ".snap.new";
 
+/// The crates beside the library that are for development: each is a folder with its files in `src`.
+const MEMBERS: &[&str] = &["bench", "clients", "fuzz", "xtask"];
+
 /// All text files of the checkout, sorted by path.
 pub(crate) struct Checkout {
     pub(crate) files: Vec<SourceFile>,
@@ -29,6 +32,11 @@ pub(crate) struct TidyProblem {
     pub(crate) message: String,
 }
 
+/// Whether a crate for development has this name.
+pub(crate) fn is_member(name: &str) -> bool {
+    MEMBERS.contains(&name)
+}
+
 impl Checkout {
     /// Reads the folder `root`; files that are not UTF-8 are left out, since no check is about them.
     pub(crate) fn read(root: &Path) -> io::Result<Checkout> {
@@ -43,7 +51,7 @@ impl Checkout {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The Rust files, those of `src`, `tests` and `xtask` alike.
+    /// The Rust files, those of `src`, `tests` and the members alike.
     pub(crate) fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
@@ -64,6 +72,11 @@ impl SourceFile {
         let room = inside.split('/').next()?;
         let room = room.strip_suffix(".rs").unwrap_or(room);
         (!["lib", "main"].contains(&room)).then_some(room)
+    }
+
+    /// The crate for development that this file belongs to: `xtask/src/main.rs` is one of `xtask`.
+    pub(crate) fn member(&self) -> Option<&'static str> {
+        MEMBERS.iter().find(|name| self.path.strip_prefix(**name).is_some_and(|rest| rest.starts_with("/src/"))).copied()
     }
 
     pub(crate) fn layers(&self) -> lexer::TextLayers {
@@ -126,8 +139,16 @@ mod tests {
     }
 
     #[test]
+    fn members_come_from_paths() {
+        let checkout =
+            Checkout::from_files(&[("bench/src/main.rs", ""), ("benches/src/a.rs", ""), ("src/xtask.rs", ""), ("xtask/Cargo.toml", "")]);
+        assert_eq!(checkout.files.iter().map(SourceFile::member).collect::<Vec<_>>(), [Some("bench"), None, None, None]);
+    }
+
+    #[test]
     fn this_checkout_can_be_read() {
         let checkout = Checkout::read(&crate::root()).expect("the checkout is readable");
+        assert!(MEMBERS.iter().all(|name| checkout.file(&format!("{name}/src/main.rs")).is_some()));
         assert!(checkout.file("xtask/src/tidy/checkout.rs").is_some());
         assert!(checkout.files.iter().all(|file| !file.path.starts_with("target/")));
         assert!(checkout.top_entries.iter().any(|name| name == "Cargo.toml"));

@@ -1,5 +1,6 @@
 //! No files import each other in a circle: a file can be read when those below it are known. A module and its own children may know each other.
 
+use super::checkout::is_member;
 use super::imports::{ImportGraph, ModulePath};
 use super::{Checkout, TidyProblem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +47,8 @@ impl ImportCircle {
 
 fn path(module: &[String]) -> String {
     match module {
-        [xtask, inside @ ..] if xtask == "xtask" => format!("xtask/src/{}.rs", inside.join("/")),
+        [member] if is_member(member) => format!("{member}/src/main.rs"),
+        [member, inside @ ..] if is_member(member) => format!("{member}/src/{}.rs", inside.join("/")),
         [room] if super::rooms::is_crate(room) => format!("src/{room}/lib.rs"),
         _ => format!("src/{}.rs", module.join("/")),
     }
@@ -103,6 +105,16 @@ mod tests {
             ("src/sim/b.rs", "use crate::a::A; pub struct B;"),
         ]);
         assert!(found.len() == 1 && found[0].starts_with("2 files") && found[0].contains("src/sim/a.rs -> src/sim/b.rs: B"), "{found:?}");
+    }
+
+    #[test]
+    fn members_beside_the_library_are_looked_at() {
+        let found = problems(&[
+            ("bench/src/main.rs", "mod a; mod b;"),
+            ("bench/src/a.rs", "use crate::b::B; pub struct A;"),
+            ("bench/src/b.rs", "use super::a::A; pub struct B;"),
+        ]);
+        assert!(found.len() == 1 && found[0].contains("bench/src/a.rs -> bench/src/b.rs: B"), "{found:?}");
     }
 
     #[test]

@@ -2,16 +2,13 @@
 //!
 //! Paths are read as text. A name that a module hands on (`pub use`) belongs to the file that defines it.
 
-use super::checkout::{Checkout, SourceFile};
+use super::checkout::{Checkout, SourceFile, is_member};
 use super::lexer::{self, Token};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names that lead to a module or an item: `["engine", "contract", "Effect"]`. The first name is that of the crate, where it is not the library:
 /// `["xtask", "tidy", "lexer"]`.
 pub(crate) type ModulePath = Vec<String>;
-
-/// The crate beside the library.
-const XTASK: &str = "xtask";
 
 /// Which file takes which names from which, by the files' modules.
 #[derive(Debug, Default, PartialEq)]
@@ -54,8 +51,11 @@ impl ImportGraph {
 
 impl ModuleTree {
     fn read(checkout: &Checkout) -> Self {
-        let of_xtask = |file: &SourceFile| Some([vec![XTASK.to_string()], below(file, "xtask/src/", "main")?].concat());
-        let files = checkout.rust_files().filter_map(|file| Some((module_path(file).or_else(|| of_xtask(file))?, file)));
+        let of_member = |file: &SourceFile| {
+            let name = file.member()?;
+            Some([vec![name.to_string()], below(file, &format!("{name}/src/"), "main")?].concat())
+        };
+        let files = checkout.rust_files().filter_map(|file| Some((module_path(file).or_else(|| of_member(file))?, file)));
         let mut read: BTreeMap<ModulePath, (Vec<Token>, Vec<String>)> =
             files.map(|(module, file)| (module, lexer::without_tests(&lexer::tokens(&file.layers().code)))).collect();
         let tests: Vec<ModulePath> =
@@ -72,8 +72,8 @@ impl ModuleTree {
         let at = (0..=path.len()).rev().find(|&length| self.0.contains_key(&path[..length]))?;
         let module = path[..at].to_vec();
         let Some(name) = path.get(at) else { return Some((module.clone(), module.last()?.clone())) };
-        // The roots of the library and of this program hand names on, or have no module.
-        let is_bare_root = at == usize::from(module.first().is_some_and(|first| first == XTASK));
+        // The roots of the library and of the programs hand names on, or have no module.
+        let is_bare_root = at == usize::from(module.first().is_some_and(|first| is_member(first)));
         if depth > DEPTH_MAX || is_bare_root {
             return None;
         }
@@ -238,7 +238,7 @@ fn below(file: &SourceFile, folder: &str, top: &str) -> Option<ModulePath> {
 
 /// How many names lead to the root of a module's crate.
 fn root(module: &[String]) -> usize {
-    usize::from(module.first().is_some_and(|first| first == XTASK || super::rooms::is_crate(first)))
+    usize::from(module.first().is_some_and(|first| is_member(first) || super::rooms::is_crate(first)))
 }
 
 /// The names of a path, and its alias.

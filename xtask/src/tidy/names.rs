@@ -104,9 +104,9 @@ pub(crate) fn print_figures(checkout: &Checkout) {
     line("all", &names);
 }
 
-/// All types of `src` and `xtask`, those inside other items' bodies left out.
+/// All types of `src` and the members beside it, those inside other items' bodies left out.
 fn types<'a>(checkout: &'a Checkout) -> Vec<TypeName<'a>> {
-    let files = checkout.rust_files().filter(|file| file.path.starts_with("src/") || file.path.starts_with("xtask/"));
+    let files = checkout.rust_files().filter(|file| file.path.starts_with("src/") || file.member().is_some());
     let of_file = |file: &'a SourceFile| {
         (1..).zip(file.text.lines()).filter_map(move |(line, text)| Some(TypeName { name: defined_type(text)?, file, line }))
     };
@@ -132,7 +132,7 @@ fn defined_type(line: &str) -> Option<&str> {
 
 /// The part of the project in which names must differ.
 fn room(file: &SourceFile) -> &str {
-    file.room().unwrap_or(if file.path.starts_with("xtask/") { "xtask" } else { "crate" })
+    file.room().or(file.member()).unwrap_or("crate")
 }
 
 /// One name for two types is a trap for readers, wherever the two are. Definitions for two systems in one file are one type.
@@ -173,7 +173,7 @@ fn is_noun(word: &str) -> bool {
 /// A module is called by a noun: the last word of its file's name.
 fn module_problem(file: &SourceFile) -> Option<TidyProblem> {
     let name = file.path.strip_suffix(".rs")?.rsplit('/').next()?;
-    let is_module = file.path.starts_with("src/") || file.path.starts_with("xtask/src/");
+    let is_module = file.path.starts_with("src/") || file.member().is_some();
     let word = name.rsplit('_').next()?;
     (is_module && !is_noun(word))
         .then(|| file.problem(1, format!("`{name}` is not a noun: name the module for its subject (docs/glossary.md)")))

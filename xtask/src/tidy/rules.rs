@@ -9,7 +9,7 @@ use crate::rules::ids;
 use crate::rules::pages::{self, FOLDER, ListedRule, PAGES};
 use std::collections::BTreeMap;
 
-const BENCHES: &str = "xtask/src/bench/bars.rs";
+const BENCHES: &str = "bench/src/bars.rs";
 const CONTENTS: &str = "README";
 const NAME_WORDS_MIN: usize = 3;
 const NAME_WORDS_MAX: usize = 6;

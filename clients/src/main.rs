@@ -15,6 +15,7 @@ mod page;
 mod round_trip;
 mod run;
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -26,21 +27,23 @@ use judge::JudgeRow;
 use libraries::{LIBRARIES, LIBRARY_CASES};
 use run::{CaseRun, CaseStage};
 
-/// The exit code that says: this machine lacks what the clients need. It is neither a success nor a failure.
-pub(crate) const LACKING: u8 = 3;
+/// The exit code that says: this machine lacks what the clients need. It is neither a success nor a failure, and `xtask ci` knows it.
+const LACKING: u8 = 3;
 
 /// How many clients run at once. They mostly wait.
 const AT_ONCE: usize = 4;
 
-pub(crate) fn main(options: &[&str]) -> ExitCode {
-    let result = match options {
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let options: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match options.as_slice() {
         [] => in_table(""),
         ["--only", part] => in_table(part),
         ["--page"] => return page::write(),
         ["--agents", names @ ..] => return interrupts::main(names),
         ["--with", name] => match agents::named(name) {
             Some(agent) => with(agent),
-            None => return crate::usage(&format!("`clients` does not know the client `{name}`, but {}", agents::names())),
+            None => return usage(&format!("`clients` does not know the client `{name}`, but {}", agents::names())),
         },
         ["--list"] => {
             let of_libraries = LIBRARY_CASES.iter().map(|case| (case.name, &case.world));
@@ -48,7 +51,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
             all.for_each(|(name, world)| println!("{name}\n    {}", world.shown()));
             return ExitCode::SUCCESS;
         }
-        _ => return crate::usage(&format!("`clients` does not know `{}`", options.join(" "))),
+        _ => return usage(&format!("`clients` does not know `{}`", options.join(" "))),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -130,13 +133,24 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 }
 
 /// Builds the program; it stands beside this one.
-fn build() -> Result<std::path::PathBuf, InstallProblem> {
+fn build() -> Result<PathBuf, InstallProblem> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet", "--package", "reenact", "--bin", "reenact"]).current_dir(crate::root());
+    cargo.args(["build", "--quiet", "--package", "reenact", "--bin", "reenact"]).current_dir(root());
     match cargo.status() {
         Ok(status) if status.success() => (),
         other => return Err(InstallProblem::Wrong(format!("the program could not be built: {other:?}"))),
     }
     let this = std::env::current_exe().map_err(|error| InstallProblem::Wrong(format!("this program has no path: {error}")))?;
     Ok(this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Says what was not understood. The exit code 2 has `xtask` say what would be.
+fn usage(problem: &str) -> ExitCode {
+    eprintln!("xtask: {problem}");
+    ExitCode::from(2)
+}
+
+/// The checkout's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("clients is a folder of the checkout").to_path_buf()
 }

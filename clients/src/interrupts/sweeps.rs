@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::super::install::{InstallProblem, folder, wrong};
-use super::super::run::CaseStage;
 use super::findings::{self, AgentFinding};
 use super::page::{self, AgentOutcome, AgentSweep};
 use super::report::AgentReport;
+use crate::install::{InstallProblem, folder, wrong};
+use crate::run::CaseStage;
 
 /// How often a row of each finding is done again.
 const REPEATS: usize = 3;
@@ -33,7 +33,7 @@ const AGENTS: [SweptAgent; 5] = [
 ];
 
 /// Sweeps the agents of these names, or all. Exit code 1 when none could be swept, or one fails although nothing is done to it.
-pub(in super::super) fn main(names: &[&str]) -> ExitCode {
+pub(crate) fn main(names: &[&str]) -> ExitCode {
     if let Some(unknown) = names.iter().find(|name| AGENTS.iter().all(|agent| agent.name != **name)) {
         let known = AGENTS.map(|agent| agent.name).join(", ");
         return crate::usage(&format!("`clients --agents` does not know the agent `{unknown}`, but {known}"));
@@ -50,7 +50,7 @@ pub(in super::super) fn main(names: &[&str]) -> ExitCode {
 
 /// Whether at least one agent was swept, and none failed by itself.
 fn sweep_all(names: &[&str]) -> Result<bool, InstallProblem> {
-    let stage = CaseStage::new(super::super::build()?)?;
+    let stage = CaseStage::new(crate::build()?)?;
     let date = output(Command::new("date").args(["-u", "+%F"]))
         .ok_or_else(|| InstallProblem::Wrong(String::from("there is no program `date`")))?;
     let mut outcomes = Vec::new();

@@ -11,8 +11,6 @@ use super::mutation;
 use super::options::ReaderFuzzOptions;
 use super::targets::{ReaderTarget, TARGETS, samples};
 
-const USAGE: &str = "cargo xtask fuzz [--seconds N] [--seed N] [--target NAME] [--corpus FOLDER] [--out FOLDER]";
-
 /// Virtual memory of a child: a reader that needs more for 256 KiB is a finding.
 const MEMORY_KIB_MAX: u64 = 2_000_000;
 
@@ -24,7 +22,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     let options = match ReaderFuzzOptions::parse(options) {
         Ok(options) => options,
         Err(problem) => {
-            eprintln!("xtask fuzz: {problem}\n{USAGE}");
+            eprintln!("xtask fuzz: {problem}");
             return ExitCode::from(2);
         }
     };
