@@ -163,6 +163,8 @@ pub fn replay_with<E: Engine>(text: &str, engine: E, prepare: impl FnOnce(&mut E
 ///
 /// # Errors
 /// When the text does not begin as a log that this version reads.
+// Compiled where it is called, as what is generic over the engine: reading all settings is a tenth of this room's code.
+#[inline]
 pub fn environment(text: &str) -> Result<(Environment, Vec<Arc<str>>), ReplayError> {
     header(text.lines().next().unwrap_or_default())
 }
@@ -190,6 +192,7 @@ pub fn replay_in<E: Engine>(
     Ok(done)
 }
 
+#[inline]
 fn header(line: &str) -> Result<(Environment, Vec<Arc<str>>), ReplayError> {
     let value: serde_json::Value = serde_json::from_str(line).map_err(|_| ReplayError::NoHeader)?;
     let log = value["reenact_log"].as_u64().ok_or(ReplayError::NoHeader)?;
