@@ -30,6 +30,7 @@ mod safe_uses;
 pub mod script;
 pub mod side;
 pub mod simulated_api;
+pub mod single_fault;
 pub mod statement;
 pub mod tape;
 pub mod turn;

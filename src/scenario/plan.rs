@@ -8,6 +8,7 @@
 use alloc::collections::BTreeMap;
 
 use super::boundary::{BoundarySide, RunBoundary};
+use super::single_fault::SingleFault;
 use crate::language::forms::ChunkSize;
 use crate::language::keys::keys;
 use reenact_engine::random::Seed;
@@ -25,6 +26,12 @@ pub struct Plan {
     pub drawn_from: Option<Seed>,
     /// Where the run is interrupted, in the order in which that happens.
     pub interrupts: Vec<PlannedInterrupt>,
+    /// Where an arrival comes out of the order of the usual times, in the order in which that happens (E-3).
+    pub deviations: Vec<PlannedDeviation>,
+    /// Tool runs that come to their own ends although they were told to stop, in the order in which that happens (E-3).
+    pub late: Vec<LateCompletion>,
+    /// The faults of single requests, beside the rules of the scenario and before them (E-3).
+    pub single_faults: Vec<SingleFault>,
     /// Whether a probable fault hits, by request and fault: `1.2 529 overloaded_error`.
     pub faults: NamedChoices<bool>,
     /// When answers arrive, by request.
@@ -59,6 +66,30 @@ pub enum PlannedInterruptKind {
     Interrupt(Vec<Block>),
     /// From here on, the API answers without faults.
     Heal,
+}
+
+keys! {
+    /// `[[plan.deviation]]`: an arrival that comes out of the order of the usual times.
+    #[derive(Eq)]
+    pub struct PlannedDeviation {
+        /// The number of the engine's input that it brings.
+        event: u32 = 0, required, above_zero("events are counted from 1");
+        /// The arrival, as `explore` names it: `tool 1A ends`.
+        arrival: Arc<str> = "".into(), required, example("\"tool 1A ends\"");
+        /// When it comes, from the beginning of the run. What would come before then comes right after it.
+        at: Micros = Micros::ZERO, example("\"1.2s\"");
+    }
+}
+
+keys! {
+    /// `[[plan.late]]`: a tool run that comes to its own end although it was told to stop.
+    #[derive(Eq)]
+    pub struct LateCompletion {
+        /// The number of the engine's input that it is.
+        event: u32 = 0, required, above_zero("events are counted from 1");
+        /// The tool run as transcripts name it: `1A`, or `toolu_7/1A` for another agent.
+        tool: Arc<str> = "".into(), required, example("\"1A\"");
+    }
 }
 
 keys! {
@@ -140,6 +171,9 @@ impl Plan {
     pub const EMPTY: Self = Self {
         drawn_from: None,
         interrupts: Vec::new(),
+        deviations: Vec::new(),
+        late: Vec::new(),
+        single_faults: Vec::new(),
         faults: BTreeMap::new(),
         answers: BTreeMap::new(),
         streams: BTreeMap::new(),
@@ -157,7 +191,20 @@ impl Plan {
 
     /// The names of this plan that a run did not choose, in words: a misspelt name would else be drawn unnoticed.
     pub fn not_chosen_in(&self, run: &Self) -> Vec<String> {
-        let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = self;
+        let Self {
+            drawn_from: _,
+            interrupts: _,
+            deviations: _,
+            late: _,
+            single_faults: _,
+            faults,
+            answers,
+            streams,
+            chunks,
+            request_ids,
+            latencies,
+            backoff,
+        } = self;
         let mut names = beside("faults", faults, &run.faults);
         names.extend(beside("answers", answers, &run.answers));
         names.extend(beside("streams", streams, &run.streams));
@@ -174,7 +221,20 @@ impl Plan {
 
     /// Adds what another plan names and this one does not.
     pub fn complete_with(&mut self, other: &Self) {
-        let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = other;
+        let Self {
+            drawn_from: _,
+            interrupts: _,
+            deviations: _,
+            late: _,
+            single_faults: _,
+            faults,
+            answers,
+            streams,
+            chunks,
+            request_ids,
+            latencies,
+            backoff,
+        } = other;
         complete(&mut self.faults, faults);
         complete(&mut self.answers, answers);
         complete(&mut self.streams, streams);

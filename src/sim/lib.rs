@@ -23,6 +23,7 @@ pub mod report;
 pub mod rules;
 pub mod statements;
 
+mod exploring;
 mod injected_prompts;
 
 use core::hash::Hash;
@@ -72,6 +73,10 @@ pub struct Run<E, W = TranscriptRecorder> {
     watcher: W,
     /// How many of the plan's interrupts were made.
     planned: usize,
+    /// How many of the plan's deviations were made.
+    planned_deviations: usize,
+    /// How many of the plan's late completions were made.
+    planned_completions: usize,
     /// How many inputs were injected in all.
     injections: usize,
     /// The log at the boundary, if one is wanted.
@@ -140,6 +145,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let mut run = Self {
             watcher,
             planned: 0,
+            planned_deviations: 0,
+            planned_completions: 0,
             injections: 0,
             log: None,
             engine,
@@ -182,7 +189,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let mut plan = self.choices()?;
         // What was planned for later is still planned.
         plan.complete_with(&scenario.plan);
-        Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts: scenario.plan.interrupts.clone(), ..plan })
+        let Plan { interrupts, deviations, late, single_faults, .. } = scenario.plan.clone();
+        Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts, deviations, late, single_faults, ..plan })
     }
 
     /// Runs to the end without making a transcript of it.
@@ -224,7 +232,13 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.
     pub fn reach(&mut self) -> Option<RunEnd> {
+        if !self.setup.scenario.plan.late.is_empty() {
+            self.complete_as_planned();
+        }
         while self.due.is_empty() {
+            if !self.setup.scenario.plan.deviations.is_empty() {
+                self.deviate_as_planned();
+            }
             let Some((at, arrival)) = self.agenda.pop() else {
                 let is_done = self.world.is_done(&self.setup) && self.injected.is_done();
                 return Some(if is_done { RunEnd::Idle } else { RunEnd::Stalled });
@@ -320,9 +334,9 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     pub fn key(&self, out: &mut KeySink) -> bool {
         // Where the scenario names times of the clock, the time itself counts.
         self.names_clock_times.then_some(self.now.0).hash(out);
-        (&self.world, &self.due, &self.injected, self.planned, self.timers).hash(out);
+        (&self.world, &self.due, &self.injected, self.planned, self.planned_deviations, self.planned_completions, self.timers).hash(out);
         // What was cancelled comes to nothing.
-        for (at, arrival) in self.agenda.in_order().filter(|(at, arrival)| self.world.awaits(*at, arrival)) {
+        for (at, _, arrival) in self.agenda.in_order().filter(|(at, _, arrival)| self.world.awaits(*at, arrival)) {
             at.hash(out);
             self.world.hash_arrival(arrival, out);
         }
@@ -365,8 +379,13 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let plan = &self.setup.scenario.plan;
         let interrupts =
             plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.boundary.event));
+        let deviations = plan.deviations.iter().skip(self.planned_deviations);
+        let deviations = deviations.map(|left| format!("the plan's deviation at event {}, {}", left.event, left.arrival));
+        let late = plan.late.iter().skip(self.planned_completions);
+        let late = late.map(|left| format!("the plan's late completion at event {}, of tool {}", left.event, left.tool));
+        let faults = self.world.missed_faults().into_iter().map(|fault| format!("the plan's fault, {fault}"));
         let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();
-        interrupts.chain(choices).map(Arc::from).collect()
+        interrupts.chain(deviations).chain(late).chain(faults).chain(choices).map(Arc::from).collect()
     }
 
     /// E-8: a plan that names what does not come fails. This is asked of runs that went to their own end without any other interrupt, and whose
@@ -459,7 +478,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {
         for (at, arrival) in schedule.drain(..) {
-            self.agenda.push(at, arrival);
+            self.agenda.push(self.now, at, arrival);
         }
         self.scratch.schedule = schedule;
     }

@@ -3,7 +3,7 @@
 use super::choices::ChoiceMaker;
 use super::plan::ResponsePlan;
 use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
-use reenact_engine::time::Time;
+use reenact_engine::time::{Micros, Time};
 use reenact_scenario::types::Chunking;
 use reenact_wire::event::StreamEvent;
 use reenact_wire::prelude::*;
@@ -22,6 +22,8 @@ pub struct AnswerDelivery {
     pub id: RequestId,
     /// When its request was made.
     from: Time,
+    /// How long before the beginning of the run it would have had to be made, for an answer that was moved so early.
+    ahead: Micros,
     #[doc(hidden)]
     pub plan: Arc<ResponsePlan>,
     framer: Box<SseFramer>,
@@ -44,7 +46,7 @@ impl AnswerDelivery {
     /// An answer that begins now.
     #[doc(hidden)]
     pub fn new(serial: u32, agent: Agent, id: RequestId, plan: Arc<ResponsePlan>, now: Time) -> Self {
-        Self { serial, agent, id, from: now, plan, framer: Box::default() }
+        Self { serial, agent, id, from: now, ahead: Micros::ZERO, plan, framer: Box::default() }
     }
 
     /// Whether it answers this request of this agent.
@@ -52,9 +54,16 @@ impl AnswerDelivery {
         self.id == id && self.agent == *agent
     }
 
+    /// A part comes at another time than it should: all after it are moved as much.
+    pub(crate) fn move_by(&mut self, before: Time, after: Time) {
+        let later = self.from.0.saturating_add(after.0);
+        let earlier = self.ahead.0.saturating_add(before.0);
+        (self.from, self.ahead) = (Time(later.saturating_sub(earlier)), Micros(earlier.saturating_sub(later)));
+    }
+
     /// The first part; `None` when nothing ever comes.
     pub(crate) fn first(&self) -> Option<(Time, AnswerPart)> {
-        if self.plan.head.is_some() { Some((self.from + self.plan.head_at, AnswerPart::Head)) } else { self.end() }
+        if self.plan.head.is_some() { Some((self.at(self.plan.head_at), AnswerPart::Head)) } else { self.end() }
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
@@ -99,13 +108,17 @@ impl AnswerDelivery {
     /// When this event comes; after the last one, when the end comes.
     fn event(&self, number: u32) -> Option<(Time, AnswerPart)> {
         match self.plan.piece(number) {
-            Some(piece) => Some((self.from + piece.at, AnswerPart::Event(number))),
+            Some(piece) => Some((self.at(piece.at), AnswerPart::Event(number))),
             None => self.end(),
         }
     }
 
     fn end(&self) -> Option<(Time, AnswerPart)> {
-        self.plan.end.is_some().then_some((self.from + self.plan.end_at, AnswerPart::End))
+        self.plan.end.is_some().then_some((self.at(self.plan.end_at), AnswerPart::End))
+    }
+
+    fn at(&self, after: Micros) -> Time {
+        Time((self.from + after).0.saturating_sub(self.ahead.0))
     }
 
     fn frame(

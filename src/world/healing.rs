@@ -2,7 +2,7 @@
 
 use core::hash::{Hash, Hasher};
 
-use super::{Arrival, ArrivalKind, World};
+use super::World;
 
 /// The faults of a run, and its answers that fail.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,14 +35,6 @@ impl FaultGate {
 }
 
 impl World {
-    /// Takes an arrival into the key of a state (E-3): a timer by its place among those that are set, whatever its number.
-    pub fn hash_arrival(&self, arrival: &Arrival, state: &mut impl Hasher) {
-        match &arrival.0 {
-            ArrivalKind::Timer(serial) => self.timers.place(*serial).hash(state),
-            other => other.hash(state),
-        }
-    }
-
     /// From here on, no fault of the scenario comes and no answer fails: a request gets the next answer that is whole, or the default answer.
     pub fn heal(&mut self) {
         self.user.on_injected();

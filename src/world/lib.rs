@@ -13,6 +13,7 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod answer_queue;
+mod arrivals;
 pub mod choices;
 mod cuts;
 #[doc(hidden)]
@@ -40,6 +41,7 @@ mod relocation;
 #[doc(hidden)]
 pub mod setup;
 mod signatures;
+mod single_faults;
 mod timers;
 mod tool_uses;
 mod tools;
@@ -151,6 +153,9 @@ impl World {
             if let InterruptMoment::At(at) = interrupt.moment {
                 schedule.push((Time::ZERO + at, Arrival(ArrivalKind::Interrupt(index))));
             }
+        }
+        for fault in &setup.scenario.plan.single_faults {
+            self.model.single_faults.add(fault.clone().into());
         }
         self.schedule_prompt(setup, Time::ZERO, schedule);
     }
@@ -438,7 +443,7 @@ impl World {
         let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, choices);
         self.refused = refused.map(|refused| (id, refused));
         let Some(plan) = plan else { return note };
-        if matches!(note, WorldNote::Served { fault: Some(_), .. }) {
+        if matches!(note, WorldNote::Served { fault: Some(_), .. }) || self.model.single_faults.has_hit() {
             self.user.on_injected();
         }
         if let WorldNote::Served { answer, .. } = &note

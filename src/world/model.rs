@@ -17,6 +17,7 @@ use super::reissue;
 use super::relocation;
 use super::setup::{PreparedAnswer, RunSetup};
 use super::signatures::GivenThinking;
+use super::single_faults::SingleFaults;
 use super::{RefusedRequest, WorldNote};
 use reenact_scenario::fault::{AnswerChange, FaultKind};
 use reenact_scenario::statement::{PassedStatements, Statement};
@@ -34,6 +35,7 @@ pub(crate) struct ModelServer {
     /// Which faults hit.
     hits: PassedStatements,
     pub(crate) faults: FaultGate,
+    pub(crate) single_faults: SingleFaults,
 }
 
 /// The response to a request.
@@ -67,10 +69,12 @@ impl ModelServer {
         let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
         let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         self.hits.extend(faults::chances(&scenario.faults, asking).into_iter().map(Statement::FaultChance));
-        let fault = faults::verdict(&scenario.faults, asking, choices).filter(|_| self.faults.admits());
+        let single = self.single_faults.hit(asking);
+        let of_rules = || faults::verdict(&scenario.faults, asking, choices).map(|(index, kind)| (Some(Statement::Fault(index)), kind));
+        let fault = single.as_ref().map(|kind| (None, kind)).or_else(of_rules).filter(|_| self.faults.admits());
         let (plan, note) = match fault {
-            Some((index, kind @ FaultKind::Instead(instead))) => {
-                self.hits.note(Statement::Fault(index));
+            Some((rule, kind @ FaultKind::Instead(instead))) => {
+                self.hits.extend(rule);
                 let plan = faults::instead(instead, asking, terms.timing(scenario), choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
@@ -78,7 +82,7 @@ impl ModelServer {
                 (Some(refusal::plan(&refusal, asking, terms.timing(scenario), choices)), WorldNote::Answered)
             }
             other => {
-                let change = if let Some((index, FaultKind::Change(change))) = other { Some((index, change)) } else { None };
+                let change = if let Some((rule, FaultKind::Change(change))) = other { Some((rule, change)) } else { None };
                 match self.prepared(setup, asking, change, choices) {
                     Some((plan, note)) => (Some(plan), note),
                     None => (None, WorldNote::Exhausted { id }),
@@ -126,7 +130,7 @@ impl ModelServer {
         &mut self,
         setup: &RunSetup,
         asking: &ModelRequest<'_>,
-        change: Option<(usize, &AnswerChange)>,
+        change: Option<(Option<Statement>, &AnswerChange)>,
         choices: &mut ChoiceMaker<'_>,
     ) -> Option<(ResponsePlan, WorldNote)> {
         let ModelRequest { agent, id, request, gets_default, .. } = *asking;
@@ -164,9 +168,9 @@ impl ModelServer {
         }
         self.signatures.remember(setup, request, &plan);
         let mut plan = reissue::as_asked(plan, request);
-        let fault = change.map(|(index, change)| match faults::change(change, &plan) {
+        let fault = change.map(|(rule, change)| match faults::change(change, &plan) {
             Some(changed) => {
-                self.hits.note(Statement::Fault(index));
+                self.hits.extend(rule);
                 plan = changed;
                 change.to_string().into()
             }

@@ -48,6 +48,11 @@ impl AgentQuestions {
         questions
     }
 
+    /// The answer to an open question.
+    pub(crate) fn awaited(&self, number: u32) -> Option<&Input> {
+        self.open.iter().find(|question| question.number == number).map(|question| &question.answer)
+    }
+
     /// The answers of the scenario that came to pass (F-10).
     pub(crate) fn passed(&self) -> Vec<Statement> {
         let of_hook = |(hook, count): &(u32, usize)| {

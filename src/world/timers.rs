@@ -30,6 +30,11 @@ impl TimerTable {
         self.open.iter().position(|(set, ..)| *set == serial)
     }
 
+    /// The agent and the name of an open setting.
+    pub(crate) fn name(&self, serial: u32) -> Option<(&Agent, TimerId)> {
+        self.open.iter().find(|(set, ..)| *set == serial).map(|(_, agent, timer)| (agent, *timer))
+    }
+
     /// Sets a timer; returns the number of this setting.
     pub(crate) fn set(&mut self, agent: &Agent, timer: TimerId) -> u32 {
         self.last += 1;

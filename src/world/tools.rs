@@ -152,6 +152,19 @@ impl ActiveTools {
         Some((listens + takes, ToolAct::Stops))
     }
 
+    /// The runs that were told to stop and have not ended: each may still come to its own end before it notices.
+    pub(crate) fn stopping(&self) -> impl Iterator<Item = (&Agent, ToolRun)> {
+        let is_stopping = |running: &&ActiveTool| running.stops.is_some() && !running.performance.twice;
+        self.running.iter().filter(is_stopping).map(|running| (&running.agent, running.run))
+    }
+
+    /// A run comes to its own end at once, whatever it was told.
+    pub(crate) fn complete(&mut self, agent: &Agent, run: ToolRun) -> Option<Input> {
+        let index = self.running.iter().position(|running| running.is(agent, run))?;
+        let running = self.running.remove(index);
+        Some(Input::ToolEnded { run, outcome: running.outcome().clone() })
+    }
+
     /// Whether a run will do this at this time: one that has ended does nothing, and one that stops does nothing else.
     pub(crate) fn awaits(&self, at: Time, agent: &Agent, run: ToolRun, deed: ToolAct) -> bool {
         self.running.iter().any(|running| running.is(agent, run) && !running.is_past(at, deed))

@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use crate::boundary::{BoundarySide, InjectionKind, RunBoundary};
 use crate::fault::FaultRule;
 use crate::language::description::ValueShape;
+use crate::language::forms::word_forms;
 use crate::language::forms::{ChunkSize, SeedNumber};
 use crate::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
 use crate::language::sections::interrupt::refuse_content;
@@ -14,10 +15,15 @@ use crate::language::toml::{TomlTable, TomlValue};
 use crate::parse::reader::TableReader;
 use crate::parse::report::DiagnosticReport;
 use crate::parse::tree::{TreeValue, TreeValueKind};
-use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind};
+use crate::plan::{
+    AnswerTimes, LateCompletion, NamedChoices, Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind,
+};
+use crate::single_fault::{FaultReach, SingleFault, SingleFaultKind};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
+
+word_forms!(FaultReach, SingleFaultKind);
 
 keys! {
     /// `[plan]`: the choices of one run, each by its name (F-11). All other choices are drawn from the seed.
@@ -26,6 +32,12 @@ keys! {
         drawn_from: Option<Seed> as Option<SeedNumber> = None;
         /// Interrupts at boundaries of the run.
         interrupt: Vec<PlannedInterrupt> as Sections<PlannedInterrupt> = Vec::new(), example("[{ event = 12, kind = \"cancel\" }]");
+        /// Arrivals that come out of the order of the usual times.
+        deviation: Vec<PlannedDeviation> as Sections<PlannedDeviation> = Vec::new(), example("[{ event = 12, arrival = \"tool 1A ends\", at = \"1.2s\" }]");
+        /// Tool runs that come to their own ends although they were told to stop.
+        late: Vec<LateCompletion> as Sections<LateCompletion> = Vec::new(), example("[{ event = 12, tool = \"1A\" }]");
+        /// Faults of single requests.
+        fault: Vec<SingleFault> as Sections<SingleFault> = Vec::new(), example("[{ request = \"2\", kind = \"overloaded\" }]");
         /// Whether a `[[fault]]` with a probability hits, by request and fault: `1.2 529 overloaded_error`.
         faults: NamedChoices<bool> as Choices<bool, FaultNames> = NamedChoices::new(), example("{ \"1.2 529 overloaded_error\" = true }");
         /// When answers arrive, by request.
@@ -76,11 +88,27 @@ impl PlanKeys {
     }
 }
 
+impl Plan {
+    /// Its injections, each list under its key and as a line of TOML: with these keys set, a run of the same scenario is the same.
+    pub fn injections_as_toml(&self) -> Vec<(&'static str, String)> {
+        let Self { interrupts, deviations, late, single_faults, .. } = self;
+        let lists = [
+            ("interrupt", interrupts.is_empty(), Sections::<PlannedInterrupt>::write(interrupts)),
+            ("deviation", deviations.is_empty(), Sections::<PlannedDeviation>::write(deviations)),
+            ("late", late.is_empty(), Sections::<LateCompletion>::write(late)),
+            ("fault", single_faults.is_empty(), Sections::<SingleFault>::write(single_faults)),
+        ];
+        lists.into_iter().filter(|(_, is_empty, _)| !is_empty).map(|(key, _, list)| (key, list.inline())).collect()
+    }
+}
+
 impl ConvertedTable for Plan {
     type Keys = PlanKeys;
 
     fn from_keys(mut keys: PlanKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
-        let mut plan = Self { drawn_from: keys.drawn_from, ..Self::default() };
+        let (deviations, single_faults) = (core::mem::take(&mut keys.deviation), core::mem::take(&mut keys.fault));
+        let late = core::mem::take(&mut keys.late);
+        let mut plan = Self { drawn_from: keys.drawn_from, deviations, late, single_faults, ..Self::default() };
         for interrupt in core::mem::take(&mut keys.interrupt).into_iter().rev() {
             plan.add_interrupt(interrupt);
         }
@@ -95,9 +123,22 @@ impl ConvertedTable for Plan {
     }
 
     fn to_keys(&self) -> PlanKeys {
-        let Self { drawn_from, interrupts, faults, answers, streams, chunks, request_ids, latencies, backoff } = self.clone();
-        let keys = PlanKeys { drawn_from, interrupt: interrupts, faults, answers, streams, chunks, request_ids, ..PlanKeys::default() };
-        let mut keys = PlanKeys { backoff, ..keys };
+        let Self {
+            drawn_from,
+            interrupts,
+            deviations,
+            late,
+            single_faults,
+            faults,
+            answers,
+            streams,
+            chunks,
+            request_ids,
+            latencies,
+            backoff,
+        } = self.clone();
+        let keys = PlanKeys { drawn_from, interrupt: interrupts, deviation: deviations, late, fault: single_faults, ..PlanKeys::default() };
+        let mut keys = PlanKeys { faults, answers, streams, chunks, request_ids, backoff, ..keys };
         for (kind, latencies) in latencies {
             *keys.wait(kind) = latencies;
         }
@@ -144,6 +185,37 @@ impl ConvertedTable for PlannedInterrupt {
             PlannedInterruptKind::Heal => (InjectionKind::Heal, ContentKeys::default()),
         };
         PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content }
+    }
+}
+
+keys! {
+    /// `[[plan.fault]]`: a fault of one request.
+    pub(crate) struct SingleFaultKeys {
+        /// The request as transcripts name it: `2`, `2.3` for its third attempt, `p2/1` for the second prompt.
+        request: Arc<str> = "".into(), required, example("\"2\"");
+        /// The kind of fault.
+        kind: Option<SingleFaultKind> = None, required;
+        /// After which event of the answer, from 0 for its head. Only with kinds `cut`, `error_event`, `stall` and `close`.
+        after_event: u32 = 0;
+        /// Which further attempts of the same request it hits.
+        reach: FaultReach = FaultReach::Once;
+    }
+}
+
+impl ConvertedTable for SingleFault {
+    type Keys = SingleFaultKeys;
+
+    fn from_keys(keys: SingleFaultKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
+        let SingleFaultKeys { request, kind, after_event, reach } = keys;
+        if !RequestNames::is_name(&request) && reader.member("request").is_some() {
+            reader.value_problem("request", format!("`{request}` names no request: {}", RequestNames::HELP));
+        }
+        Some(Self { request, kind: kind?, after_event, reach })
+    }
+
+    fn to_keys(&self) -> SingleFaultKeys {
+        let Self { request, kind, after_event, reach } = self.clone();
+        SingleFaultKeys { request, kind: Some(kind), after_event, reach }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::boundary::RunBoundary;
-use crate::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind};
+use crate::plan::{
+    AnswerTimes, LateCompletion, NamedChoices, Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind,
+};
+use crate::single_fault::{FaultReach, SingleFault, SingleFaultKind};
 
 fn all<T>(choices: impl IntoIterator<Item = (&'static str, T)>) -> NamedChoices<T> {
     choices.into_iter().map(|(name, choice)| (name.into(), choice)).collect()
@@ -22,6 +25,11 @@ fn f_11_a_plan_reads_back() {
             },
             PlannedInterrupt { boundary: RunBoundary { event: 9, side: BoundarySide::Before }, kind: PlannedInterruptKind::Heal },
         ],
+        deviations: vec![PlannedDeviation { event: 7, arrival: "tool 1A ends".into(), at: Micros::ZERO }],
+        late: vec![LateCompletion { event: 9, tool: "1A".into() }],
+        single_faults: SingleFaultKind::ALL
+            .map(|kind| SingleFault { request: "p2/1.3".into(), kind, after_event: 3, reach: FaultReach::Model })
+            .into(),
         faults: all([("1.2 529 overloaded_error", true), ("p2/1 connect reset (2)", false)]),
         answers: all([("1", times), ("a b/1", AnswerTimes::default())]),
         streams: all([("msg_p1t1", StreamShape { pieces: vec![1, 2], padding: vec![0; 40] })]),

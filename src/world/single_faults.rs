@@ -1,0 +1,78 @@
+//! The faults of single requests: those of the plan, and those that an exploration injects (E-3). They come before the scenario's rules.
+
+use super::model_request::ModelRequest;
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_scenario::fault::FaultKind;
+use reenact_scenario::single_fault::{FaultReach, SingleFault};
+use reenact_wire::prelude::*;
+
+/// The faults that may still hit a request, in the order in which they were set.
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
+pub(crate) struct SingleFaults {
+    open: Vec<OpenFault>,
+    /// Whether one has hit.
+    has_hit: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Hash)]
+struct OpenFault {
+    fault: Arc<SingleFault>,
+    /// The first request that it hit, and its model.
+    first: Option<(Agent, RequestId, Arc<str>)>,
+}
+
+impl SingleFaults {
+    /// Sets a fault.
+    pub(crate) fn add(&mut self, fault: Arc<SingleFault>) {
+        self.open.push(OpenFault { fault, first: None });
+    }
+
+    /// The fault of a request, if it has one. A fault that can hit nothing more is forgotten, so that no key has it.
+    pub(crate) fn hit(&mut self, asked: &ModelRequest<'_>) -> Option<FaultKind> {
+        if self.open.is_empty() {
+            return None;
+        }
+        self.open.retain(|open| !open.is_over(asked));
+        let index = self.open.iter().position(|open| open.hits(asked))?;
+        self.has_hit = true;
+        let open = &mut self.open[index];
+        let kind = open.fault.fault_kind();
+        if open.fault.reach == FaultReach::Once {
+            self.open.remove(index);
+        } else if open.first.is_none() {
+            open.first = Some((asked.agent.clone(), asked.id, asked.request.model.clone()));
+        }
+        Some(kind)
+    }
+
+    /// Whether one has hit: the run is no longer as its scenario means it.
+    pub(crate) fn has_hit(&self) -> bool {
+        self.has_hit
+    }
+
+    /// The faults that hit nothing.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = &SingleFault> {
+        self.open.iter().filter(|open| open.first.is_none()).map(|open| &*open.fault)
+    }
+}
+
+impl OpenFault {
+    fn hits(&self, asked: &ModelRequest<'_>) -> bool {
+        match &self.first {
+            None => asked.agent.key(asked.id) == *self.fault.request,
+            Some((agent, first, model)) => {
+                let is_further_attempt = agent == asked.agent && is_same_turn(*first, asked.id);
+                is_further_attempt && (self.fault.reach == FaultReach::Forever || *model == asked.request.model)
+            }
+        }
+    }
+
+    /// Whether the agent that it hit asks something else now.
+    fn is_over(&self, asked: &ModelRequest<'_>) -> bool {
+        self.first.as_ref().is_some_and(|(agent, first, _)| agent == asked.agent && !is_same_turn(*first, asked.id))
+    }
+}
+
+fn is_same_turn(one: RequestId, other: RequestId) -> bool {
+    (one.prompt, one.turn) == (other.prompt, other.turn)
+}
