@@ -18,7 +18,8 @@ use super::request_kind::SentRequest;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Terminal};
 use reenact_engine::emission::CompactionLevel;
-use reenact_engine::settings::{CompactionSettings, HostMessage, RequestPlace};
+use reenact_engine::settings::{CompactionSettings, HostMessage, QueuedMessagePlace, RequestPlace};
+use reenact_engine::texts::TextName;
 use reenact_wire::prelude::*;
 use reenact_wire::tokens;
 use reenact_wire::usage::Usage;
@@ -27,6 +28,14 @@ pub(super) const ORACLE: &str = "O-12";
 
 /// How many tokens an engine may put around a hook's text: the name of the hook, and its objection.
 const AROUND_A_HOOK: u64 = 40;
+
+/// A message that stands in the result of a tool has words around it.
+fn words_around_queued_message(rules: &OracleRules) -> u64 {
+    match rules.settings.queued_messages {
+        QueuedMessagePlace::Beside => 0,
+        QueuedMessagePlace::InResult => tokens::tokens_of_text(rules.settings.texts.template(TextName::QueuedMessage)),
+    }
+}
 
 /// How many different requests may be made in a row of which nothing comes out: what was asked, the same with spans collapsed, the same
 /// after a reactive compaction; each with a compaction before it, and that one, with all the further tries of a summarising call.
@@ -172,7 +181,10 @@ impl CompactionOracle {
             }
             Emission::User(message) => self.said += rules.tokenizer.blocks(core::slice::from_ref(&message.block)),
             Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::tokens_of_text(text),
-            Emission::QueuedCommand { prompt, .. } => self.take_in(*prompt),
+            Emission::QueuedCommand { prompt, .. } => {
+                self.take_in(*prompt);
+                self.people_say(words_around_queued_message(rules));
+            }
             Emission::Interrupted { text, .. } => self.people_say(tokens::tokens_of_text(text)),
             Emission::SnipBoundary { names, .. } => {
                 found.ask(ORACLE);

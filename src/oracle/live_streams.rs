@@ -1,7 +1,8 @@
 //! O-31, of streams: a timer ends no stream that lives. A stream lives while its head or its last event is younger than the time for which it may be
 //! silent.
 //!
-//! Only what an engine closes in the step of a timer is judged: that is its watchdog. In other steps it may have other reasons.
+//! Only what an engine closes in the step of a timer is judged: that is its watchdog. In other steps it may have other reasons. With a limit on money it is not
+//! asked: a timer may be the first at which an engine looks at it.
 
 use super::retry_decisions::ORACLE;
 use super::{OracleFindings, OracleRules};
@@ -46,7 +47,8 @@ impl LiveStreamOracle {
         let Some(at) = self.streams.iter().position(|(known, _)| known == id) else { return };
         let Some(heard) = self.streams.remove(at).1 else { return };
         let limit = rules.settings.retry.stream_idle;
-        let Some(rang) = self.rang.filter(|_| rules.settings.retry.policy != RetryPolicySource::Engine) else { return };
+        let is_watchdog = rules.settings.retry.policy != RetryPolicySource::Engine && rules.settings.session.max_budget.is_none();
+        let Some(rang) = self.rang.filter(|_| is_watchdog) else { return };
         found.ask(ORACLE);
         let silent = rang.since(heard);
         if silent < limit || limit.0 == 0 {

@@ -8,7 +8,8 @@
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{
-    Effect, Emission, EventPayload, FailureCause, HookSubject, Input, Note, PermissionAnswer, RequestId, Settings, ToolOutcome, ToolRun,
+    AnswerEnd, Effect, Emission, EventPayload, FailureCause, HookSubject, Input, Note, PermissionAnswer, RequestId, Settings, ToolOutcome,
+    ToolRun,
 };
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::settings::SiblingAbort;
@@ -54,6 +55,9 @@ impl UnrunToolOracle {
         match input {
             Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => self.whole.push(*id),
             Input::Body { id, .. } => self.whole.push(*id),
+            // An answer can be lost behind its last event.
+            Input::Stream { id, event } if matches!(event.payload(), EventPayload::Error { .. }) => self.whole.retain(|whole| whole != id),
+            Input::End { id, how } if *how != AnswerEnd::Complete => self.whole.retain(|whole| whole != id),
             Input::ToolEnded { run, outcome } => self.on_outcome(rules, *run, outcome),
             Input::PermissionAnswered { run, answer } if !matches!(**answer, PermissionAnswer::Allow { updated_input: None, .. }) => {
                 self.settle(*run);
