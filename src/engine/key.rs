@@ -31,11 +31,20 @@ impl fmt::Display for StateKey {
 
 /// Takes in a state. It is a [`Hasher`], so that `state.hash(&mut sink)` takes in all of a state whose parts have a `Hash`; of those a
 /// [`Time`] counts as what is left until then.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct KeySink {
     now: Time,
     bytes: Vec<u8>,
     names: BTreeMap<(&'static str, String), u64>,
+}
+
+/// A state of a short run has about so many bytes.
+const USUAL_SIZE: usize = 8 << 10;
+
+impl Default for KeySink {
+    fn default() -> Self {
+        Self { now: Time::ZERO, bytes: Vec::with_capacity(USUAL_SIZE), names: BTreeMap::new() }
+    }
 }
 
 impl KeySink {
