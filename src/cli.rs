@@ -14,6 +14,7 @@
 mod access;
 mod coverage;
 mod drive;
+mod explore;
 mod import;
 mod output;
 mod preset;
@@ -27,6 +28,8 @@ mod seeds;
 mod selection;
 mod serve;
 mod sweep;
+
+pub use program::set_first_arguments;
 
 use std::process::ExitCode;
 
@@ -50,6 +53,8 @@ enum ProgramCommand {
     Run(run::RunArguments),
     /// Interrupt scenarios before and after every event, and check all oracles on each run; `[expect]` is not asked for, `run` does that
     Sweep(sweep::SweepArguments),
+    /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
+    Explore(explore::ExploreArguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::ImportArguments),
     /// Pass a client's traffic on to the API, and keep it as a tape
@@ -129,6 +134,7 @@ where
     let exit = match ProgramArguments::parse().command {
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
+        ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
         ProgramCommand::Import(arguments) => import::run(&arguments),
         ProgramCommand::Record(arguments) => return record::run(&arguments),
         ProgramCommand::Scan(arguments) => scan::run(&arguments),

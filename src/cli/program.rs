@@ -2,9 +2,23 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Arguments that a program of somebody's own takes before the commands.
+static FIRST_ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Commands that are shown begin with the program and these arguments. For a program of your own that takes some before the commands; the first call counts.
+pub fn set_first_arguments(arguments: Vec<String>) {
+    let _ = FIRST_ARGUMENTS.set(arguments);
+}
 
 /// This program as a shell finds it: by its name where the search path leads to it, else by the path by which it was called.
 pub(super) fn program_name() -> String {
+    let first = FIRST_ARGUMENTS.get().into_iter().flatten().map(|argument| format!(" {}", quoted(argument)));
+    file_name() + &first.collect::<String>()
+}
+
+fn file_name() -> String {
     let Some(called) = env::args_os().next().map(PathBuf::from) else { return String::from("reenact") };
     match called.file_name() {
         Some(name) if called.components().count() == 1 || is_found(Path::new(name), &called) => quoted(&name.to_string_lossy()),

@@ -1,11 +1,13 @@
-//! `--format json`: what `run` and `sweep` found, as one document for programs.
+//! `--format json`: what `run`, `sweep` and `explore` found, as one document for programs.
 //!
 //! `report/schema.json` is its schema, and docs/reports.md shows it. Members may be added; anything else raises the version. Times are in microseconds of
 //! virtual time, as in transcripts.
 
+mod explore_report;
 mod run_report;
 mod sweep_report;
 
+pub(super) use explore_report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument};
 pub(super) use run_report::{RunEntry, RunReportDocument};
 pub(super) use sweep_report::{FindingEntry, SweepEntry, SweepReportDocument, group_entries};
 
@@ -15,7 +17,7 @@ use super::output::print_line;
 use crate::oracle::Violation;
 use crate::prelude::*;
 
-/// The version of both documents.
+/// The version of these documents.
 const REPORT_VERSION: u32 = 1;
 
 /// A file that could not be run.

@@ -17,8 +17,10 @@ extern crate alloc;
 extern crate std;
 
 pub mod audit;
+pub mod budget;
 pub mod canary;
 pub mod coverage;
+pub mod explorer;
 mod finding;
 pub mod finding_group;
 pub mod fingerprint;

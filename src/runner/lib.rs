@@ -12,6 +12,10 @@ mod attribution;
 #[cfg(test)]
 mod diagrams;
 #[cfg(test)]
+mod explorations;
+#[doc(hidden)]
+pub mod explore;
+#[cfg(test)]
 mod findings;
 #[cfg(test)]
 mod plan_replay;

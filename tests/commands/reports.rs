@@ -1,4 +1,4 @@
-//! The reports of `run` and `sweep` for programs are as their schema says, and say what the text form says.
+//! The reports of `run`, `sweep` and `explore` for programs are as their schema says, and say what the text form says.
 
 use super::{HELLO, folder, reenact};
 use std::path::Path;
@@ -145,4 +145,22 @@ fn e_1_a_stopped_sweep_shows_what_was_swept() {
     assert_eq!(output.status.code(), Some(130), "{shown}");
     let last = shown.lines().last().unwrap();
     assert!(last.starts_with("stopped: ") && last.contains("swept, the rest was not looked at"), "{shown}");
+}
+
+#[test]
+fn an_exploration_tells_what_it_finished_and_each_defect_with_its_command() {
+    let folder = folder(&[("hello.toml", HELLO)]);
+    let at = folder.path();
+    let (document, _) = report(at, &["explore", "hello.toml", "--budget", "0,1,1"]);
+    let exploration = &document["explorations"][0];
+    assert_eq!((document["findings"].as_i64(), exploration["verdict"].as_str()), (Some(0), Some("ok")), "{document}");
+    let budgets: Vec<&str> = exploration["budgets"].as_array().unwrap().iter().map(|budget| budget["budget"].as_str().unwrap()).collect();
+    assert_eq!(budgets, ["(0,0,1)", "(0,1,0)", "(0,1,1)"]);
+    let (text, _, code) = reenact(at, &["explore", "hello.toml", "--budget", "0,1,1"]);
+    assert!(text.starts_with("ok ") && text.contains("finished (0,0,1) (0,1,0) (0,1,1)") && code == Some(0), "{text}");
+    // A budget without an end of its time is said not to be finished, and is no success.
+    let (document, _) = report(at, &["explore", "hello.toml", "--budget", "0,1,1", "--waiting", "0"]);
+    let exploration = &document["explorations"][0];
+    assert_eq!((exploration["verdict"].as_str(), exploration["budgets"][0]["outcome"].as_str()), (Some("failed"), Some("stopped")));
+    assert!(texts(&exploration["notes"])[0].contains("nothing is claimed of it"), "{document}");
 }

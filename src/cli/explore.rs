@@ -1,0 +1,311 @@
+//! `reenact explore PATH…`: every order, fault and input within a budget, all oracles on each transition (E-3).
+
+use std::collections::BTreeSet;
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::Instant;
+
+use super::CommandExit;
+use super::output::{complain, print_line};
+use super::program::{quoted, run_command};
+use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
+use super::selection::Selection;
+use super::serve::{listen, single_runtime};
+use crate::engine::contract::Engine;
+use crate::explore::budget::ExploreBudget;
+use crate::explore::explorer::{ExploreFinding, ExploreOutcome, ExploreProgress, ExploreReport, PathDecision, explore};
+use crate::explore::fingerprint::Fingerprint;
+use crate::files::scenario::LoadedScenario;
+use crate::prelude::*;
+use crate::runner::PanicCatcher;
+use crate::runner::explore::Threads;
+use crate::scenario::plan::Plan;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ExploreArguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// The largest budget: deviations, faults and inputs of one run. Smaller ones come first
+    #[arg(long, value_name = "D,F,I", default_value = "1,1,1")]
+    budget: ExploreBudget,
+    /// How many seconds each budget of a scenario may take; what is not finished by then is said
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    time: u64,
+    /// How many states are kept at once; an exploration that has more waiting is stopped
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    waiting: usize,
+    /// In which form; `json` is one document
+    #[arg(long, value_enum, default_value = "text")]
+    format: ExploreFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExploreFormat {
+    Text,
+    Json,
+}
+
+/// Why a budget was not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ExploreStopCause {
+    Time,
+    Memory,
+    CtrlC,
+}
+
+/// So long an exploration is silent. After each word it is silent twice as long.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The exit code of a program that Ctrl-C stops.
+const STOPPED: i32 = 130;
+
+/// Whether Ctrl-C was pressed.
+static IS_STOPPED: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
+    let selected = arguments.selection.load();
+    let mut exit = selected.exit;
+    if selected.scenarios.is_empty() {
+        return exit;
+    }
+    // A panic is a finding, told with the command that shows it.
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let entries = until_ctrl_c(|| explore_each(arguments, &selected.scenarios, new_engine));
+    panic::set_hook(usual);
+    if entries.iter().any(|entry| entry.verdict != verdict_word(true)) {
+        exit = exit.max(CommandExit::Failed);
+    }
+    match arguments.format {
+        ExploreFormat::Json => print_document(&ExploreReportDocument::new(entries, selected.unread, exit as u8)),
+        ExploreFormat::Text => print_line(&totals(&entries)),
+    }
+    if is_stopped() {
+        let count = selected.scenarios.len() as u64;
+        complain(&format!("stopped: the rest of {} was not looked at", plural(count, "scenario")));
+        std::process::exit(STOPPED);
+    }
+    exit
+}
+
+fn explore_each<E: Engine + Send>(
+    arguments: &ExploreArguments,
+    scenarios: &[LoadedScenario],
+    new_engine: &(impl Fn() -> E + Sync),
+) -> Vec<ExploreEntry> {
+    let mut entries = Vec::new();
+    for scenario in scenarios {
+        let entry = explore_scenario(arguments, scenario, &new_engine());
+        if arguments.format == ExploreFormat::Text {
+            show(&entry);
+        }
+        entries.push(entry);
+        if is_stopped() {
+            break;
+        }
+    }
+    entries
+}
+
+/// Does work that asks [`is_stopped`] now and then.
+fn until_ctrl_c<R>(work: impl FnOnce() -> R) -> R {
+    let (is_at_work, over) = unbounded_channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(|| wait_for_ctrl_c(over));
+        let done = work();
+        drop(is_at_work);
+        done
+    })
+}
+
+/// The first Ctrl-C ends the exploration and shows what was finished; the second one ends the program.
+fn wait_for_ctrl_c(mut over: UnboundedReceiver<()>) {
+    // Without a runtime or signals nothing is lost but the words at the end.
+    let Ok(runtime) = single_runtime() else { return };
+    runtime.block_on(async {
+        let Ok(mut signals) = listen() else { return };
+        for is_second in [false, true] {
+            tokio::select! {
+                biased;
+                _ = signals.next() => IS_STOPPED.store(true, Ordering::Relaxed),
+                _ = over.recv() => return,
+            }
+            if is_second {
+                std::process::exit(STOPPED);
+            }
+        }
+    });
+}
+
+fn is_stopped() -> bool {
+    IS_STOPPED.load(Ordering::Relaxed)
+}
+
+/// The budgets up to the largest one, in rising order.
+fn budgets(largest: ExploreBudget) -> Vec<ExploreBudget> {
+    let mut budgets: Vec<ExploreBudget> = ExploreBudget::RISING.into_iter().filter(|budget| largest.covers(*budget)).collect();
+    if !budgets.contains(&largest) {
+        budgets.push(largest);
+    }
+    budgets
+}
+
+/// Explores one budget after the other, until one is not finished.
+fn explore_scenario<E: Engine + Send>(arguments: &ExploreArguments, scenario: &LoadedScenario, engine: &E) -> ExploreEntry {
+    let mut entry = ExploreEntry::new(&scenario.name, &scenario.path, scenario.setup.scenario.seed.0);
+    let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
+    let mut swaps = 0;
+    for budget in budgets(arguments.budget) {
+        let (report, cause) = explore_budget(arguments, scenario, engine, budget);
+        swaps += report.swaps;
+        for finding in &report.findings {
+            if known.insert(finding.fingerprint.clone()) {
+                let mut found = finding_entry(arguments, scenario, engine, (budget, finding));
+                let smaller = entry.budgets.iter().filter(|before| before.is_finished() && before.is_covered_by(budget));
+                found.without = smaller.map(|before| before.budget.clone()).collect();
+                entry.findings.push(found);
+            }
+        }
+        entry.notes.extend(notes(&report, swaps));
+        entry.notes.extend(cause.map(|cause| stop_text(arguments, budget, cause)));
+        let is_finished = report.outcome == ExploreOutcome::Finished;
+        entry.budgets.push(ExploreBudgetEntry::new(&report));
+        if !is_finished {
+            break;
+        }
+    }
+    entry.notes.dedup();
+    entry.verdict = verdict_word(entry.findings.is_empty() && entry.budgets.first().is_some_and(|first| first.is_finished()));
+    entry
+}
+
+fn explore_budget<E: Engine + Send>(
+    arguments: &ExploreArguments,
+    scenario: &LoadedScenario,
+    engine: &E,
+    budget: ExploreBudget,
+) -> (ExploreReport, Option<ExploreStopCause>) {
+    let began = Instant::now();
+    let mut cause = None;
+    let mut silence = SILENCE;
+    let mut goes_on = |progress: ExploreProgress| {
+        let elapsed = began.elapsed();
+        if is_stopped() {
+            cause = Some(ExploreStopCause::CtrlC);
+        } else if elapsed > Duration::from_secs(arguments.time) {
+            cause = Some(ExploreStopCause::Time);
+        } else if progress.waiting > arguments.waiting {
+            cause = Some(ExploreStopCause::Memory);
+        } else if elapsed > silence {
+            silence *= 2;
+            let ExploreProgress { states, transitions, waiting } = progress;
+            let path = scenario.path.display();
+            complain(&format!("exploring {path}, budget {budget}: {states} states, {transitions} transitions, {waiting} states wait"));
+        }
+        cause.is_none()
+    };
+    let threads = Threads(arguments.selection.threads());
+    let report = explore(&scenario.setup, engine, budget, &PanicCatcher, &threads, &mut goes_on);
+    (report, cause)
+}
+
+/// Notes on the parts that were not looked at.
+fn notes(report: &ExploreReport, swaps: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !report.is_merged {
+        notes.push(String::from("the engine has no `key`: no two states are known to be equal, and each way is looked at by itself"));
+    }
+    if report.budget.deviations > 0 && swaps == 0 && report.outcome == ExploreOutcome::Finished {
+        notes.push(String::from("nothing to reorder: at no state could another arrival come first"));
+    }
+    if report.budget.faults > 0 && report.faults == 0 && report.outcome == ExploreOutcome::Finished {
+        notes.push(String::from("no fault was tried: no request was made"));
+    }
+    notes
+}
+
+fn stop_text(arguments: &ExploreArguments, budget: ExploreBudget, cause: ExploreStopCause) -> String {
+    match cause {
+        ExploreStopCause::Time => format!(
+            "budget {budget} was not finished in {}: nothing is claimed of it, nor of larger ones; --time N gives it more",
+            plural(arguments.time, "second")
+        ),
+        ExploreStopCause::Memory => format!(
+            "budget {budget} was not finished: more than {} states wait, and nothing is claimed of it, nor of larger ones; --waiting N keeps more",
+            arguments.waiting
+        ),
+        ExploreStopCause::CtrlC => {
+            format!("budget {budget} was not finished when it was stopped: nothing is claimed of it, nor of larger ones")
+        }
+    }
+}
+
+fn finding_entry<E: Engine>(
+    arguments: &ExploreArguments,
+    scenario: &LoadedScenario,
+    engine: &E,
+    (budget, finding): (ExploreBudget, &ExploreFinding),
+) -> ExploreFindingEntry {
+    let (plan, decisions) = finding.path.plan(&scenario.setup, engine, &PanicCatcher);
+    ExploreFindingEntry {
+        oracle: finding.fingerprint.oracle,
+        observation: finding.fingerprint.observation.clone(),
+        budget: budget.to_string(),
+        without: Vec::new(),
+        count: finding.count,
+        decisions: decisions.iter().map(PathDecision::to_string).collect(),
+        violations: finding.violations.iter().map(ToString::to_string).collect(),
+        command: command(arguments, scenario, &plan),
+    }
+}
+
+/// The command that makes the run again.
+fn command(arguments: &ExploreArguments, scenario: &LoadedScenario, plan: &Plan) -> String {
+    let mut command = run_command(&scenario.path) + &arguments.selection.options(scenario.setup.scenario.seed.0);
+    for (key, value) in plan.injections_as_toml() {
+        command += &format!(" --set {}", quoted(&format!("plan.{key}={value}")));
+    }
+    // What the scenario expects is said of the run as it is.
+    let breaks: Vec<String> = scenario.setup.scenario.expect.breaks.iter().map(|rule| format!("\"{rule}\"")).collect();
+    let expect = if breaks.is_empty() { String::from("{}") } else { format!("{{breaks=[{}]}}", breaks.join(",")) };
+    command + " --set " + &quoted(&format!("expect={expect}"))
+}
+
+fn show(entry: &ExploreEntry) {
+    let word = if entry.verdict == verdict_word(true) { "ok" } else { "FAILED" };
+    let finished: Vec<&str> = entry.budgets.iter().filter(|budget| budget.is_finished()).map(|budget| &*budget.budget).collect();
+    let finished = if finished.is_empty() { String::from("no budget finished") } else { format!("finished {}", finished.join(" ")) };
+    let states: usize = entry.budgets.iter().map(|budget| budget.states).sum();
+    let transitions: u64 = entry.budgets.iter().map(|budget| budget.transitions).sum();
+    let findings = plural(entry.findings.len() as u64, "finding");
+    print_line(&format!("{word:<7} {:<44} {states:>8} states {transitions:>9} transitions {findings:>11}  {finished}", entry.scenario));
+    entry.notes.iter().for_each(|note| complain(&format!("note: {}: {note}", entry.path)));
+    for finding in &entry.findings {
+        let ExploreFindingEntry { oracle, observation, budget, without, count, decisions, violations, command } = finding;
+        let mut text = format!("{oracle}: {observation}\n  {} within {budget}; the smallest run:", plural(*count as u64, "way"));
+        if decisions.is_empty() {
+            text += "\n    as it is, without any decision";
+        }
+        text += &decisions.iter().map(|decision| format!("\n    {decision}")).collect::<String>();
+        text += &violations.iter().map(|violation| format!("\n  {violation}")).collect::<String>();
+        if !without.is_empty() {
+            text += &format!("\n  no run within {} does this", without.join(" or "));
+        }
+        complain(&format!("{text}\n  look at it: {command}"));
+    }
+}
+
+fn totals(entries: &[ExploreEntry]) -> String {
+    let findings: usize = entries.iter().map(|entry| entry.findings.len()).sum();
+    let unfinished = entries.iter().filter(|entry| entry.budgets.iter().any(|budget| !budget.is_finished())).count();
+    let unfinished = match unfinished {
+        0 => String::new(),
+        count => format!("; {} with a budget that was not finished", plural(count as u64, "scenario")),
+    };
+    format!("{}, {}{unfinished}", plural(entries.len() as u64, "scenario"), plural(findings as u64, "finding"))
+}

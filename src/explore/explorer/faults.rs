@@ -1,0 +1,34 @@
+//! The faults that an exploration tries at each request (E-3).
+
+use reenact_engine::contract::{Agent, RequestId};
+use reenact_scenario::single_fault::{FaultReach, SingleFault, SingleFaultKind};
+use reenact_wire::prelude::*;
+
+/// Each kind in an answer's place, with the attempts that it hits: once, as long as the same model is asked, for ever.
+const INSTEAD: [(SingleFaultKind, &[FaultReach]); 5] = [
+    (SingleFaultKind::Overloaded, &FaultReach::ALL),
+    (SingleFaultKind::Internal, &FaultReach::ALL),
+    (SingleFaultKind::RateLimit, &FaultReach::ALL),
+    (SingleFaultKind::TooLong, &[FaultReach::Once, FaultReach::Forever]),
+    (SingleFaultKind::Reset, &[FaultReach::Once, FaultReach::Forever]),
+];
+
+/// Each kind after an event of an answer.
+const WITHIN: [SingleFaultKind; 3] = [SingleFaultKind::Cut, SingleFaultKind::ErrorEvent, SingleFaultKind::Stall];
+
+/// The faults of a request. `events` is how many events its answer has, if it is a stream.
+pub(super) fn faults_of(agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
+    let request: Arc<str> = agent.key(id).into();
+    let fault = |kind, after_event, reach| Arc::new(SingleFault { request: request.clone(), kind, after_event, reach });
+    let mut faults = Vec::new();
+    for (kind, reaches) in INSTEAD {
+        faults.extend(reaches.iter().map(|reach| fault(kind, 0, *reach)));
+    }
+    for event in 0..events.unwrap_or_default() {
+        faults.extend(WITHIN.map(|kind| fault(kind, event, FaultReach::Once)));
+    }
+    if let Some(before_last) = events.and_then(|events| events.checked_sub(1)) {
+        faults.push(fault(SingleFaultKind::Close, before_last, FaultReach::Once));
+    }
+    faults
+}

@@ -1,0 +1,161 @@
+//! Explorations of shipped scenarios: the same on one thread and on many, and each finding is a run that its plan makes again.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use super::PanicCatcher;
+use super::explore::Threads;
+use reenact_engine::agent_loop::AgentLoop;
+use reenact_engine::contract::Engine;
+use reenact_explore::budget::ExploreBudget;
+use reenact_explore::canary::{CANARIES, Saboteur};
+use reenact_explore::explorer::{EqualStates, ExploreOutcome, ExploreReport, ExploreStep, explore, explore_with_audit, replay};
+use reenact_explore::fingerprint::Fingerprint;
+use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with, search};
+use reenact_sim::Run;
+use reenact_wire::prelude::*;
+
+fn load(name: &str) -> LoadedScenario {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    load_with(&folder.join(name), &LoadOptions::default()).unwrap()
+}
+
+fn explored<E: Engine + Send>(loaded: &LoadedScenario, engine: &E, budget: ExploreBudget, threads: usize) -> ExploreReport {
+    let threads = Threads(NonZeroUsize::new(threads).unwrap());
+    explore(&loaded.setup, engine, budget, &PanicCatcher, &threads, &mut |_| true)
+}
+
+/// Two tools side by side, an order that matters.
+const SIDE_BY_SIDE: &str = "executor/tool-details.toml";
+
+#[test]
+fn e_3_an_exploration_is_the_same_on_one_thread_and_on_many() {
+    let loaded = load(SIDE_BY_SIDE);
+    let [one, many] = [1, 3].map(|threads| explored(&loaded, &AgentLoop::default(), ExploreBudget::new(1, 0, 1), threads));
+    assert_eq!(one, many);
+    assert!(one.states > 500 && one.merged > 100 && one.swaps > 0, "{one:?}");
+    assert_eq!((one.outcome, &one.findings[..]), (ExploreOutcome::Finished, &[][..]));
+}
+
+#[test]
+fn e_3_each_part_of_a_budget_adds_what_it_says() {
+    let loaded = load(SIDE_BY_SIDE);
+    let count = |budget: [u8; 3]| {
+        let [deviations, faults, inputs] = budget;
+        let report = explored(&loaded, &AgentLoop::default(), ExploreBudget::new(deviations, faults, inputs), 1);
+        (report.swaps > 0, report.faults > 0, report.inputs > 0)
+    };
+    assert_eq!(count([0, 0, 0]), (false, false, false));
+    assert_eq!(count([1, 0, 0]), (true, false, false));
+    assert_eq!(count([0, 1, 0]), (false, true, false));
+    assert_eq!(count([0, 0, 1]), (false, false, true));
+}
+
+#[test]
+fn e_3_an_exploration_that_is_stopped_claims_nothing() {
+    let loaded = load(SIDE_BY_SIDE);
+    let report = explore(
+        &loaded.setup,
+        &AgentLoop::default(),
+        ExploreBudget::new(1, 1, 1),
+        &PanicCatcher,
+        &Threads(NonZeroUsize::MIN),
+        &mut |progress| progress.states < 300,
+    );
+    assert_eq!(report.outcome, ExploreOutcome::Stopped);
+}
+
+/// A saboteur misbehaves in every run; what counts here is that whatever is found is found again by its plan.
+#[test]
+fn e_8_each_finding_is_the_run_that_its_plan_makes() {
+    let loaded = load(SIDE_BY_SIDE);
+    let mut replayed = 0;
+    for canary in CANARIES.iter().step_by(4) {
+        let engine = Saboteur::new(AgentLoop::default(), *canary);
+        let report = explored(&loaded, &engine, ExploreBudget::new(1, 0, 1), 1);
+        for finding in &report.findings {
+            let planned = finding.path.setup(&loaded.setup, &engine, &PanicCatcher);
+            let violations = replay(&planned, &engine, report.usual_end.as_deref(), &PanicCatcher);
+            let again: Vec<String> = violations.iter().map(|violation| Fingerprint::from(violation).to_string()).collect();
+            assert!(again.contains(&finding.fingerprint.to_string()), "{}: {finding:#?}\n{again:#?}", canary.name);
+            replayed += usize::from(finding.path.choices.iter().any(|choice| choice.step != ExploreStep::Next));
+        }
+    }
+    assert!(replayed >= 3, "only {replayed} findings needed a decision: too few to say anything");
+}
+
+/// Audits every n-th merge of an exploration: how many pairs there were, and the first that differs.
+fn audited(name: &str, budget: ExploreBudget, every: u64) -> (usize, Option<String>) {
+    let loaded = load(name);
+    let (engine, threads) = (AgentLoop::default(), Threads(NonZeroUsize::MIN));
+    let (_, pairs) = explore_with_audit(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (every, &mut |_| true));
+    let differs = |pair: &EqualStates| pair.compare(&loaded.setup, &engine, &PanicCatcher).err();
+    (pairs.len(), pairs.iter().find_map(|pair| Some(format!("{name}: {}\n{pair:?}", differs(pair)?))))
+}
+
+#[test]
+fn e_3_states_with_one_key_run_on_alike() {
+    let mut pairs = 0;
+    for name in [SIDE_BY_SIDE, "query/read-one-file.toml", "fallback/both-overloaded.toml"] {
+        let (count, difference) = audited(name, ExploreBudget::new(1, 0, 1), 1);
+        assert_eq!(difference, None);
+        pairs += count;
+    }
+    assert!(pairs > 150, "only {pairs} pairs: too few to say anything");
+}
+
+/// `REENACT_AUDIT_PAIRS=100000 cargo test --release -p reenact-runner -- --ignored audit`: so many pairs over all shipped scenarios.
+#[test]
+#[ignore = "it takes minutes"]
+fn e_3_a_long_audit_of_the_shipped_scenarios() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut pairs = 0;
+    let mut differences = Vec::new();
+    for path in search(std::slice::from_ref(&folder)).scenarios {
+        // Of a matrix there is more than one run; one of each kind of scenario is enough.
+        if load_with(&path, &LoadOptions::default()).is_err() {
+            continue;
+        }
+        let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+        let (count, difference) = audited(&name, ExploreBudget::new(1, 0, 1), 1);
+        pairs += count;
+        differences.extend(difference);
+        if pairs >= 100_000 {
+            break;
+        }
+    }
+    println!("{pairs} pairs, {} scenarios with a difference\n{}", differences.len(), differences.join("\n\n"));
+    assert_eq!(differences.len(), 0);
+}
+
+#[test]
+fn e_8_a_plan_that_names_what_does_not_come_fails() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/world/planned-order.toml");
+    let failures = |key: &str, value: &str| {
+        let overrides = vec![(key.into(), value.into()), (String::from("expect"), String::from("{}"))];
+        let loaded = load_with(&folder, &LoadOptions { overrides, ..LoadOptions::default() }).unwrap();
+        Run::new(loaded.setup, AgentLoop::default()).to_end().failures.join("\n")
+    };
+    assert_eq!(failures("plan.late", r#"[{ event = 35, tool = "2.2A" }]"#), "");
+    for (key, value, words) in [
+        ("plan.late", r#"[{ event = 35, tool = "2.2B" }]"#, "the plan's late completion at event 35, of tool 2.2B did not come"),
+        (
+            "plan.deviation",
+            r#"[{ event = 17, arrival = "tool 1C ends", at = "1s" }]"#,
+            "the plan's deviation at event 17, tool 1C ends did not come",
+        ),
+        (
+            "plan.deviation",
+            r#"[{ event = 1700, arrival = "tool 1B ends", at = "1s" }]"#,
+            "the plan's deviation at event 1700, tool 1B ends did not come",
+        ),
+        (
+            "plan.fault",
+            r#"[{ request = "7", kind = "stall", after_event = 2 }]"#,
+            "the plan's fault, stall after event 2 of answer 7 did not come",
+        ),
+    ] {
+        // Without the fault of its plan the run has other events: what is asked for is told among the rest.
+        assert!(failures(key, value).contains(words), "{key}={value}:\n{}", failures(key, value));
+    }
+}
