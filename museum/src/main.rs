@@ -20,10 +20,8 @@ fn main() -> ExitCode {
     if let (Some(program), Some(name)) = (program, arguments.next())
         && name.to_str().and_then(MuseumLoop::find).is_some()
     {
-        // The name that it is started by stands in the commands that it prints.
-        let shown = format!("{} {}", program.to_string_lossy(), name.to_string_lossy());
-        let file = std::env::current_exe().unwrap_or(program.into());
-        let error = Command::new(file).arg0(shown).args(arguments).env(EXHIBIT, name).exec();
+        let file = std::env::current_exe().unwrap_or(program.clone().into());
+        let error = Command::new(file).arg0(program).args(arguments).env(EXHIBIT, name).exec();
         eprintln!("the program could not be started again: {error}");
         return ExitCode::from(2);
     }
@@ -33,6 +31,7 @@ fn main() -> ExitCode {
         eprintln!("there is no exhibit `{name}`: {EXHIBIT} is `honest` or one of {}", names.join(", "));
         return ExitCode::from(2);
     };
+    reenact::cli::set_first_arguments(vec![name]);
     reenact::cli::main_with(move || exhibit.clone())
 }
 
