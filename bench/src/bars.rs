@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{ReportLine, print_header};
-use super::{decode, foreign, framing, level, record, redact, run, serve, start, sweep};
+use super::{decode, explore, foreign, framing, level, record, redact, run, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -27,6 +27,11 @@ const BENCHES: &[Bench] = &[
         holds: "an event stepped in a sweep costs at most 1.5 times one of a plain replay; 130 events are swept in 75 times what a paused tokio \
                 runtime takes for as many timers",
         measure: sweep::sweeps,
+    },
+    Bench {
+        name: "explore",
+        holds: "a transition of an exploration costs at most 8 times an event of a run with all oracles",
+        measure: explore::transitions,
     },
     Bench {
         name: "framing",
