@@ -183,6 +183,11 @@ impl Plan {
         backoff: BTreeMap::new(),
     };
 
+    /// Whether it names events or arrivals of a simulated run: over a real or simulated network there are others.
+    pub fn has_injections(&self) -> bool {
+        !(self.interrupts.is_empty() && self.deviations.is_empty() && self.late.is_empty() && self.single_faults.is_empty())
+    }
+
     /// Adds an interrupt where it belongs. What is injected last comes first, so it stands before others at its boundary.
     pub fn add_interrupt(&mut self, interrupt: PlannedInterrupt) {
         let at = self.interrupts.partition_point(|other| other.order() < interrupt.order());

@@ -16,7 +16,7 @@ use super::network::on_network;
 use super::{shipped, shipped_in};
 
 /// The scenarios that differ, with the reason.
-const DIFFERENT: [(&str, &str); 10] = [
+const DIFFERENT: [(&str, &str); 11] = [
     ("agents/all-failed", "a time stands in a text of which the transcript shows the digest"),
     ("budget/spent-by-agents", SHORTER_THAN_A_TICK),
     ("compaction/interrupt-in-a-compaction", "the API cannot see that a message became a prompt before anything was asked for it"),
@@ -26,6 +26,7 @@ const DIFFERENT: [(&str, &str); 10] = [
     ("permission/the-tool-asks", SHORTER_THAN_A_TICK),
     ("query/six-hours", TOO_LONG),
     ("retry/overage", TOO_LONG),
+    ("world/planned-order", "its plan names events of a simulated run"),
     ("world/outcomes-of-one-id", "which answer a tool use is from is known where the world gives the answers"),
 ];
 

@@ -90,6 +90,9 @@ pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]
         Level::Live if arguments.check => {
             return Err("--check is not for --level live: no two runs on a real clock are the same; leave out --check".into());
         }
+        Level::Live if scenarios.iter().any(|scenario| scenario.setup.scenario.plan.has_injections()) => {
+            return Err("--level live: the [plan] of this scenario names events of a simulated run; leave out --level".into());
+        }
         Level::Network | Level::Live => (),
     }
     let snapshots = [(arguments.snapshots, "--snapshots"), (arguments.accept, "--accept")];

@@ -1,4 +1,5 @@
-//! Scenarios that `--level network` does not run: those that say so, and those that take longer than a network can be simulated (M-11). Each is named
+//! Scenarios that `--level network` does not run: those that say so, those whose plan names
+//! events of a simulated run, and those that take longer than a network can be simulated (M-11). Each is named
 //! with its reason, and none is counted as run.
 
 use std::collections::BTreeMap;
@@ -52,9 +53,11 @@ pub(super) fn tell(reasons: &SkippedFiles) {
     }
 }
 
-/// Why the scenario says that it is not run.
+/// The reason that is in the scenario.
 fn declared(scenario: &LoadedScenario) -> Option<String> {
-    scenario.setup.scenario.network.as_ref()?.skip.clone()
+    let scenario = &scenario.setup.scenario;
+    let by_plan = scenario.plan.has_injections().then(|| String::from("its [plan] names events of a simulated run"));
+    scenario.network.as_ref().and_then(|network| network.skip.clone()).or(by_plan)
 }
 
 /// The reason to skip a run that takes too long: it takes no less with a network than without. `end` is when the simulated run was over.
