@@ -135,6 +135,9 @@ impl ApiEndpoint {
     /// Answers what a client sent.
     #[doc(hidden)]
     pub fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest) -> EndpointResponse {
+        if self.asked == 0 {
+            self.model.single_faults.add_planned(&setup.scenario.plan);
+        }
         self.asked += 1;
         let request_id = headers::request_id(setup.scenario.seed.0, self.asked);
         let route = ApiRoute::read(&incoming.method, &incoming.path);

@@ -154,9 +154,7 @@ impl World {
                 schedule.push((Time::ZERO + at, Arrival(ArrivalKind::Interrupt(index))));
             }
         }
-        for fault in &setup.scenario.plan.single_faults {
-            self.model.single_faults.add(fault.clone().into());
-        }
+        self.model.single_faults.add_planned(&setup.scenario.plan);
         self.schedule_prompt(setup, Time::ZERO, schedule);
     }
 

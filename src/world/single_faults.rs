@@ -3,6 +3,7 @@
 use super::model_request::ModelRequest;
 use reenact_engine::contract::{Agent, RequestId};
 use reenact_scenario::fault::FaultKind;
+use reenact_scenario::plan::Plan;
 use reenact_scenario::single_fault::{FaultReach, SingleFault};
 use reenact_wire::prelude::*;
 
@@ -25,6 +26,11 @@ impl SingleFaults {
     /// Sets a fault.
     pub(crate) fn add(&mut self, fault: Arc<SingleFault>) {
         self.open.push(OpenFault { fault, first: None });
+    }
+
+    /// Sets those of a plan.
+    pub(crate) fn add_planned(&mut self, plan: &Plan) {
+        plan.single_faults.iter().for_each(|fault| self.add(fault.clone().into()));
     }
 
     /// The fault of a request, if it has one. A fault that can hit nothing more is forgotten, so that no key has it.
