@@ -96,7 +96,7 @@ fn audited(name: &str, budget: ExploreBudget, every: u64) -> (usize, Option<Stri
 #[test]
 fn e_3_states_with_one_key_run_on_alike() {
     let mut pairs = 0;
-    for name in [SIDE_BY_SIDE, "query/read-one-file.toml", "fallback/both-overloaded.toml"] {
+    for name in [SIDE_BY_SIDE, "query/read-one-file.toml", "fallback/both-overloaded.toml", "world/planned-order.toml"] {
         let (count, difference) = audited(name, ExploreBudget::new(1, 0, 1), 1);
         assert_eq!(difference, None);
         pairs += count;

@@ -334,6 +334,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     pub fn key(&self, out: &mut KeySink) -> bool {
         // Where the scenario names times of the clock, the time itself counts.
         self.names_clock_times.then_some(self.now.0).hash(out);
+        // Where its plan names events by their numbers, so does the number.
+        self.setup.scenario.plan.has_injections().then_some(self.events).hash(out);
         (&self.world, &self.due, &self.injected, self.planned, self.planned_deviations, self.planned_completions, self.timers).hash(out);
         // What was cancelled comes to nothing.
         for (at, _, arrival) in self.agenda.in_order().filter(|(at, _, arrival)| self.world.awaits(*at, arrival)) {
