@@ -149,6 +149,12 @@ fn e_8_a_plan_that_names_what_does_not_come_fails() {
             r#"[{ event = 1700, arrival = "tool 1B ends", at = "1s" }]"#,
             "the plan's deviation at event 1700, tool 1B ends did not come",
         ),
+        // It is asked for and changes nothing: the answer has fewer events.
+        (
+            "plan.fault",
+            r#"[{ request = "1", kind = "cut", after_event = 99 }]"#,
+            "the plan's fault, cut after event 99 of answer 1 did not come",
+        ),
         (
             "plan.fault",
             r#"[{ request = "7", kind = "stall", after_event = 2 }]"#,

@@ -20,6 +20,7 @@ use super::signatures::GivenThinking;
 use super::single_faults::SingleFaults;
 use super::{RefusedRequest, WorldNote};
 use reenact_scenario::fault::{AnswerChange, FaultKind};
+use reenact_scenario::single_fault::SingleFault;
 use reenact_scenario::statement::{PassedStatements, Statement};
 use reenact_wire::prelude::*;
 use reenact_wire::validate::RequestValidator;
@@ -53,6 +54,14 @@ pub struct ModelResponse {
     pub refused: Option<RefusedRequest>,
 }
 
+/// The origin of a fault.
+#[derive(Clone, Debug)]
+enum FaultSource {
+    /// Which of the scenario's rules.
+    Rule(usize),
+    Single(Arc<SingleFault>),
+}
+
 impl ModelServer {
     /// The server at the beginning.
     pub(crate) fn new(terms: AnswerTerms) -> Self {
@@ -69,12 +78,12 @@ impl ModelServer {
         let overruled = scenario.api.lenient || (scenario.tape.is_some() && asking.of_head.is_none());
         let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         self.hits.extend(faults::chances(&scenario.faults, asking).into_iter().map(Statement::FaultChance));
-        let single = self.single_faults.hit(asking);
-        let of_rules = || faults::verdict(&scenario.faults, asking, choices).map(|(index, kind)| (Some(Statement::Fault(index)), kind));
-        let fault = single.as_ref().map(|kind| (None, kind)).or_else(of_rules).filter(|_| self.faults.admits());
+        let single = self.single_faults.due(asking).map(|fault| (fault.fault_kind(), FaultSource::Single(fault)));
+        let of_rules = || faults::verdict(&scenario.faults, asking, choices).map(|(index, kind)| (kind, FaultSource::Rule(index)));
+        let fault = single.as_ref().map(|(kind, source)| (kind, source.clone())).or_else(of_rules).filter(|_| self.faults.admits());
         let (plan, note) = match fault {
-            Some((rule, kind @ FaultKind::Instead(instead))) => {
-                self.hits.extend(rule);
+            Some((kind @ FaultKind::Instead(instead), source)) => {
+                self.note_hit(&source);
                 let plan = faults::instead(instead, asking, terms.timing(scenario), choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
@@ -82,7 +91,7 @@ impl ModelServer {
                 (Some(refusal::plan(&refusal, asking, terms.timing(scenario), choices)), WorldNote::Answered)
             }
             other => {
-                let change = if let Some((rule, FaultKind::Change(change))) = other { Some((rule, change)) } else { None };
+                let change = if let Some((FaultKind::Change(change), source)) = other { Some((change, source)) } else { None };
                 match self.prepared(setup, asking, change, choices) {
                     Some((plan, note)) => (Some(plan), note),
                     None => (None, WorldNote::Exhausted { id }),
@@ -90,6 +99,14 @@ impl ModelServer {
             }
         };
         ModelResponse { plan, note, refused }
+    }
+
+    /// A fault has had its effect.
+    fn note_hit(&mut self, source: &FaultSource) {
+        match source {
+            FaultSource::Rule(index) => self.hits.note(Statement::Fault(*index)),
+            FaultSource::Single(fault) => self.single_faults.note_hit(fault),
+        }
     }
 
     /// The id that the scenario has for a tool use.
@@ -130,7 +147,7 @@ impl ModelServer {
         &mut self,
         setup: &RunSetup,
         asking: &ModelRequest<'_>,
-        change: Option<(Option<Statement>, &AnswerChange)>,
+        change: Option<(&AnswerChange, FaultSource)>,
         choices: &mut ChoiceMaker<'_>,
     ) -> Option<(ResponsePlan, WorldNote)> {
         let ModelRequest { agent, id, request, gets_default, .. } = *asking;
@@ -168,9 +185,9 @@ impl ModelServer {
         }
         self.signatures.remember(setup, request, &plan);
         let mut plan = reissue::as_asked(plan, request);
-        let fault = change.map(|(rule, change)| match faults::change(change, &plan) {
+        let fault = change.map(|(change, source)| match faults::change(change, &plan) {
             Some(changed) => {
-                self.hits.extend(rule);
+                self.note_hit(&source);
                 plan = changed;
                 change.to_string().into()
             }

@@ -2,7 +2,6 @@
 
 use super::model_request::ModelRequest;
 use reenact_engine::contract::{Agent, RequestId};
-use reenact_scenario::fault::FaultKind;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::single_fault::{FaultReach, SingleFault};
 use reenact_wire::prelude::*;
@@ -11,6 +10,8 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub(crate) struct SingleFaults {
     open: Vec<OpenFault>,
+    /// Those whose request came, and that have changed nothing.
+    without_effect: Vec<Arc<SingleFault>>,
     /// Whether one has hit.
     has_hit: bool,
 }
@@ -34,21 +35,29 @@ impl SingleFaults {
     }
 
     /// The fault of a request, if it has one. A fault that can hit nothing more is forgotten, so that no key has it.
-    pub(crate) fn hit(&mut self, asked: &ModelRequest<'_>) -> Option<FaultKind> {
+    pub(crate) fn due(&mut self, asked: &ModelRequest<'_>) -> Option<Arc<SingleFault>> {
         if self.open.is_empty() {
             return None;
         }
         self.open.retain(|open| !open.is_over(asked));
         let index = self.open.iter().position(|open| open.hits(asked))?;
-        self.has_hit = true;
         let open = &mut self.open[index];
-        let kind = open.fault.fault_kind();
-        if open.fault.reach == FaultReach::Once {
+        let fault = open.fault.clone();
+        if open.first.is_none() {
+            self.without_effect.push(fault.clone());
+        }
+        if fault.reach == FaultReach::Once {
             self.open.remove(index);
         } else if open.first.is_none() {
             open.first = Some((asked.agent.clone(), asked.id, asked.request.model.clone()));
         }
-        Some(kind)
+        Some(fault)
+    }
+
+    /// A fault that was due has had its effect.
+    pub(crate) fn note_hit(&mut self, fault: &Arc<SingleFault>) {
+        self.has_hit = true;
+        self.without_effect.retain(|known| known != fault);
     }
 
     /// Whether one has hit: the run is no longer as its scenario means it.
@@ -58,7 +67,8 @@ impl SingleFaults {
 
     /// The faults that hit nothing.
     pub(crate) fn unused(&self) -> impl Iterator<Item = &SingleFault> {
-        self.open.iter().filter(|open| open.first.is_none()).map(|open| &*open.fault)
+        let never_due = self.open.iter().filter(|open| open.first.is_none()).map(|open| &open.fault);
+        never_due.chain(&self.without_effect).map(|fault| &**fault)
     }
 }
 
