@@ -32,6 +32,7 @@ mod sweep;
 pub use program::set_first_arguments;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -95,6 +96,12 @@ impl SchemaArguments {
         }
     }
 }
+
+/// The exit code of a search that Ctrl-C stops.
+const STOPPED: i32 = 130;
+
+/// So long a search is silent. After each word it is silent twice as long.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

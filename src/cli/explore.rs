@@ -10,12 +10,12 @@ use clap::ValueEnum;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
-use super::CommandExit;
 use super::output::{complain, print_line};
 use super::program::{quoted, run_command};
 use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
 use super::selection::Selection;
 use super::serve::{listen, single_runtime};
+use super::{CommandExit, SILENCE, STOPPED};
 use crate::engine::contract::Engine;
 use crate::explore::budget::ExploreBudget;
 use crate::explore::explorer::{ExploreFinding, ExploreOutcome, ExploreProgress, ExploreReport, PathDecision, explore};
@@ -57,12 +57,6 @@ enum ExploreStopCause {
     Memory,
     CtrlC,
 }
-
-/// So long an exploration is silent. After each word it is silent twice as long.
-const SILENCE: Duration = Duration::from_secs(10);
-
-/// The exit code of a program that Ctrl-C stops.
-const STOPPED: i32 = 130;
 
 /// Whether Ctrl-C was pressed.
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
@@ -159,28 +153,28 @@ fn budgets(largest: ExploreBudget) -> Vec<ExploreBudget> {
 fn explore_scenario<E: Engine + Send>(arguments: &ExploreArguments, scenario: &LoadedScenario, engine: &E) -> ExploreEntry {
     let mut entry = ExploreEntry::new(&scenario.name, &scenario.path, scenario.setup.scenario.seed.0);
     let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
+    let mut finished: Vec<ExploreBudget> = Vec::new();
     let mut swaps = 0;
     for budget in budgets(arguments.budget) {
         let (report, cause) = explore_budget(arguments, scenario, engine, budget);
         swaps += report.swaps;
         for finding in &report.findings {
             if known.insert(finding.fingerprint.clone()) {
-                let mut found = finding_entry(arguments, scenario, engine, (budget, finding));
-                let smaller = entry.budgets.iter().filter(|before| before.is_finished() && before.is_covered_by(budget));
-                found.without = smaller.map(|before| before.budget.clone()).collect();
-                entry.findings.push(found);
+                let without = finished.iter().filter(|smaller| budget.covers(**smaller)).map(ExploreBudget::to_string).collect();
+                entry.findings.push(finding_entry(arguments, scenario, engine, finding, (budget, without)));
             }
         }
         entry.notes.extend(notes(&report, swaps));
         entry.notes.extend(cause.map(|cause| stop_text(arguments, budget, cause)));
-        let is_finished = report.outcome == ExploreOutcome::Finished;
         entry.budgets.push(ExploreBudgetEntry::new(&report));
-        if !is_finished {
+        if report.outcome != ExploreOutcome::Finished {
             break;
         }
+        finished.push(budget);
     }
     entry.notes.dedup();
-    entry.verdict = verdict_word(entry.findings.is_empty() && entry.budgets.first().is_some_and(|first| first.is_finished()));
+    // What was asked for and not looked at is not green.
+    entry.verdict = verdict_word(entry.findings.is_empty() && finished.contains(&arguments.budget));
     entry
 }
 
@@ -249,14 +243,15 @@ fn finding_entry<E: Engine>(
     arguments: &ExploreArguments,
     scenario: &LoadedScenario,
     engine: &E,
-    (budget, finding): (ExploreBudget, &ExploreFinding),
+    finding: &ExploreFinding,
+    (budget, without): (ExploreBudget, Vec<String>),
 ) -> ExploreFindingEntry {
     let (plan, decisions) = finding.path.plan(&scenario.setup, engine, &PanicCatcher);
     ExploreFindingEntry {
         oracle: finding.fingerprint.oracle,
         observation: finding.fingerprint.observation.clone(),
         budget: budget.to_string(),
-        without: Vec::new(),
+        without,
         count: finding.count,
         decisions: decisions.iter().map(PathDecision::to_string).collect(),
         violations: finding.violations.iter().map(ToString::to_string).collect(),

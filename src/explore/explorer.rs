@@ -28,7 +28,7 @@ use alloc::collections::BTreeMap;
 use super::PanicGuard;
 use super::budget::ExploreBudget;
 use super::fingerprint::Fingerprint;
-use expansion::{Expansion, ExploreTransition, ExploreTransitionOutcome, ExploreWatch, ExploredRun, FrontierState};
+use expansion::{Expansion, ExploreTransition, ExploreTransitionOutcome, ExploreWatch, ExploredRun, FrontierState, state_key};
 use reenact_engine::contract::{Engine, KeySink};
 use reenact_engine::key::StateKey;
 use reenact_oracle::Violation;
@@ -42,16 +42,6 @@ use states::{ExploredStates, StateIndex, Successor};
 pub trait Workers {
     /// The results of `work` for each item, in order.
     fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R>;
-}
-
-/// All work in the calling thread.
-#[derive(Clone, Copy, Debug)]
-pub struct OneWorker;
-
-impl Workers for OneWorker {
-    fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        items.into_iter().map(work).collect()
-    }
 }
 
 /// So many states are left at once before what follows them is merged: more take more memory, fewer leave threads waiting.
@@ -101,7 +91,7 @@ pub fn explore_with_audit<E: Engine + Send>(
         audit: MergeSample { every, merges: Vec::new() },
         report: ExploreReport::new(budget),
     };
-    exploration.begin(run.into(), budget, &expansion);
+    exploration.begin(run.into(), budget);
     while !exploration.frontier.is_empty() {
         if !exploration.leave_level(&expansion, workers, goes_on) {
             exploration.report.outcome = ExploreOutcome::Stopped;
@@ -137,8 +127,8 @@ struct FoundViolation {
 }
 
 impl<E: Engine + Send> Exploration<E> {
-    fn begin<G: PanicGuard>(&mut self, run: Box<ExploredRun<E>>, budget: ExploreBudget, _: &Expansion<'_, G>) {
-        let key = Expansion::<G>::key(&run, budget, &mut KeySink::default());
+    fn begin(&mut self, run: Box<ExploredRun<E>>, budget: ExploreBudget) {
+        let key = state_key(&run, budget, &mut KeySink::default());
         self.report.is_merged = key.is_some();
         let index = self.states.add(key, None);
         self.frontier.push(FrontierState { index, run, left: budget });
@@ -184,9 +174,8 @@ impl<E: Engine + Send> Exploration<E> {
             let is_usual = place == 0;
             let successor = match outcome {
                 ExploreTransitionOutcome::Known(index) => {
-                    self.report.merged += 1;
-                    if self.report.merged.is_multiple_of(self.audit.every) {
-                        self.audit.merges.push((index, from, choice.clone()));
+                    if self.is_audited_merge() {
+                        self.audit.merges.push((index, from, choice));
                     }
                     Successor::State(index)
                 }
@@ -201,11 +190,8 @@ impl<E: Engine + Send> Exploration<E> {
                     if known.is_none() {
                         by_key.extend(key.map(|key| (key, at)));
                         next.push(NewState { key, run, left, from: (from, choice), usual_from: Vec::new(), merged: Vec::new() });
-                    } else {
-                        self.report.merged += 1;
-                        if self.report.merged.is_multiple_of(self.audit.every) {
-                            next[at].merged.push((from, choice));
-                        }
+                    } else if self.is_audited_merge() {
+                        next[at].merged.push((from, choice));
                     }
                     if is_usual {
                         next[at].usual_from.push(from);
@@ -217,6 +203,12 @@ impl<E: Engine + Send> Exploration<E> {
                 self.states.set_next(from, successor);
             }
         }
+    }
+
+    /// Counts a merge. Returns whether it is one for the audit.
+    fn is_audited_merge(&mut self) -> bool {
+        self.report.merged += 1;
+        self.report.merged.is_multiple_of(self.audit.every)
     }
 
     /// The states of the next level get their places: by their keys, so that these do not depend on threads.

@@ -29,7 +29,7 @@ pub struct Plan {
     /// Where an arrival comes out of the order of the usual times, in the order in which that happens (E-3).
     pub deviations: Vec<PlannedDeviation>,
     /// Tool runs that come to their own ends although they were told to stop, in the order in which that happens (E-3).
-    pub late: Vec<LateCompletion>,
+    pub late_completions: Vec<LateCompletion>,
     /// The faults of single requests, beside the rules of the scenario and before them (E-3).
     pub single_faults: Vec<SingleFault>,
     /// Whether a probable fault hits, by request and fault: `1.2 529 overloaded_error`.
@@ -172,7 +172,7 @@ impl Plan {
         drawn_from: None,
         interrupts: Vec::new(),
         deviations: Vec::new(),
-        late: Vec::new(),
+        late_completions: Vec::new(),
         single_faults: Vec::new(),
         faults: BTreeMap::new(),
         answers: BTreeMap::new(),
@@ -185,7 +185,7 @@ impl Plan {
 
     /// Whether it names events or arrivals of a simulated run: over a real or simulated network there are others.
     pub fn has_injections(&self) -> bool {
-        !(self.interrupts.is_empty() && self.deviations.is_empty() && self.late.is_empty() && self.single_faults.is_empty())
+        !(self.interrupts.is_empty() && self.deviations.is_empty() && self.late_completions.is_empty() && self.single_faults.is_empty())
     }
 
     /// Adds an interrupt where it belongs. What is injected last comes first, so it stands before others at its boundary.
@@ -200,7 +200,7 @@ impl Plan {
             drawn_from: _,
             interrupts: _,
             deviations: _,
-            late: _,
+            late_completions: _,
             single_faults: _,
             faults,
             answers,
@@ -230,7 +230,7 @@ impl Plan {
             drawn_from: _,
             interrupts: _,
             deviations: _,
-            late: _,
+            late_completions: _,
             single_faults: _,
             faults,
             answers,

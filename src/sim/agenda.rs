@@ -107,8 +107,8 @@ impl Agenda {
     }
 
     /// Lets an arrival come first: what would come before `at` comes right after it, in the same order as before. Returns what was moved, with its time
-    /// before. `None` when there is no such arrival.
-    pub fn bring_forward(&mut self, Deviation { index, at }: Deviation) -> Option<Vec<(Time, Arrival)>> {
+    /// before; nothing when there is no such arrival.
+    pub fn bring_forward(&mut self, Deviation { index, at }: Deviation) -> Vec<(Time, Arrival)> {
         let mut entries: Vec<AgendaEntry> = core::mem::take(&mut self.heap).into_iter().map(|Reverse(entry)| entry).collect();
         entries.sort_unstable();
         let mut moved = Vec::new();
@@ -124,7 +124,7 @@ impl Agenda {
             }
         }
         self.heap = entries.into_iter().map(Reverse).collect();
-        (!moved.is_empty()).then_some(moved)
+        moved
     }
 
     fn sorted(&self) -> Vec<&AgendaEntry> {

@@ -31,7 +31,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Lets an arrival of [`Self::deviations`] come first.
     pub fn deviate(&mut self, deviation: Deviation) {
-        for (before, arrival) in self.agenda.bring_forward(deviation).unwrap_or_default() {
+        for (before, arrival) in self.agenda.bring_forward(deviation) {
             self.world.move_arrival(&arrival, before, deviation.at);
         }
     }
@@ -93,7 +93,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// Makes the plan's late completions that belong before the next input (F-11).
     pub(crate) fn complete_as_planned(&mut self) {
         let setup = self.setup.clone();
-        while let Some(LateCompletion { event, tool }) = setup.scenario.plan.late.get(self.planned_completions)
+        while let Some(LateCompletion { event, tool }) = setup.scenario.plan.late_completions.get(self.planned_completions)
             && u64::from(*event) == self.events + 1
             && self.due.is_empty()
             && self.complete_late(tool)

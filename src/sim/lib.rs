@@ -189,8 +189,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let mut plan = self.choices()?;
         // What was planned for later is still planned.
         plan.complete_with(&scenario.plan);
-        let Plan { interrupts, deviations, late, single_faults, .. } = scenario.plan.clone();
-        Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts, deviations, late, single_faults, ..plan })
+        let Plan { interrupts, deviations, late_completions, single_faults, .. } = scenario.plan.clone();
+        Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts, deviations, late_completions, single_faults, ..plan })
     }
 
     /// Runs to the end without making a transcript of it.
@@ -232,7 +232,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.
     pub fn reach(&mut self) -> Option<RunEnd> {
-        if !self.setup.scenario.plan.late.is_empty() {
+        if !self.setup.scenario.plan.late_completions.is_empty() {
             self.complete_as_planned();
         }
         while self.due.is_empty() {
@@ -383,7 +383,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.boundary.event));
         let deviations = plan.deviations.iter().skip(self.planned_deviations);
         let deviations = deviations.map(|left| format!("the plan's deviation at event {}, {}", left.event, left.arrival));
-        let late = plan.late.iter().skip(self.planned_completions);
+        let late = plan.late_completions.iter().skip(self.planned_completions);
         let late = late.map(|left| format!("the plan's late completion at event {}, of tool {}", left.event, left.tool));
         let faults = self.world.missed_faults().into_iter().map(|fault| format!("the plan's fault, {fault}"));
         let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();

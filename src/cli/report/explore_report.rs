@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{REPORT_VERSION, UnreadEntry, verdict_word};
-use crate::explore::budget::ExploreBudget;
 use crate::explore::explorer::{ExploreOutcome, ExploreReport};
 
 /// Everything that an `explore` has to say.
@@ -117,11 +116,6 @@ impl ExploreBudgetEntry {
             faults: *faults,
             inputs: *inputs,
         }
-    }
-
-    /// Whether a larger budget covers it.
-    pub(in crate::cli) fn is_covered_by(&self, larger: ExploreBudget) -> bool {
-        self.budget.parse().is_ok_and(|budget| larger.covers(budget))
     }
 
     /// Whether all of it was looked at.

@@ -6,27 +6,21 @@ use std::collections::BTreeMap;
 use std::process::exit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
 
 use super::super::output::{complain, print_line};
 use super::super::serve::{listen, single_runtime};
+use super::super::{SILENCE, STOPPED};
 use super::{SweepArguments, SweepFormat, SweptScenario, SweptScenarios};
 use crate::explore::finding_group::group;
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::sweep::SweepNews;
 
-/// So long a sweep is silent. After each word it is silent twice as long.
-const SILENCE: Duration = Duration::from_secs(10);
-
 /// With fewer runs in a second than this, runs are long.
 const RUNS_A_SECOND: u64 = 2;
-
-/// The exit code of a program that Ctrl-C stops.
-const STOPPED: i32 = 130;
 
 /// The way of news from a sweep to its watch.
 pub(super) struct NewsSender(UnboundedSender<ProgressNews>);

@@ -1,6 +1,6 @@
 //! The decisions of an exploration: what happens next at a state (E-3).
 
-use super::super::interrupt::{BoundarySide, InjectionKind, content, inject};
+use super::super::interrupt::{BoundarySide, InjectionKind, inject};
 use reenact_engine::contract::{Block, Engine};
 use reenact_scenario::single_fault::SingleFault;
 use reenact_sim::Run;
@@ -79,9 +79,4 @@ impl ExploreChoice {
             None => StepOutcome::Running,
         }
     }
-}
-
-/// The words of a message that is injected.
-pub(super) fn words() -> Arc<[Block]> {
-    content()
 }

@@ -4,8 +4,9 @@ use core::hash::Hash as _;
 
 use super::super::PanicGuard;
 use super::super::budget::ExploreBudget;
+use super::super::interrupt::content;
 use super::super::verdict::{judge, may_end_as_usual, panicked};
-use super::choice::{ExploreChoice, ExploreStep, StepOutcome, words};
+use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::faults::faults_of;
 use super::states::{ExploredStates, StateIndex};
 use reenact_engine::contract::{Agent, Block, Effect, Engine, Input, KeySink, RequestId, Time};
@@ -88,7 +89,7 @@ impl TranscriptWatch for ExploreWatch {
 
 impl<'a, G: PanicGuard> Expansion<'a, G> {
     pub(super) fn new(setup: &'a RunSetup, guard: &'a G, usual_end: Option<RunEnd>) -> Self {
-        Self { setup, guard, usual_end, words: words() }
+        Self { setup, guard, usual_end, words: content() }
     }
 
     /// All that may follow a state, in a fixed order. The first is the next arrival.
@@ -156,26 +157,15 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         }
         let outcome = match outcome {
             StepOutcome::Over(end) => self.judged(*run, end, before),
-            _ => match Self::key(&run, left, sink) {
-                Some(key) => match known.find(key) {
+            _ => {
+                let key = state_key(&run, left, sink);
+                match key.and_then(|key| known.find(key)) {
                     Some(index) => ExploreTransitionOutcome::Known(index),
-                    None => ExploreTransitionOutcome::State { run, key: Some(key), left },
-                },
-                None => ExploreTransitionOutcome::State { run, key: None, left },
-            },
+                    None => ExploreTransitionOutcome::State { run, key, left },
+                }
+            }
         };
         Some((outcome, faults))
-    }
-
-    /// The key of a state: engine, world, oracles, and the budget that is left.
-    pub(super) fn key<E: Engine>(run: &ExploredRun<E>, left: ExploreBudget, sink: &mut KeySink) -> Option<StateKey> {
-        sink.reset(run.now());
-        left.hash(sink);
-        run.watcher().oracles.hash(sink);
-        if left.deviations > 0 {
-            run.hash_windows(sink);
-        }
-        run.key(sink).then(|| sink.key())
     }
 
     fn judged<E: Engine>(&self, run: ExploredRun<E>, end: RunEnd, before: usize) -> ExploreTransitionOutcome<E> {
@@ -191,6 +181,17 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
     fn unannounced(&self, violations: &[Violation]) -> Vec<Violation> {
         violations.iter().filter(|violation| !rules::shows(&self.setup.scenario.expect, violation.oracle)).cloned().collect()
     }
+}
+
+/// The key of a state: engine, world, oracles, and the budget that is left. `None` where the engine has none.
+pub(super) fn state_key<E: Engine>(run: &ExploredRun<E>, left: ExploreBudget, sink: &mut KeySink) -> Option<StateKey> {
+    sink.reset(run.now());
+    left.hash(sink);
+    run.watcher().oracles.hash(sink);
+    if left.deviations > 0 {
+        run.hash_windows(sink);
+    }
+    run.key(sink).then(|| sink.key())
 }
 
 fn left_after(left: ExploreBudget, choice: &ExploreChoice) -> ExploreBudget {

@@ -3,7 +3,8 @@
 //! A merged state is looked at once. If its key lacks something that matters, what the other run would do is never seen, and nothing else tells.
 
 use super::super::PanicGuard;
-use super::choice::{ExploreStep, StepOutcome, words};
+use super::super::interrupt::content;
+use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::path::ExploredPath;
 use reenact_engine::contract::Engine;
 use reenact_sim::Run;
@@ -41,7 +42,7 @@ impl EqualStates {
 fn continuation<E: Engine>(path: &ExploredPath, setup: &Arc<RunSetup>, engine: &E, guard: &impl PanicGuard) -> Vec<String> {
     let mut run = Run::new(setup.clone(), engine.clone());
     run.expect_injections();
-    let words = words();
+    let words = content();
     for choice in &path.choices {
         if !matches!(guard.run(|| choice.make(&mut run, &words)), Ok(StepOutcome::Running)) {
             break;
@@ -49,7 +50,7 @@ fn continuation<E: Engine>(path: &ExploredPath, setup: &Arc<RunSetup>, engine: &
     }
     let events = |run: &Run<E>| run.watcher().clone().into_transcript(&None, setup.scenario.seed).events;
     let before = events(&run).len();
-    let next = super::ExploreChoice { step: ExploreStep::Next, fault: None };
+    let next = ExploreChoice { step: ExploreStep::Next, fault: None };
     while let Ok(StepOutcome::Running) = guard.run(|| next.make(&mut run, &words)) {}
     events(&run).iter().skip(before).map(|event| masked(&format!("{:?} {:?}", event.agent, event.what))).collect()
 }

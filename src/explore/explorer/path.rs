@@ -3,10 +3,10 @@
 use core::fmt;
 
 use super::super::PanicGuard;
-use super::super::interrupt::{BoundarySide, InjectionKind, RunBoundary};
+use super::super::interrupt::{BoundarySide, InjectionKind, RunBoundary, content};
 use super::super::plan::planned_interrupt;
 use super::super::verdict::{judge, panicked};
-use super::choice::{ExploreChoice, ExploreStep, StepOutcome, words};
+use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::expansion::ExploreWatch;
 use reenact_engine::contract::Engine;
 use reenact_engine::time::Time;
@@ -32,12 +32,12 @@ pub enum PathDecision {
     /// A fault.
     Fault(Arc<SingleFault>),
     /// A tool that was told to stop comes to its own end.
-    Late(LateCompletion, Time),
+    Completion(LateCompletion, Time),
     /// An input of the user.
     Input(RunBoundary, InjectionKind, Time),
 }
 
-/// `before event 14, at 1.203s: tool 1B ends comes before head of answer 2`.
+/// `event 14: tool 1B ends comes at 1.203s, before head of answer 2`.
 impl fmt::Display for PathDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -45,7 +45,7 @@ impl fmt::Display for PathDecision {
                 write!(f, "event {event}: {arrival} comes at {}, before {next}", Time::ZERO + *at)
             }
             Self::Fault(fault) => write!(f, "{fault}"),
-            Self::Late(LateCompletion { event, tool }, at) => {
+            Self::Completion(LateCompletion { event, tool }, at) => {
                 write!(f, "event {event}: tool {tool}, which was told to stop, comes to its own end at {at}")
             }
             Self::Input(RunBoundary { event, side }, kind, at) => write!(f, "{kind} {} event {event} at {at}", side.as_str()),
@@ -54,17 +54,12 @@ impl fmt::Display for PathDecision {
 }
 
 impl ExploredPath {
-    /// How many decisions differ from the run as it is.
-    pub fn size(&self) -> usize {
-        let is_decision = |choice: &&ExploreChoice| choice.step != ExploreStep::Next;
-        self.choices.iter().filter(is_decision).count() + self.choices.iter().filter(|choice| choice.fault.is_some()).count()
-    }
-
     /// The plan that makes the run again, beside what the scenario plans itself, and its decisions in order.
     pub fn plan<E: Engine>(&self, setup: &Arc<RunSetup>, engine: &E, guard: &impl PanicGuard) -> (Plan, Vec<PathDecision>) {
         let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup)));
         run.expect_injections();
         let mut plan = setup.scenario.plan.clone();
+        let words = content();
         let mut decisions = Vec::new();
         for choice in &self.choices {
             if let Some(fault) = &choice.fault {
@@ -82,21 +77,21 @@ impl ExploredPath {
                     let event = u32::try_from(run.events() + 1).unwrap_or(u32::MAX);
                     let tool = run.stopping_tools().get(index).cloned().unwrap_or_default();
                     let late = LateCompletion { event, tool };
-                    plan.late.push(late.clone());
-                    decisions.push(PathDecision::Late(late, run.now()));
+                    plan.late_completions.push(late.clone());
+                    decisions.push(PathDecision::Completion(late, run.now()));
                 }
                 ExploreStep::Input(kind, side) => {
-                    let event = match side {
-                        BoundarySide::After => run.events(),
-                        BoundarySide::Before => run.events() + 1,
+                    let (event, at) = match side {
+                        BoundarySide::After => (run.events(), run.now()),
+                        BoundarySide::Before => (run.events() + 1, run.next_arrival_time().unwrap_or(run.now())),
                     };
-                    let at = if side == BoundarySide::Before { run.next_arrival_time().unwrap_or(run.now()) } else { run.now() };
-                    plan.add_interrupt(planned_interrupt(RunBoundary { event, side }, kind));
-                    decisions.push(PathDecision::Input(RunBoundary { event, side }, kind, at));
+                    let boundary = RunBoundary { event, side };
+                    plan.add_interrupt(planned_interrupt(boundary, kind));
+                    decisions.push(PathDecision::Input(boundary, kind, at));
                 }
             }
             // A run that panics has no more decisions.
-            if !matches!(guard.run(|| choice.make(&mut run, &words())), Ok(StepOutcome::Running)) {
+            if !matches!(guard.run(|| choice.make(&mut run, &words)), Ok(StepOutcome::Running)) {
                 break;
             }
         }

@@ -91,11 +91,11 @@ impl PlanKeys {
 impl Plan {
     /// Its injections, each list under its key and as a line of TOML: with these keys set, a run of the same scenario is the same.
     pub fn injections_as_toml(&self) -> Vec<(&'static str, String)> {
-        let Self { interrupts, deviations, late, single_faults, .. } = self;
+        let Self { interrupts, deviations, late_completions, single_faults, .. } = self;
         let lists = [
             ("interrupt", interrupts.is_empty(), Sections::<PlannedInterrupt>::write(interrupts)),
             ("deviation", deviations.is_empty(), Sections::<PlannedDeviation>::write(deviations)),
-            ("late", late.is_empty(), Sections::<LateCompletion>::write(late)),
+            ("late", late_completions.is_empty(), Sections::<LateCompletion>::write(late_completions)),
             ("fault", single_faults.is_empty(), Sections::<SingleFault>::write(single_faults)),
         ];
         lists.into_iter().filter(|(_, is_empty, _)| !is_empty).map(|(key, _, list)| (key, list.inline())).collect()
@@ -106,9 +106,7 @@ impl ConvertedTable for Plan {
     type Keys = PlanKeys;
 
     fn from_keys(mut keys: PlanKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
-        let (deviations, single_faults) = (core::mem::take(&mut keys.deviation), core::mem::take(&mut keys.fault));
-        let late = core::mem::take(&mut keys.late);
-        let mut plan = Self { drawn_from: keys.drawn_from, deviations, late, single_faults, ..Self::default() };
+        let mut plan = Self { drawn_from: keys.drawn_from, ..Self::default() };
         for interrupt in core::mem::take(&mut keys.interrupt).into_iter().rev() {
             plan.add_interrupt(interrupt);
         }
@@ -118,8 +116,9 @@ impl ConvertedTable for Plan {
                 plan.latencies.insert(kind, latencies);
             }
         }
+        let PlanKeys { deviation: deviations, late: late_completions, fault: single_faults, .. } = keys;
         let PlanKeys { faults, answers, streams, chunks, request_ids, backoff, .. } = keys;
-        Some(Self { faults, answers, streams, chunks, request_ids, backoff, ..plan })
+        Some(Self { deviations, late_completions, single_faults, faults, answers, streams, chunks, request_ids, backoff, ..plan })
     }
 
     fn to_keys(&self) -> PlanKeys {
@@ -127,7 +126,7 @@ impl ConvertedTable for Plan {
             drawn_from,
             interrupts,
             deviations,
-            late,
+            late_completions,
             single_faults,
             faults,
             answers,
@@ -137,7 +136,14 @@ impl ConvertedTable for Plan {
             latencies,
             backoff,
         } = self.clone();
-        let keys = PlanKeys { drawn_from, interrupt: interrupts, deviation: deviations, late, fault: single_faults, ..PlanKeys::default() };
+        let keys = PlanKeys {
+            drawn_from,
+            interrupt: interrupts,
+            deviation: deviations,
+            late: late_completions,
+            fault: single_faults,
+            ..PlanKeys::default()
+        };
         let mut keys = PlanKeys { faults, answers, streams, chunks, request_ids, backoff, ..keys };
         for (kind, latencies) in latencies {
             *keys.wait(kind) = latencies;

@@ -26,7 +26,7 @@ fn f_11_a_plan_reads_back() {
             PlannedInterrupt { boundary: RunBoundary { event: 9, side: BoundarySide::Before }, kind: PlannedInterruptKind::Heal },
         ],
         deviations: vec![PlannedDeviation { event: 7, arrival: "tool 1A ends".into(), at: Micros::ZERO }],
-        late: vec![LateCompletion { event: 9, tool: "1A".into() }],
+        late_completions: vec![LateCompletion { event: 9, tool: "1A".into() }],
         single_faults: SingleFaultKind::ALL
             .map(|kind| SingleFault { request: "p2/1.3".into(), kind, after_event: 3, reach: FaultReach::Model })
             .into(),
