@@ -27,6 +27,7 @@ mod scan;
 mod seeds;
 mod selection;
 mod serve;
+mod shrink;
 mod sweep;
 
 pub use program::set_first_arguments;
@@ -56,6 +57,8 @@ enum ProgramCommand {
     Sweep(sweep::SweepArguments),
     /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
     Explore(explore::ExploreArguments),
+    /// Make a run that breaks a rule smaller, keep it as a scenario, and say when it fails and when not
+    Shrink(shrink::ShrinkArguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::ImportArguments),
     /// Pass a client's traffic on to the API, and keep it as a tape
@@ -142,6 +145,7 @@ where
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
+        ProgramCommand::Shrink(arguments) => shrink::run(&arguments, &new_engine),
         ProgramCommand::Import(arguments) => import::run(&arguments),
         ProgramCommand::Record(arguments) => return record::run(&arguments),
         ProgramCommand::Scan(arguments) => scan::run(&arguments),

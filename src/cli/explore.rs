@@ -15,6 +15,7 @@ use super::program::{quoted, run_command};
 use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
 use super::selection::Selection;
 use super::serve::{listen, single_runtime};
+use super::shrink::{self, ShrinkTask};
 use super::{CommandExit, SILENCE, STOPPED};
 use crate::engine::contract::Engine;
 use crate::explore::budget::ExploreBudget;
@@ -25,6 +26,7 @@ use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::explore::Threads;
 use crate::scenario::plan::Plan;
+use crate::scenario::types::Scenario;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ExploreArguments {
@@ -39,6 +41,9 @@ pub(super) struct ExploreArguments {
     /// How many states are kept at once; an exploration that has more waiting is stopped
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     waiting: usize,
+    /// Make each finding small, explain it, and keep it as a scenario in the folder `regressions`, as `shrink` does
+    #[arg(long)]
+    shrink: bool,
     /// In which form; `json` is one document
     #[arg(long, value_enum, default_value = "text")]
     format: ExploreFormat,
@@ -239,7 +244,7 @@ fn stop_text(arguments: &ExploreArguments, budget: ExploreBudget, cause: Explore
     }
 }
 
-fn finding_entry<E: Engine>(
+fn finding_entry<E: Engine + Send>(
     arguments: &ExploreArguments,
     scenario: &LoadedScenario,
     engine: &E,
@@ -247,6 +252,19 @@ fn finding_entry<E: Engine>(
     (budget, without): (ExploreBudget, Vec<String>),
 ) -> ExploreFindingEntry {
     let (plan, decisions) = finding.path.plan(&scenario.setup, engine, &PanicCatcher);
+    let planned = Scenario { plan: plan.clone(), ..scenario.setup.scenario.clone() };
+    let task = ShrinkTask {
+        loaded: scenario,
+        scenario: &planned,
+        fingerprint: &finding.fingerprint,
+        out: None,
+        prove: Duration::from_secs(arguments.time),
+        threads: Threads(arguments.selection.threads()),
+    };
+    let shrunk = arguments.shrink.then(|| task.shrink(engine)).and_then(|shrunk| {
+        let tell = |problem: &String| complain(&format!("{}: {problem}", scenario.path.display()));
+        shrunk.inspect_err(tell).ok()
+    });
     ExploreFindingEntry {
         oracle: finding.fingerprint.oracle,
         observation: finding.fingerprint.observation.clone(),
@@ -256,13 +274,14 @@ fn finding_entry<E: Engine>(
         decisions: decisions.iter().map(PathDecision::to_string).collect(),
         violations: finding.violations.iter().map(ToString::to_string).collect(),
         command: command(arguments, scenario, &plan),
+        shrunk,
     }
 }
 
 /// The command that makes the run again.
 fn command(arguments: &ExploreArguments, scenario: &LoadedScenario, plan: &Plan) -> String {
     let mut command = run_command(&scenario.path) + &arguments.selection.options(scenario.setup.scenario.seed.0);
-    for (key, value) in plan.injections_as_toml() {
+    for (key, value) in plan.injections_as_toml(&scenario.setup.scenario.plan) {
         command += &format!(" --set {}", quoted(&format!("plan.{key}={value}")));
     }
     // What the scenario expects is said of the run as it is.
@@ -281,7 +300,7 @@ fn show(entry: &ExploreEntry) {
     print_line(&format!("{word:<7} {:<44} {states:>8} states {transitions:>9} transitions {findings:>11}  {finished}", entry.scenario));
     entry.notes.iter().for_each(|note| complain(&format!("note: {}: {note}", entry.path)));
     for finding in &entry.findings {
-        let ExploreFindingEntry { oracle, observation, budget, without, count, decisions, violations, command } = finding;
+        let ExploreFindingEntry { oracle, observation, budget, without, count, decisions, violations, command, shrunk } = finding;
         let mut text = format!("{oracle}: {observation}\n  {} within {budget}; the smallest run:", plural(*count as u64, "way"));
         if decisions.is_empty() {
             text += "\n    as it is, without any decision";
@@ -291,8 +310,14 @@ fn show(entry: &ExploreEntry) {
         if !without.is_empty() {
             text += &format!("\n  no run within {} does this", without.join(" or "));
         }
-        complain(&format!("{text}\n  look at it: {command}"));
+        let small = shrunk.as_ref().map_or_else(|| shrink_command(command), |shrunk| format!("small: {}", shrink::text(shrunk)));
+        complain(&format!("{text}\n  look at it: {command}\n  {small}"));
     }
+}
+
+/// The command that makes a run small, from the one that shows it.
+fn shrink_command(command: &str) -> String {
+    format!("make it small: {}", command.replacen(" run ", " shrink ", 1))
 }
 
 fn totals(entries: &[ExploreEntry]) -> String {

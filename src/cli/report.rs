@@ -5,10 +5,12 @@
 
 mod explore_report;
 mod run_report;
+mod shrink_report;
 mod sweep_report;
 
 pub(super) use explore_report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument};
 pub(super) use run_report::{RunEntry, RunReportDocument};
+pub(super) use shrink_report::{BorderEntry, NearestRunEntry, ShrinkChoiceEntry, ShrinkEntry, ShrinkReportDocument};
 pub(super) use sweep_report::{FindingEntry, SweepEntry, SweepReportDocument, group_entries};
 
 use serde::Serialize;

@@ -47,7 +47,7 @@ impl From<&Violation> for Fingerprint {
 const PUNCTUATION: [char; 4] = [',', ';', ':', '.'];
 
 /// A sentence without what differs from run to run.
-fn masked(sentence: &str) -> String {
+pub(super) fn masked(sentence: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     // Every second part stands in quotation marks.
     for (nth, part) in sentence.split('"').enumerate() {

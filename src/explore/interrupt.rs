@@ -80,7 +80,7 @@ impl fmt::Display for BoundaryPlace {
 }
 
 /// An input in a few words.
-fn describe(input: &Input) -> String {
+pub(super) fn describe(input: &Input) -> String {
     match input {
         Input::Prompt { prompt, .. } => format!("prompt {prompt}"),
         Input::Head { id, status, .. } => format!("head of answer {id}, {status}"),

@@ -44,7 +44,7 @@ pub fn planned<E: Engine>(
 }
 
 /// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
-pub(super) fn planned_interrupt(boundary: RunBoundary, kind: InjectionKind) -> PlannedInterrupt {
+pub fn planned_interrupt(boundary: RunBoundary, kind: InjectionKind) -> PlannedInterrupt {
     let kind = match kind {
         InjectionKind::Cancel => PlannedInterruptKind::Cancel,
         InjectionKind::Interrupt => PlannedInterruptKind::Interrupt(vec![Block::text(TEXT)]),

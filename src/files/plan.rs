@@ -16,7 +16,19 @@ const MARK: &str = "The run of scenario ";
 ///
 /// # Errors
 /// Those of the file system.
-pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io::Result<()> {
+pub fn write(path: &Path, loaded: &LoadedScenario, scenario: Scenario) -> io::Result<()> {
+    let comments = [
+        format!("{MARK}{} with all its choices.", loaded.name),
+        String::from("The choices in [plan] hold under every seed. A choice that is removed is drawn again."),
+    ];
+    write_scenario(path, loaded, scenario, &comments)
+}
+
+/// Writes any scenario that was made from `loaded`, with comments at its head.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_scenario(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario, comments: &[String]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     if let (Some(tape), Some(file)) = (&mut scenario.tape, &loaded.tape_file) {
@@ -27,11 +39,7 @@ pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io
             *path = seen_from(folder, file);
         }
     }
-    let comments = [
-        format!("{MARK}{} with all its choices.", loaded.name),
-        String::from("The choices in [plan] hold under every seed. A choice that is removed is drawn again."),
-    ];
-    atomic::write(path, scenario_text(&scenario, &comments).as_bytes())
+    atomic::write(path, scenario_text(&scenario, comments).as_bytes())
 }
 
 /// Whether a file was written here, and may be written anew.

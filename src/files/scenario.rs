@@ -3,6 +3,7 @@
 mod gitignore;
 mod paths;
 mod references;
+mod variants;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-pub use self::paths::snapshot_path;
+pub use self::paths::{regressions_folder, snapshot_path};
 pub use self::references::FileReach;
+pub use self::variants::ScenarioVariants;
 
 use self::gitignore::IgnoreRules;
 use self::paths::{absolute, name_of, split, with_combination};

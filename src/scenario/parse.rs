@@ -22,6 +22,7 @@ mod places;
 mod preset;
 pub(crate) mod reader;
 mod recovery;
+pub mod reduction;
 pub(crate) mod report;
 pub(crate) mod span;
 #[cfg(test)]

@@ -188,6 +188,12 @@ impl Plan {
         !(self.interrupts.is_empty() && self.deviations.is_empty() && self.late_completions.is_empty() && self.single_faults.is_empty())
     }
 
+    /// The same plan without them.
+    #[must_use]
+    pub fn without_injections(&self) -> Self {
+        Self { interrupts: Vec::new(), deviations: Vec::new(), late_completions: Vec::new(), single_faults: Vec::new(), ..self.clone() }
+    }
+
     /// Adds an interrupt where it belongs. What is injected last comes first, so it stands before others at its boundary.
     pub fn add_interrupt(&mut self, interrupt: PlannedInterrupt) {
         let at = self.interrupts.partition_point(|other| other.order() < interrupt.order());

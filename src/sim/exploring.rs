@@ -3,7 +3,7 @@
 use core::hash::Hash;
 
 use super::Run;
-use super::agenda::Deviation;
+use super::agenda::{ArrivalWindow, Deviation};
 use reenact_engine::contract::{Agent, Engine, KeySink, RequestId};
 use reenact_engine::time::Time;
 use reenact_scenario::plan::{LateCompletion, PlannedDeviation};
@@ -44,6 +44,11 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             arrival: arrival.unwrap_or_default().into(),
             at: deviation.at.since(Time::ZERO),
         }
+    }
+
+    /// When an arrival of [`Self::deviations`] comes otherwise, and when it may come.
+    pub fn arrival_times(&self, deviation: Deviation) -> Option<(Time, ArrivalWindow)> {
+        self.agenda.in_order().nth(deviation.index).map(|(at, window, _)| (at, window))
     }
 
     /// The name of the arrival that comes next.

@@ -376,8 +376,18 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         }
     }
 
+    /// Whether all injections of the plan have come.
+    pub fn has_come_as_planned(&self) -> bool {
+        self.missed_injections().is_empty()
+    }
+
     /// The choices of the plan that did not come about.
     fn not_as_planned(&self) -> Vec<Arc<str>> {
+        let choices = self.choices().map(|made| self.setup.scenario.plan.not_chosen_in(&made)).unwrap_or_default();
+        self.missed_injections().into_iter().chain(choices).map(Arc::from).collect()
+    }
+
+    fn missed_injections(&self) -> Vec<String> {
         let plan = &self.setup.scenario.plan;
         let interrupts =
             plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.boundary.event));
@@ -386,8 +396,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let late = plan.late_completions.iter().skip(self.planned_completions);
         let late = late.map(|left| format!("the plan's late completion at event {}, of tool {}", left.event, left.tool));
         let faults = self.world.missed_faults().into_iter().map(|fault| format!("the plan's fault, {fault}"));
-        let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();
-        interrupts.chain(deviations).chain(late).chain(faults).chain(choices).map(Arc::from).collect()
+        interrupts.chain(deviations).chain(late).chain(faults).collect()
     }
 
     /// E-8: a plan that names what does not come fails. This is asked of runs that went to their own end without any other interrupt, and whose

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{REPORT_VERSION, UnreadEntry, verdict_word};
+use super::{REPORT_VERSION, ShrinkEntry, UnreadEntry, verdict_word};
 use crate::explore::explorer::{ExploreOutcome, ExploreReport};
 
 /// Everything that an `explore` has to say.
@@ -87,6 +87,9 @@ pub(in crate::cli) struct ExploreFindingEntry {
     pub(in crate::cli) violations: Vec<String>,
     /// The command that makes this run again.
     pub(in crate::cli) command: String,
+    /// The small run, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) shrunk: Option<ShrinkEntry>,
 }
 
 impl ExploreEntry {

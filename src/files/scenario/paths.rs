@@ -9,6 +9,15 @@ pub fn snapshot_path(path: &Path) -> PathBuf {
     root.join("snapshots").join(format!("{}.snap", name_of(path)))
 }
 
+/// Where the small scenarios go that show a defect of this one: `regressions` in the folder `scenarios` that it is in, elsewhere beside the file.
+pub fn regressions_folder(path: &Path) -> PathBuf {
+    let file = split(path).0;
+    let components: Vec<_> = file.components().collect();
+    let at = components[..components.len().saturating_sub(1)].iter().rposition(|component| component.as_os_str() == "scenarios");
+    let folder = at.map_or_else(|| file.parent().unwrap_or(Path::new("")).into(), |at| components[..=at].iter().collect::<PathBuf>());
+    folder.join("regressions")
+}
+
 /// `a/scenarios/executor/order.toml` is `executor/order`; elsewhere the file's own name. A combination stays behind it.
 pub(super) fn name_of(path: &Path) -> String {
     let (file, combination) = split(path);

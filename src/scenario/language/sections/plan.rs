@@ -89,16 +89,17 @@ impl PlanKeys {
 }
 
 impl Plan {
-    /// Its injections, each list under its key and as a line of TOML: with these keys set, a run of the same scenario is the same.
-    pub fn injections_as_toml(&self) -> Vec<(&'static str, String)> {
+    /// Its injections where they are others than those of `written`, each list under its key and as a line of TOML. With these keys set, a run of a scenario
+    /// that has the plan `written` is a run of this one.
+    pub fn injections_as_toml(&self, written: &Self) -> Vec<(&'static str, String)> {
         let Self { interrupts, deviations, late_completions, single_faults, .. } = self;
         let lists = [
-            ("interrupt", interrupts.is_empty(), Sections::<PlannedInterrupt>::write(interrupts)),
-            ("deviation", deviations.is_empty(), Sections::<PlannedDeviation>::write(deviations)),
-            ("late", late_completions.is_empty(), Sections::<LateCompletion>::write(late_completions)),
-            ("fault", single_faults.is_empty(), Sections::<SingleFault>::write(single_faults)),
+            ("interrupt", *interrupts != written.interrupts, Sections::<PlannedInterrupt>::write(interrupts)),
+            ("deviation", *deviations != written.deviations, Sections::<PlannedDeviation>::write(deviations)),
+            ("late", *late_completions != written.late_completions, Sections::<LateCompletion>::write(late_completions)),
+            ("fault", *single_faults != written.single_faults, Sections::<SingleFault>::write(single_faults)),
         ];
-        lists.into_iter().filter(|(_, is_empty, _)| !is_empty).map(|(key, _, list)| (key, list.inline())).collect()
+        lists.into_iter().filter(|(_, is_other, _)| *is_other).map(|(key, _, list)| (key, list.inline())).collect()
     }
 }
 

@@ -1,0 +1,160 @@
+//! Runs of changed scenarios, for the search for a smaller one (E-5).
+
+use super::super::PanicGuard;
+use super::super::interrupt::describe;
+use super::super::verdict::{panicked, violations_of};
+use reenact_engine::contract::{Engine, Input};
+use reenact_engine::time::Time;
+use reenact_oracle::Violation;
+use reenact_scenario::plan::PlannedDeviation;
+use reenact_scenario::types::Scenario;
+use reenact_sim::Run;
+use reenact_transcript::event::{EventKind, Transcript};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
+
+/// Runs scenarios around one engine, and counts them.
+pub trait ScenarioProbe {
+    /// A run of a scenario; `None` when it cannot be made ready. `accepted` is an end that counts as good beside a terminal for every prompt.
+    fn run(&mut self, scenario: &Scenario, accepted: Option<&str>) -> Option<ProbedRun>;
+
+    /// The decisions that are possible just before an event.
+    fn choices_before(&mut self, scenario: &Scenario, event: u64) -> EventChoices;
+
+    /// How many runs there were.
+    fn runs(&self) -> u32;
+}
+
+/// A run that is over.
+#[derive(Clone, Debug)]
+pub struct ProbedRun {
+    /// The events.
+    pub transcript: Transcript,
+    /// The violations.
+    pub violations: Vec<Violation>,
+    /// How it ended; a panic has no name.
+    pub end: Option<Arc<str>>,
+    /// Whether all injections of its plan came.
+    pub is_as_planned: bool,
+}
+
+/// The decisions that are possible just before an event.
+#[derive(Clone, Debug, Default)]
+pub struct EventChoices {
+    /// The arrivals that may come first instead.
+    pub deviations: Vec<PossibleDeviation>,
+    /// The tool runs that were told to stop and have not ended.
+    pub stopping_tools: Vec<Arc<str>>,
+}
+
+/// An arrival that may come first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PossibleDeviation {
+    /// The deviation, at the first instant that is possible.
+    pub planned: PlannedDeviation,
+    /// The last instant that is possible.
+    pub latest: Time,
+    /// When it comes otherwise.
+    pub usual: Time,
+    /// The arrival that comes first otherwise.
+    pub next: String,
+    /// When that comes.
+    pub next_at: Time,
+}
+
+/// The runs of an engine. `new_setup` makes a scenario ready.
+pub struct EngineProbe<'a, E, G> {
+    engine: &'a E,
+    guard: &'a G,
+    new_setup: &'a dyn Fn(Scenario) -> Option<Arc<RunSetup>>,
+    runs: u32,
+}
+
+impl<'a, E: Engine, G: PanicGuard> EngineProbe<'a, E, G> {
+    /// A probe that has not run anything.
+    pub fn new(engine: &'a E, guard: &'a G, new_setup: &'a dyn Fn(Scenario) -> Option<Arc<RunSetup>>) -> Self {
+        Self { engine, guard, new_setup, runs: 0 }
+    }
+
+    fn new_run(&mut self, scenario: &Scenario) -> Option<(Arc<RunSetup>, Run<E>)> {
+        let setup = (self.new_setup)(scenario.clone())?;
+        self.runs += 1;
+        Some((setup.clone(), Run::new(setup, self.engine.clone())))
+    }
+}
+
+impl<E: Engine, G: PanicGuard> ScenarioProbe for EngineProbe<'_, E, G> {
+    fn run(&mut self, scenario: &Scenario, accepted: Option<&str>) -> Option<ProbedRun> {
+        let (setup, mut run) = self.new_run(scenario)?;
+        let end = loop {
+            match self.guard.run(|| run.advance()) {
+                Ok(None) => (),
+                Ok(Some(end)) => break Ok(end),
+                Err(panic) => break Err(panic),
+            }
+        };
+        let is_as_planned = run.has_come_as_planned();
+        let seed = setup.scenario.shown_seed();
+        Some(match end {
+            Ok(end) => {
+                let transcript = run.finished(end.clone()).watcher.into_transcript(&None, seed);
+                let violations = violations_of(&setup, &transcript, accepted);
+                ProbedRun { transcript, violations, end: Some(end.as_str().into()), is_as_planned }
+            }
+            Err(panic) => {
+                let at = run.now();
+                let transcript = run.watcher().clone().into_transcript(&None, seed);
+                let mut violations = violations_of(&setup, &transcript, accepted);
+                violations.push(panicked(at, &panic));
+                ProbedRun { transcript, violations, end: None, is_as_planned }
+            }
+        })
+    }
+
+    fn choices_before(&mut self, scenario: &Scenario, event: u64) -> EventChoices {
+        let Some((_, mut run)) = self.new_run(scenario) else { return EventChoices::default() };
+        while run.events() + 1 < event {
+            if !matches!(self.guard.run(|| run.advance()), Ok(None)) {
+                return EventChoices::default();
+            }
+        }
+        if run.next_input().is_some() {
+            return EventChoices::default();
+        }
+        let (next, next_at) = (run.next_arrival_name(), run.next_arrival_time().unwrap_or(run.now()));
+        let possible = |deviation| {
+            let (usual, window) = run.arrival_times(deviation)?;
+            let planned = run.planned_deviation(deviation);
+            Some(PossibleDeviation { planned, latest: window.latest.max(usual), usual, next: next.clone(), next_at })
+        };
+        EventChoices { deviations: run.deviations().into_iter().filter_map(possible).collect(), stopping_tools: run.stopping_tools() }
+    }
+
+    fn runs(&self) -> u32 {
+        self.runs
+    }
+}
+
+impl ProbedRun {
+    /// The inputs of the engine, in order: what a plan counts as events.
+    pub fn inputs(&self) -> impl Iterator<Item = (Time, &Input)> {
+        self.transcript.events.iter().filter_map(|event| match &event.what {
+            EventKind::Input(input) => Some((event.at, input)),
+            _ => None,
+        })
+    }
+
+    /// The inputs in a few words each.
+    pub fn descriptions(&self) -> Vec<String> {
+        self.inputs().map(|(_, input)| describe(input)).collect()
+    }
+
+    /// The requests, by their names in transcripts.
+    pub fn requests(&self) -> Vec<String> {
+        let name = |event: &reenact_transcript::event::Event| match &event.what {
+            EventKind::Request { id, .. } => Some(event.agent.key(*id)),
+            _ => None,
+        };
+        self.transcript.events.iter().filter_map(name).collect()
+    }
+}
