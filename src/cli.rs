@@ -12,6 +12,7 @@
 //! The commands' rules: `docs/rules/record.md` (K), `docs/rules/explore.md` (E), `docs/rules/review.md` (V).
 
 mod access;
+mod certify;
 mod coverage;
 mod drive;
 mod explore;
@@ -57,6 +58,8 @@ enum ProgramCommand {
     Sweep(sweep::SweepArguments),
     /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
     Explore(explore::ExploreArguments),
+    /// Check the certificate of an exploration without searching: carry out every decision in each of its states
+    Certify(certify::CertifyArguments),
     /// Make a run that breaks a rule smaller, keep it as a scenario, and say when it fails and when not
     Shrink(shrink::ShrinkArguments),
     /// Make a tape and scenarios from a recording in another format
@@ -145,6 +148,7 @@ where
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
+        ProgramCommand::Certify(arguments) => certify::run(&arguments, &new_engine),
         ProgramCommand::Shrink(arguments) => shrink::run(&arguments, &new_engine),
         ProgramCommand::Import(arguments) => import::run(&arguments),
         ProgramCommand::Record(arguments) => return record::run(&arguments),

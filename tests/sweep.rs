@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
-use reenact::explore::canary::{CANARIES, Canary, Saboteur};
+use reenact::explore::canary::{CANARIES, CANARY_TRIALS, Canary, CanaryTrial, Saboteur};
 use reenact::explore::finding_group::group;
 use reenact::explore::interrupt::InjectionKind;
 use reenact::explore::sweep::{AT_LIMIT_MAX, InterruptSweepReport, SweepFinding};
@@ -60,82 +60,6 @@ fn e_1_threads_change_no_report() {
     assert_eq!(reports(1), reports(5));
 }
 
-/// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[InjectionKind]); 72] = [
-    ("drop-result-from-request", "query/read-one-file", &InjectionKind::ALL),
-    ("swap-results-in-request", "executor/arrival-results", &InjectionKind::ALL),
-    ("invent-result-in-request", "session/hello", &InjectionKind::ALL),
-    ("text-before-results", "query/read-one-file", &InjectionKind::ALL),
-    ("drop-result", "query/read-one-file", &InjectionKind::ALL),
-    ("double-result", "query/read-one-file", &InjectionKind::ALL),
-    ("drop-results-after-cancel", "query/read-one-file", &[InjectionKind::Cancel]),
-    ("call-all-tools-safe", "executor/batches", &InjectionKind::ALL),
-    ("forget-the-cap", "executor/cap", &InjectionKind::ALL),
-    ("drop-tombstone", "world/faults/cut-after-content", &InjectionKind::ALL),
-    ("keep-signatures", "fallback/three-529s", &InjectionKind::ALL),
-    ("error-before-recovery", "query/output-limit-escalated", &InjectionKind::ALL),
-    ("double-terminal", "session/hello", &InjectionKind::ALL),
-    ("drop-terminal", "session/hello", &[]), // a cancelled prompt without a terminal did not end in time either
-    ("result-after-terminal", "session/hello", &InjectionKind::ALL),
-    ("request-after-terminal", "session/hello", &InjectionKind::ALL),
-    ("hide-retry-after", "world/faults/rate-limited", &InjectionKind::ALL),
-    ("drop-retry-notice", "call/overloaded", &InjectionKind::ALL),
-    ("send-empty-text", "query/read-one-file", &InjectionKind::ALL),
-    ("drop-cancel", "session/hello", &[InjectionKind::Cancel]),
-    ("request-after-cancel", "session/hello", &[InjectionKind::Cancel]),
-    ("grow-after-compaction", "compaction/reactive", &InjectionKind::ALL),
-    ("repeat-too-long", "call/prompt-too-long", &InjectionKind::ALL),
-    ("forget-the-turn-limit", "budget/max-turns", &InjectionKind::ALL),
-    ("forget-the-money", "budget/spent-by-agents", &[]), // each agent alone stays within the budget
-    ("delay-progress", "executor/progress", &InjectionKind::ALL),
-    ("swap-results", "executor/arrival-results", &InjectionKind::ALL),
-    ("tell-fresh-events", "session/hello", &InjectionKind::ALL),
-    ("count-across-copies", "session/hello", &InjectionKind::ALL),
-    ("drop-repetition", "fallback/streaming", &InjectionKind::ALL),
-    ("keep-timers", "session/hello", &InjectionKind::ALL),
-    ("keep-requests-open", "session/hello", &[InjectionKind::Cancel]),
-    ("invent-interruption", "session/hello", &InjectionKind::ALL),
-    ("hold-first-start", "executor/context-change", &[]), // an interrupt stops the tool that was never started
-    ("tell-never-run", "query/read-one-file", &[InjectionKind::Cancel]),
-    ("stamp-first-message", "query/read-one-file", &InjectionKind::ALL),
-    ("allow-what-is-refused", "permission/refused", &[]),
-    ("cancel-later-prompts", "session/two-prompts", &[]), // after a real cancel the invented one is without its message
-    ("replace-result", "query/read-one-file", &InjectionKind::ALL),
-    ("hide-starts", "query/read-one-file", &InjectionKind::ALL),
-    ("change-input", "query/read-one-file", &InjectionKind::ALL),
-    ("hide-denial", "hook/denies", &[]),
-    ("miscount-tokens", "session/hello", &InjectionKind::ALL),
-    ("answer-without-run", "query/read-one-file", &InjectionKind::ALL),
-    ("keep-late-result", "query/read-one-file", &[InjectionKind::Cancel]),
-    ("reword-answer", "query/read-one-file", &InjectionKind::ALL),
-    ("forget-recoveries", "query/output-limit-recovered", &InjectionKind::ALL),
-    ("recover-once-more", "query/output-limit", &InjectionKind::ALL),
-    ("summarise-with-tools", "compaction/reactive", &InjectionKind::ALL),
-    ("clear-new-results", "compaction/microcompact-local", &InjectionKind::ALL),
-    ("forget-failures", "compaction/three-failures-open-the-breaker", &InjectionKind::ALL),
-    ("give-up-early", "retry/ten-retries", &InjectionKind::ALL),
-    ("hurry-retries", "call/overloaded", &InjectionKind::ALL),
-    ("hand-over-early", "fallback/three-529s", &InjectionKind::OF_USER),
-    ("sleep-on", "retry/outage-without-end", &InjectionKind::ALL),
-    ("forget-the-rules", "permission/mode-plan", &InjectionKind::ALL),
-    ("forget-the-rules", "permission/rules", &[]), // what is started then needs no stop that an interrupt would give
-    ("hide-denial", "hook/asks", &[]),
-    ("hide-denial", "hook/stops-the-turn-before-its-end", &[]),
-    ("hide-denial", "query/stop-hook-blocking", &[]),
-    ("hide-denial", "query/stop-hook-prevented", &[]),
-    ("hide-denial", "compaction/a-hook-prevents-it", &[]),
-    ("drop-hook-context", "hook/adds-context", &InjectionKind::ALL),
-    ("drop-hook-context", "query/stop-hook-context", &InjectionKind::ALL),
-    ("swap-messages", "session/two-messages-wait", &[]),
-    ("call-all-interruptible", "query/read-one-file", &[]), // it stops for an interrupt then
-    ("keep-task-budget", "compaction/task-budget", &InjectionKind::ALL),
-    ("forget-the-size-limit", "pipeline/stored", &InjectionKind::ALL),
-    ("forget-interruption", "session/two-prompts", &[InjectionKind::Cancel]),
-    ("spin", "session/hello", &[]), // a prompt that is over leaves the timer set
-    ("hurry-the-watchdog", "session/hello", &InjectionKind::ALL),
-    ("begin-with-another-model", "session/two-prompts", &InjectionKind::ALL),
-];
-
 /// The scenario, with requests that have results in the order of their tool uses: a result that was swapped on its way out would
 /// otherwise be in another order in the next request, which O-1 sees too.
 fn scenario(name: &str) -> LoadedScenario {
@@ -149,7 +73,7 @@ fn oracles(report: &InterruptSweepReport) -> BTreeSet<&'static str> {
 
 #[test]
 fn each_canary_is_caught_by_its_oracle_alone() {
-    for (name, place, kinds) in CAUGHT {
+    for CanaryTrial { canary: name, scenario: place, kinds } in CANARY_TRIALS {
         let canary = Canary::named(name).unwrap_or_else(|| panic!("{name} is no canary"));
         let scenarios = [scenario(place)];
         let honest = swept(&scenarios, kinds, AgentLoop::default);
@@ -161,7 +85,7 @@ fn each_canary_is_caught_by_its_oracle_alone() {
 
 #[test]
 fn every_canary_is_tried_and_every_oracle_has_one() {
-    let tried: BTreeSet<&str> = CAUGHT.iter().map(|(name, ..)| *name).collect();
+    let tried: BTreeSet<&str> = CANARY_TRIALS.iter().map(|trial| trial.canary).collect();
     assert_eq!(tried, CANARIES.iter().map(|canary| canary.name).collect());
     let caught_by: BTreeSet<&str> = CANARIES.iter().map(|canary| canary.oracle).collect();
     assert_eq!(caught_by, ORACLES.iter().map(|(oracle, _)| *oracle).collect());
@@ -170,7 +94,7 @@ fn every_canary_is_tried_and_every_oracle_has_one() {
 /// A sabotage is one defect.
 #[test]
 fn e_5_each_canary_is_one_group() {
-    for (name, place, kinds) in CAUGHT {
+    for CanaryTrial { canary: name, scenario: place, kinds } in CANARY_TRIALS {
         let canary = Canary::named(name).unwrap();
         let reports = swept(&[scenario(place)], kinds, || Saboteur::new(AgentLoop::default(), canary));
         let groups = group(&reports);
@@ -181,7 +105,7 @@ fn e_5_each_canary_is_one_group() {
 
 #[test]
 fn a_finding_can_be_looked_at() {
-    for (name, place, kinds) in CAUGHT {
+    for CanaryTrial { canary: name, scenario: place, kinds } in CANARY_TRIALS {
         let canary = Canary::named(name).unwrap();
         let engine = || Saboteur::new(AgentLoop::default(), canary);
         let scenarios = [scenario(place)];

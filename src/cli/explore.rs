@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::panic;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -10,8 +11,9 @@ use clap::ValueEnum;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
-use super::output::{complain, print_line};
-use super::program::{quoted, run_command};
+use super::certify;
+use super::output::{complain, print_line, wrong_input};
+use super::program::plan_command;
 use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
 use super::selection::Selection;
 use super::serve::{listen, single_runtime};
@@ -19,9 +21,14 @@ use super::shrink::{self, ShrinkTask};
 use super::{CommandExit, SILENCE, STOPPED};
 use crate::engine::contract::Engine;
 use crate::explore::budget::ExploreBudget;
-use crate::explore::explorer::{ExploreFinding, ExploreOutcome, ExploreProgress, ExploreReport, PathDecision, explore};
+use crate::explore::certificate::Certificate;
+use crate::explore::explorer::{
+    ExploreFinding, ExploreOptions, ExploreOutcome, ExploreProgress, ExploreReport, ExploredGraph, FinishedExploration, PathDecision,
+    explore_with,
+};
 use crate::explore::fingerprint::Fingerprint;
 use crate::files::scenario::LoadedScenario;
+use crate::oracle::ORACLES;
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::explore::Threads;
@@ -41,6 +48,12 @@ pub(super) struct ExploreArguments {
     /// How many states are kept at once; an exploration that has more waiting is stopped
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     waiting: usize,
+    /// Write the claim of the largest budget as a certificate, which `certify` checks without searching
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    /// Compare with the certificate of another version of the engine, within its budget: say which decisions have other effects now
+    #[arg(long, value_name = "CERT", conflicts_with = "budget")]
+    against: Option<PathBuf>,
     /// Make each finding small, explain it, and keep it as a scenario in the folder `regressions`, as `shrink` does
     #[arg(long)]
     shrink: bool,
@@ -72,10 +85,14 @@ pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(
     if selected.scenarios.is_empty() {
         return exit;
     }
+    let asked = match AskedExploration::new(arguments, &selected.scenarios) {
+        Ok(asked) => asked,
+        Err(problem) => return wrong_input(&problem),
+    };
     // A panic is a finding, told with the command that shows it.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
-    let entries = until_ctrl_c(|| explore_each(arguments, &selected.scenarios, new_engine));
+    let entries = until_ctrl_c(|| explore_each(&asked, &selected.scenarios, new_engine));
     panic::set_hook(usual);
     if entries.iter().any(|entry| entry.verdict != verdict_word(true)) {
         exit = exit.max(CommandExit::Failed);
@@ -92,15 +109,75 @@ pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(
     exit
 }
 
+/// The exploration that is asked for: the arguments, and the files that they name.
+struct AskedExploration<'a> {
+    arguments: &'a ExploreArguments,
+    /// The largest budget.
+    largest: ExploreBudget,
+    /// The certificate of another version.
+    older: Option<Certificate>,
+}
+
+impl<'a> AskedExploration<'a> {
+    fn new(arguments: &'a ExploreArguments, scenarios: &[LoadedScenario]) -> Result<Self, String> {
+        let option = arguments.certificate.as_ref().map(|_| "--certificate").or(arguments.against.as_ref().map(|_| "--against"));
+        if let (Some(option), 2..) = (option, scenarios.len()) {
+            return Err(format!("{option} takes one scenario, and these are {}: name one of them", scenarios.len()));
+        }
+        let older = arguments.against.as_ref().map(|path| certify::read_older(path, &scenarios[0])).transpose()?;
+        let largest = older.as_ref().map_or(Ok(arguments.budget), Certificate::budget)?;
+        Ok(Self { arguments, largest, older })
+    }
+
+    /// Whether all states of this budget are to be kept.
+    fn keeps_graph(&self, budget: ExploreBudget) -> bool {
+        budget == self.largest && (self.older.is_some() || self.arguments.certificate.is_some())
+    }
+
+    /// Writes the certificate, and tells the changes since the older one.
+    fn use_graph<E: Engine>(&self, scenario: &LoadedScenario, engine: &E, explored: &FinishedExploration, entry: &mut ExploreEntry) {
+        let Some(graph) = &explored.graph else {
+            let why = match (explored.report.outcome, explored.report.is_merged) {
+                (ExploreOutcome::Stopped, _) => "the budget was not finished",
+                (_, false) => "the engine has no `key`",
+                _ => "there are findings",
+            };
+            entry.notes.push(format!("no certificate of {}: {why}", self.largest));
+            entry.is_certified = false;
+            return;
+        };
+        if let Some(path) = &self.arguments.certificate {
+            let set = self.arguments.selection.overrides();
+            match certify::write_certificate(path, scenario, set, (&explored.report, graph)) {
+                Ok(()) => entry.notes.push(format!("wrote {}; check it: {}", path.display(), certify::certify_command(path))),
+                Err(problem) => {
+                    entry.notes.push(problem);
+                    entry.is_certified = false;
+                }
+            }
+        }
+        let show = |graph: &ExploredGraph, place: usize| {
+            let path = graph.path(place);
+            let (plan, decisions) = path.plan(&scenario.setup, engine, &PanicCatcher);
+            certify::witness(&decisions, path.choices.len(), &command(self.arguments, scenario, &plan))
+        };
+        if let Some(older) = &self.older {
+            let difference = certify::difference(older, graph, show);
+            entry.is_certified = difference.is_none();
+            entry.notes.push(difference.unwrap_or_else(|| String::from("against the certificate: nothing has changed")));
+        }
+    }
+}
+
 fn explore_each<E: Engine + Send>(
-    arguments: &ExploreArguments,
+    asked: &AskedExploration<'_>,
     scenarios: &[LoadedScenario],
     new_engine: &(impl Fn() -> E + Sync),
 ) -> Vec<ExploreEntry> {
     let mut entries = Vec::new();
     for scenario in scenarios {
-        let entry = explore_scenario(arguments, scenario, &new_engine());
-        if arguments.format == ExploreFormat::Text {
+        let entry = explore_scenario(asked, scenario, &new_engine());
+        if asked.arguments.format == ExploreFormat::Text {
             show(&entry);
         }
         entries.push(entry);
@@ -155,13 +232,15 @@ fn budgets(largest: ExploreBudget) -> Vec<ExploreBudget> {
 }
 
 /// Explores one budget after the other, until one is not finished.
-fn explore_scenario<E: Engine + Send>(arguments: &ExploreArguments, scenario: &LoadedScenario, engine: &E) -> ExploreEntry {
+fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &LoadedScenario, engine: &E) -> ExploreEntry {
+    let AskedExploration { arguments, largest, .. } = asked;
     let mut entry = ExploreEntry::new(&scenario.name, &scenario.path, scenario.setup.scenario.seed.0);
     let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
     let mut finished: Vec<ExploreBudget> = Vec::new();
     let mut swaps = 0;
-    for budget in budgets(arguments.budget) {
-        let (report, cause) = explore_budget(arguments, scenario, engine, budget);
+    for budget in budgets(*largest) {
+        let (explored, cause) = explore_budget(asked, scenario, engine, budget);
+        let report = &explored.report;
         swaps += report.swaps;
         for finding in &report.findings {
             if known.insert(finding.fingerprint.clone()) {
@@ -169,26 +248,31 @@ fn explore_scenario<E: Engine + Send>(arguments: &ExploreArguments, scenario: &L
                 entry.findings.push(finding_entry(arguments, scenario, engine, finding, (budget, without)));
             }
         }
-        entry.notes.extend(notes(&report, swaps));
+        entry.notes.extend(notes(report, swaps));
         entry.notes.extend(cause.map(|cause| stop_text(arguments, budget, cause)));
-        entry.budgets.push(ExploreBudgetEntry::new(&report));
+        entry.budgets.push(ExploreBudgetEntry::new(report));
+        if asked.keeps_graph(budget) {
+            asked.use_graph(scenario, engine, &explored, &mut entry);
+        }
         if report.outcome != ExploreOutcome::Finished {
             break;
         }
+        entry.asked = report.asked.by_oracle().collect();
         finished.push(budget);
     }
     entry.notes.dedup();
     // What was asked for and not looked at is not green.
-    entry.verdict = verdict_word(entry.findings.is_empty() && finished.contains(&arguments.budget));
+    entry.verdict = verdict_word(entry.findings.is_empty() && finished.contains(largest) && entry.is_certified);
     entry
 }
 
 fn explore_budget<E: Engine + Send>(
-    arguments: &ExploreArguments,
+    asked: &AskedExploration<'_>,
     scenario: &LoadedScenario,
     engine: &E,
     budget: ExploreBudget,
-) -> (ExploreReport, Option<ExploreStopCause>) {
+) -> (FinishedExploration, Option<ExploreStopCause>) {
+    let arguments = asked.arguments;
     let began = Instant::now();
     let mut cause = None;
     let mut silence = SILENCE;
@@ -209,8 +293,9 @@ fn explore_budget<E: Engine + Send>(
         cause.is_none()
     };
     let threads = Threads(arguments.selection.threads());
-    let report = explore(&scenario.setup, engine, budget, &PanicCatcher, &threads, &mut goes_on);
-    (report, cause)
+    let options = ExploreOptions { keeps_graph: asked.keeps_graph(budget), ..ExploreOptions::default() };
+    let explored = explore_with(&scenario.setup, engine, budget, &PanicCatcher, &threads, (options, &mut goes_on));
+    (explored, cause)
 }
 
 /// Notes on the parts that were not looked at.
@@ -280,14 +365,8 @@ fn finding_entry<E: Engine + Send>(
 
 /// The command that makes the run again.
 fn command(arguments: &ExploreArguments, scenario: &LoadedScenario, plan: &Plan) -> String {
-    let mut command = run_command(&scenario.path) + &arguments.selection.options(scenario.setup.scenario.seed.0);
-    for (key, value) in plan.injections_as_toml(&scenario.setup.scenario.plan) {
-        command += &format!(" --set {}", quoted(&format!("plan.{key}={value}")));
-    }
-    // What the scenario expects is said of the run as it is.
-    let breaks: Vec<String> = scenario.setup.scenario.expect.breaks.iter().map(|rule| format!("\"{rule}\"")).collect();
-    let expect = if breaks.is_empty() { String::from("{}") } else { format!("{{breaks=[{}]}}", breaks.join(",")) };
-    command + " --set " + &quoted(&format!("expect={expect}"))
+    let options = arguments.selection.options(scenario.setup.scenario.seed.0);
+    plan_command(&scenario.path, &options, &scenario.setup.scenario, plan)
 }
 
 fn show(entry: &ExploreEntry) {
@@ -327,5 +406,15 @@ fn totals(entries: &[ExploreEntry]) -> String {
         0 => String::new(),
         count => format!("; {} with a budget that was not finished", plural(count as u64, "scenario")),
     };
-    format!("{}, {}{unfinished}", plural(entries.len() as u64, "scenario"), plural(findings as u64, "finding"))
+    let unasked = match unasked(entries) {
+        rules if rules.is_empty() => String::new(),
+        rules => format!("; never asked, so nothing is claimed of them: {}", rules.join(", ")),
+    };
+    format!("{}, {}{unfinished}{unasked}", plural(entries.len() as u64, "scenario"), plural(findings as u64, "finding"))
+}
+
+/// The rules whose situation came to pass in no exploration that was finished.
+fn unasked(entries: &[ExploreEntry]) -> Vec<&'static str> {
+    let is_unasked = |oracle: &&str| entries.iter().all(|entry| entry.asked.get(oracle).is_none_or(|count| *count == 0));
+    ORACLES.iter().map(|(oracle, _)| *oracle).filter(is_unasked).collect()
 }

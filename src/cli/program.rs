@@ -4,6 +4,10 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::prelude::*;
+use crate::scenario::plan::Plan;
+use crate::scenario::types::Scenario;
+
 /// Arguments that a program of somebody's own takes before the commands.
 static FIRST_ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
@@ -42,6 +46,18 @@ pub(super) fn in_this_program(message: &str) -> String {
 /// The start of a command that runs a scenario.
 pub(super) fn run_command(path: &Path) -> String {
     format!("{} run {}", program_name(), quoted(&path.to_string_lossy()))
+}
+
+/// The command that runs a scenario with another plan. `options` change the scenario.
+pub(super) fn plan_command(path: &Path, options: &str, scenario: &Scenario, plan: &Plan) -> String {
+    let mut command = run_command(path) + options;
+    for (key, value) in plan.injections_as_toml(&scenario.plan) {
+        command += &format!(" --set {}", quoted(&format!("plan.{key}={value}")));
+    }
+    // What the scenario expects is said of the run as it is.
+    let breaks: Vec<String> = scenario.expect.breaks.iter().map(|rule| format!("\"{rule}\"")).collect();
+    let expect = if breaks.is_empty() { String::from("{}") } else { format!("{{breaks=[{}]}}", breaks.join(",")) };
+    command + " --set " + &quoted(&format!("expect={expect}"))
 }
 
 /// A word as a shell takes it.

@@ -9,6 +9,9 @@
 //! ```
 
 mod sabotage;
+mod trials;
+
+pub use trials::{CANARY_TRIALS, CanaryTrial};
 
 use core::sync::atomic::AtomicU32;
 

@@ -13,12 +13,16 @@
 mod choice;
 mod expansion;
 mod faults;
+mod graph;
 mod key_audit;
 mod path;
 mod report;
 mod states;
 
+pub(super) use choice::StepOutcome;
 pub use choice::{ExploreChoice, ExploreStep};
+pub use faults::fault_list;
+pub use graph::ExploredGraph;
 pub use key_audit::EqualStates;
 pub use path::{ExploredPath, PathDecision, replay};
 pub use report::{ExploreFinding, ExploreOutcome, ExploreReport};
@@ -28,7 +32,8 @@ use alloc::collections::BTreeMap;
 use super::PanicGuard;
 use super::budget::ExploreBudget;
 use super::fingerprint::Fingerprint;
-use expansion::{Expansion, ExploreTransition, ExploreTransitionOutcome, ExploreWatch, ExploredRun, FrontierState, state_key};
+use expansion::{ExpandedState, Expansion, ExploreTransition, ExploreTransitionOutcome, FrontierState};
+pub(super) use expansion::{ExploreWatch, ExploredRun, state_key};
 use reenact_engine::contract::{Engine, KeySink};
 use reenact_engine::key::StateKey;
 use reenact_oracle::Violation;
@@ -58,6 +63,35 @@ pub struct ExploreProgress {
     pub waiting: usize,
 }
 
+/// The things that an exploration keeps beside its report.
+#[derive(Clone, Copy, Debug)]
+pub struct ExploreOptions {
+    /// The ways to every n-th merged state, for an audit of the keys.
+    pub audit_every: u64,
+    /// All states and decisions, for a certificate.
+    pub keeps_graph: bool,
+    /// A hole: these steps are never tried. A certificate of such an exploration is to be refused.
+    #[doc(hidden)]
+    pub hole: Option<fn(&ExploreStep) -> bool>,
+}
+
+impl Default for ExploreOptions {
+    fn default() -> Self {
+        Self { audit_every: u64::MAX, keeps_graph: false, hole: None }
+    }
+}
+
+/// An exploration that is over.
+#[derive(Clone, Debug)]
+pub struct FinishedExploration {
+    /// The report.
+    pub report: ExploreReport,
+    /// The merged states that are audited.
+    pub equal_states: Vec<EqualStates>,
+    /// All states and decisions, if they were to be kept and the exploration was finished, merged equal states, and found nothing.
+    pub graph: Option<ExploredGraph>,
+}
+
 /// Explores all runs of a scenario within a budget. `engine` is the engine under test in its first state. `goes_on` is asked now and then; where it says
 /// no, the report says that nothing is finished.
 pub fn explore<E: Engine + Send>(
@@ -68,27 +102,28 @@ pub fn explore<E: Engine + Send>(
     workers: &impl Workers,
     goes_on: &mut dyn FnMut(ExploreProgress) -> bool,
 ) -> ExploreReport {
-    explore_with_audit(setup, engine, budget, guard, workers, (u64::MAX, goes_on)).0
+    explore_with(setup, engine, budget, guard, workers, (ExploreOptions::default(), goes_on)).report
 }
 
-/// The same, with the ways to every n-th merged state, for an audit of the keys.
-pub fn explore_with_audit<E: Engine + Send>(
+/// The same with options.
+pub fn explore_with<E: Engine + Send>(
     setup: &Arc<RunSetup>,
     engine: &E,
     budget: ExploreBudget,
     guard: &(impl PanicGuard + Sync),
     workers: &impl Workers,
-    (every, goes_on): (u64, &mut dyn FnMut(ExploreProgress) -> bool),
-) -> (ExploreReport, Vec<EqualStates>) {
-    let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup)));
+    (options, goes_on): (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> bool),
+) -> FinishedExploration {
+    let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), options.keeps_graph));
     run.expect_injections();
     let usual_end = guard.run(|| run.clone().finish().end).ok();
-    let expansion = Expansion::new(setup, guard, usual_end);
+    let expansion = Expansion::new(setup, guard, usual_end, options.hole);
     let mut exploration = Exploration {
         states: ExploredStates::default(),
         frontier: Vec::new(),
         findings: BTreeMap::new(),
-        audit: MergeSample { every, merges: Vec::new() },
+        audit: MergeSample { every: options.audit_every, merges: Vec::new() },
+        graph: options.keeps_graph.then(ExploredGraph::default),
         report: ExploreReport::new(budget),
     };
     exploration.begin(run.into(), budget);
@@ -98,8 +133,7 @@ pub fn explore_with_audit<E: Engine + Send>(
             break;
         }
     }
-    let equal = exploration.equal_states();
-    (exploration.finish(&expansion), equal)
+    exploration.finish(&expansion)
 }
 
 /// Every n-th merge of an exploration.
@@ -116,6 +150,7 @@ struct Exploration<E> {
     /// The findings by fingerprint: where the smallest is, its violations, and how many there are.
     findings: BTreeMap<Fingerprint, FoundViolation>,
     audit: MergeSample,
+    graph: Option<ExploredGraph>,
     report: ExploreReport,
 }
 
@@ -130,8 +165,16 @@ impl<E: Engine + Send> Exploration<E> {
     fn begin(&mut self, run: Box<ExploredRun<E>>, budget: ExploreBudget) {
         let key = state_key(&run, budget, &mut KeySink::default());
         self.report.is_merged = key.is_some();
-        let index = self.states.add(key, None);
+        self.graph = self.graph.take().filter(|_| key.is_some());
+        let index = self.add(key, None);
         self.frontier.push(FrontierState { index, run, left: budget });
+    }
+
+    fn add(&mut self, key: Option<StateKey>, from: Option<(StateIndex, ExploreChoice, u32)>) -> StateIndex {
+        if let (Some(graph), Some(key)) = (&mut self.graph, key) {
+            graph.add_state(key, from.as_ref());
+        }
+        self.states.add(key, from.map(|(place, choice, _)| (place, choice)))
     }
 
     /// Leaves all states of a level; `false` when it is to stop.
@@ -143,40 +186,37 @@ impl<E: Engine + Send> Exploration<E> {
     ) -> bool {
         self.report.levels += 1;
         let mut level = core::mem::take(&mut self.frontier).into_iter();
-        let mut next: Vec<NewState<E>> = Vec::new();
-        let mut by_key = BTreeMap::new();
+        let mut next = NextLevel::new(self.states.len());
         let mut waiting = level.len();
         while waiting > 0 {
-            let progress = ExploreProgress { states: self.states.len(), transitions: self.report.transitions, waiting };
+            let progress = ExploreProgress { states: self.states.len() + next.states.len(), transitions: self.report.transitions, waiting };
             if !goes_on(progress) {
                 return false;
             }
             let batch: Vec<_> = level.by_ref().take(BATCH).collect();
             waiting -= batch.len();
-            let all = workers.map(batch, |state| (state.index, expansion.transitions(state, &self.states)));
-            for (from, transitions) in all {
-                self.take(from, transitions, &mut next, &mut by_key);
+            let all = workers.map(batch, |state| (state.index, expansion.leave(state, &self.states)));
+            for (from, expanded) in all {
+                self.take(from, expanded, &mut next);
             }
         }
-        self.number(next);
+        for NewState { key, run, left, from } in next.states {
+            let index = self.add(key, Some(from));
+            self.frontier.push(FrontierState { index, run, left });
+        }
         true
     }
 
-    fn take(
-        &mut self,
-        from: StateIndex,
-        transitions: Vec<ExploreTransition<E>>,
-        next: &mut Vec<NewState<E>>,
-        by_key: &mut BTreeMap<StateKey, usize>,
-    ) {
-        self.report.count(&transitions);
-        for (place, ExploreTransition { choice, outcome }) in transitions.into_iter().enumerate() {
-            let is_usual = place == 0;
+    fn take(&mut self, from: StateIndex, expanded: ExpandedState<E>, next: &mut NextLevel<E>) {
+        let ExpandedState { transitions, asked } = expanded;
+        self.report.count(&transitions, &asked);
+        if let Some(graph) = &mut self.graph {
+            graph.begin_state();
+        }
+        for (event, ExploreTransition { choice, outcome, hash }) in (0..).zip(transitions) {
             let successor = match outcome {
                 ExploreTransitionOutcome::Known(index) => {
-                    if self.is_audited_merge() {
-                        self.audit.merges.push((index, from, choice));
-                    }
+                    self.count_merge(index, from, &choice);
                     Successor::State(index)
                 }
                 ExploreTransitionOutcome::End => Successor::End,
@@ -185,40 +225,30 @@ impl<E: Engine + Send> Exploration<E> {
                     Successor::End
                 }
                 ExploreTransitionOutcome::State { run, key, left } => {
-                    let known = key.and_then(|key| by_key.get(&key).copied());
-                    let at = known.unwrap_or(next.len());
-                    if known.is_none() {
-                        by_key.extend(key.map(|key| (key, at)));
-                        next.push(NewState { key, run, left, from: (from, choice), usual_from: Vec::new(), merged: Vec::new() });
-                    } else if self.is_audited_merge() {
-                        next[at].merged.push((from, choice));
+                    let (index, is_new) = next.place_of(key);
+                    if is_new {
+                        next.states.push(NewState { key, run, left, from: (from, choice, event) });
+                    } else {
+                        self.count_merge(index, from, &choice);
                     }
-                    if is_usual {
-                        next[at].usual_from.push(from);
-                    }
-                    continue;
+                    Successor::State(index)
                 }
             };
-            if is_usual {
+            if let Some(graph) = &mut self.graph {
+                graph.add_decision(hash, successor.place());
+            }
+            // The first decision is the next arrival.
+            if event == 0 {
                 self.states.set_next(from, successor);
             }
         }
     }
 
-    /// Counts a merge. Returns whether it is one for the audit.
-    fn is_audited_merge(&mut self) -> bool {
+    /// Counts a merge, and keeps every n-th one for the audit.
+    fn count_merge(&mut self, kept: StateIndex, from: StateIndex, choice: &ExploreChoice) {
         self.report.merged += 1;
-        self.report.merged.is_multiple_of(self.audit.every)
-    }
-
-    /// The states of the next level get their places: by their keys, so that these do not depend on threads.
-    fn number(&mut self, mut next: Vec<NewState<E>>) {
-        next.sort_by_key(|state| state.key);
-        for NewState { key, run, left, from, usual_from, merged } in next {
-            let index = self.states.add(key, Some(from));
-            self.audit.merges.extend(merged.into_iter().map(|(from, choice)| (index, from, choice)));
-            usual_from.into_iter().for_each(|before| self.states.set_next(before, Successor::State(index)));
-            self.frontier.push(FrontierState { index, run, left });
+        if self.report.merged.is_multiple_of(self.audit.every) {
+            self.audit.merges.push((kept, from, choice.clone()));
         }
     }
 
@@ -237,7 +267,8 @@ impl<E: Engine + Send> Exploration<E> {
         merges.into_iter().map(way).collect()
     }
 
-    fn finish<G: PanicGuard>(mut self, expansion: &Expansion<'_, G>) -> ExploreReport {
+    fn finish<G: PanicGuard>(mut self, expansion: &Expansion<'_, G>) -> FinishedExploration {
+        let equal_states = self.equal_states();
         if self.report.outcome == ExploreOutcome::Finished {
             for circle in self.states.circles() {
                 self.find(circle, None, vec![report::endless()]);
@@ -255,8 +286,17 @@ impl<E: Engine + Send> Exploration<E> {
                 ExploreFinding { fingerprint, path: ExploredPath { choices }, violations, count }
             })
             .collect();
-        self.report
+        let is_clean = self.report.outcome == ExploreOutcome::Finished && self.report.findings.is_empty();
+        FinishedExploration { graph: self.graph.filter(|_| is_clean), report: self.report, equal_states }
     }
+}
+
+/// The states of the next level, in the order in which they are reached.
+struct NextLevel<E> {
+    states: Vec<NewState<E>>,
+    by_key: BTreeMap<StateKey, StateIndex>,
+    /// The place of the first.
+    first: usize,
 }
 
 /// A state of the next level.
@@ -264,9 +304,19 @@ struct NewState<E> {
     key: Option<StateKey>,
     run: Box<ExploredRun<E>>,
     left: ExploreBudget,
-    from: (StateIndex, ExploreChoice),
-    /// The states that it follows by their next arrival.
-    usual_from: Vec<StateIndex>,
-    /// Other ways to it that are audited.
-    merged: Vec<(StateIndex, ExploreChoice)>,
+    /// The state that it follows, the decision, and the number of that among all decisions there.
+    from: (StateIndex, ExploreChoice, u32),
+}
+
+impl<E> NextLevel<E> {
+    fn new(first: usize) -> Self {
+        Self { states: Vec::new(), by_key: BTreeMap::new(), first }
+    }
+
+    /// The place of the state with this key, and whether it is a new one.
+    fn place_of(&mut self, key: Option<StateKey>) -> (StateIndex, bool) {
+        let fresh = StateIndex::try_from(self.first + self.states.len()).unwrap_or(StateIndex::MAX);
+        let place = key.map_or(fresh, |key| *self.by_key.entry(key).or_insert(fresh));
+        (place, place == fresh)
+    }
 }

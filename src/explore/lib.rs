@@ -16,9 +16,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod against;
 pub mod audit;
 pub mod budget;
 pub mod canary;
+pub mod certificate;
+pub mod certify;
 pub mod coverage;
 pub mod explain;
 pub mod explorer;

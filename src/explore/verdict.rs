@@ -4,7 +4,7 @@ use super::PanicGuard;
 use super::interrupt::{InjectionKind, RunBoundary, interrupt_at};
 use reenact_engine::contract::Engine;
 use reenact_engine::time::{Micros, Time};
-use reenact_oracle::{Oracles, Violation, repeated_requests, run_end};
+use reenact_oracle::{Oracles, QuestionCounts, Violation, repeated_requests, run_end};
 use reenact_sim::{Run, limits, rules};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::record::TranscriptRecorder;
@@ -78,9 +78,22 @@ pub(super) fn may_end_as_usual(kind: Option<InjectionKind>, end: &RunEnd, faults
 
 /// The violations of a finished run, beside the `known` ones that it began with.
 pub(super) fn judge(setup: &RunSetup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
-    let mut violations = rules::violations(oracles, end, accepted);
+    judge_counting(setup, oracles, known, end, accepted).0
+}
+
+/// The same, with how often each oracle was asked in the whole run.
+pub(super) fn judge_counting(
+    setup: &RunSetup,
+    mut oracles: Oracles,
+    known: usize,
+    end: (&RunEnd, Time),
+    accepted: Option<&str>,
+) -> (Vec<Violation>, QuestionCounts) {
+    rules::tell_end(&mut oracles, end, accepted);
+    let counts = oracles.question_counts();
+    let mut violations = oracles.into_violations();
     violations.drain(..known);
-    with_end(setup, violations, end, accepted)
+    (with_end(setup, violations, end, accepted), counts)
 }
 
 /// One that ends badly because of what an oracle saw needs no second word.

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 pub use self::paths::{regressions_folder, snapshot_path};
 pub use self::references::FileReach;
-pub use self::variants::ScenarioVariants;
+pub use self::variants::{ScenarioVariants, bytes_digest, digest, from_text};
 
 use self::gitignore::IgnoreRules;
 use self::paths::{absolute, name_of, split, with_combination};

@@ -28,8 +28,20 @@ impl QuestionCounts {
         }
     }
 
+    /// Adds the questions that were asked between two counts of one run.
+    pub fn add_between(&mut self, before: &Self, after: &Self) {
+        for (count, (before, after)) in self.0.iter_mut().zip(before.0.iter().zip(&after.0)) {
+            *count = count.saturating_add(after.saturating_sub(*before));
+        }
+    }
+
+    /// Adds those of another count.
+    pub fn add_all(&mut self, others: &Self) {
+        self.add_between(&Self::default(), others);
+    }
+
     /// Each oracle that there is, with its count.
-    pub(super) fn by_oracle(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+    pub fn by_oracle(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         ORACLES.iter().map(|(oracle, _)| (*oracle, self.count(oracle)))
     }
 

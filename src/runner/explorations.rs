@@ -9,7 +9,7 @@ use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::contract::Engine;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
-use reenact_explore::explorer::{EqualStates, ExploreOutcome, ExploreReport, ExploreStep, explore, explore_with_audit, replay};
+use reenact_explore::explorer::{EqualStates, ExploreOptions, ExploreOutcome, ExploreReport, ExploreStep, explore, explore_with, replay};
 use reenact_explore::fingerprint::Fingerprint;
 use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with, search};
 use reenact_sim::Run;
@@ -88,7 +88,8 @@ fn e_8_each_finding_is_the_run_that_its_plan_makes() {
 fn audited(name: &str, budget: ExploreBudget, every: u64) -> (usize, Option<String>) {
     let loaded = load(name);
     let (engine, threads) = (AgentLoop::default(), Threads(NonZeroUsize::MIN));
-    let (_, pairs) = explore_with_audit(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (every, &mut |_| true));
+    let options = ExploreOptions { audit_every: every, ..ExploreOptions::default() };
+    let pairs = explore_with(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (options, &mut |_| true)).equal_states;
     let differs = |pair: &EqualStates| pair.compare(&loaded.setup, &engine, &PanicCatcher).err();
     (pairs.len(), pairs.iter().find_map(|pair| Some(format!("{name}: {}\n{pair:?}", differs(pair)?))))
 }

@@ -10,6 +10,8 @@ extern crate alloc;
 #[cfg(test)]
 mod attribution;
 #[cfg(test)]
+mod certifying;
+#[cfg(test)]
 mod diagrams;
 #[cfg(test)]
 mod explorations;

@@ -7,7 +7,7 @@ use reenact_wire::prelude::*;
 
 words! {
     /// Whether the engine has seen an event when something else happens.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum BoundarySide default After {
         /// Not yet: it is the next input.
         Before = "before",
@@ -61,7 +61,7 @@ impl FromStr for RunBoundary {
 
 words! {
     /// The kinds of injection: the two kinds of interrupt, and the end of all faults.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum InjectionKind {
         /// The user cancels.
         Cancel = "cancel",

@@ -29,6 +29,12 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.agenda.deviations(self.now, |at, arrival| self.world.awaits(at, arrival))
     }
 
+    /// The arrivals that are still to happen, in the order in which they come: place in the agenda, time, window.
+    pub fn pending(&self) -> Vec<(usize, Time, ArrivalWindow, &Arrival)> {
+        let entries = (0..).zip(self.agenda.in_order()).map(|(index, (at, window, arrival))| (index, at, window, arrival));
+        entries.filter(|(_, at, _, arrival)| self.world.awaits(*at, arrival)).collect()
+    }
+
     /// Lets an arrival of [`Self::deviations`] come first.
     pub fn deviate(&mut self, deviation: Deviation) {
         for (before, arrival) in self.agenda.bring_forward(deviation) {

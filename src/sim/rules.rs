@@ -52,12 +52,17 @@ pub(super) fn shown_by(expect: &Expectations) -> Vec<Arc<str>> {
 }
 
 /// The violations of a run that ended so. `accepted` is an end that is wanted beside a terminal for every prompt.
-pub fn violations(mut oracles: Oracles, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+pub fn violations(mut oracles: Oracles, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+    tell_end(&mut oracles, end, accepted);
+    oracles.into_violations()
+}
+
+/// Tells the oracles that the run has ended so.
+pub fn tell_end(oracles: &mut Oracles, (end, at): (&RunEnd, Time), accepted: Option<&str>) {
     // A run that is meant to get stuck, or was stopped from outside, had no chance to give what it owes.
     if *end == RunEnd::Idle || (*end == RunEnd::Stalled && accepted != Some(end.as_str())) {
         oracles.expect_nothing_open(at);
     }
-    oracles.into_violations()
 }
 
 /// The same from a transcript. `late` is how much later than asked for a timer may go off.

@@ -1,5 +1,6 @@
 //! The document of `explore`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -41,6 +42,11 @@ pub(in crate::cli) struct ExploreEntry {
     pub(in crate::cli) verdict: &'static str,
     /// The budgets, in the order in which they were explored.
     pub(in crate::cli) budgets: Vec<ExploreBudgetEntry>,
+    /// How often each oracle was asked in the largest budget that was finished.
+    pub(in crate::cli) asked: BTreeMap<&'static str, u64>,
+    /// Whether the certificate was written that was asked for, and nothing has changed against another one.
+    #[serde(skip)]
+    pub(in crate::cli) is_certified: bool,
     /// The findings, each defect once.
     pub(in crate::cli) findings: Vec<ExploreFindingEntry>,
     /// Notes on the parts that were not looked at.
@@ -100,6 +106,8 @@ impl ExploreEntry {
             seed,
             verdict: verdict_word(false),
             budgets: Vec::new(),
+            asked: BTreeMap::new(),
+            is_certified: true,
             findings: Vec::new(),
             notes: Vec::new(),
         }

@@ -10,7 +10,7 @@ use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::prelude::*;
 
 /// A step, and the fault of a request that is made because of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExploreChoice {
     /// The arrival or the input.
     pub step: ExploreStep,
@@ -19,7 +19,7 @@ pub struct ExploreChoice {
 }
 
 /// A step of a run: an arrival, or an input of the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExploreStep {
     /// The next arrival comes.
     Next,
@@ -32,7 +32,7 @@ pub enum ExploreStep {
 }
 
 /// The outcome of a step.
-pub(super) enum StepOutcome {
+pub(crate) enum StepOutcome {
     /// There is no such step here: nothing arrives any more.
     Impossible,
     /// The run goes on.
@@ -53,7 +53,7 @@ impl ExploreStep {
 
 impl ExploreChoice {
     /// Makes the decision in a run in which no input is due.
-    pub(super) fn make<E: Engine, W: TranscriptWatch>(&self, run: &mut Run<E, W>, words: &Arc<[Block]>) -> StepOutcome {
+    pub(crate) fn make<E: Engine, W: TranscriptWatch>(&self, run: &mut Run<E, W>, words: &Arc<[Block]>) -> StepOutcome {
         if let Some(fault) = &self.fault {
             run.add_fault(fault.clone());
         }

@@ -1,17 +1,17 @@
 //! From one state to all that may follow: each decision on a copy of its run, all oracles on each (E-3).
 
-use core::hash::Hash as _;
+use core::hash::{Hash as _, Hasher as _};
 
 use super::super::PanicGuard;
 use super::super::budget::ExploreBudget;
 use super::super::interrupt::content;
-use super::super::verdict::{judge, may_end_as_usual, panicked};
+use super::super::verdict::{judge_counting, may_end_as_usual, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::faults::faults_of;
 use super::states::{ExploredStates, StateIndex};
 use reenact_engine::contract::{Agent, Block, Effect, Engine, Input, KeySink, RequestId, Time};
 use reenact_engine::key::StateKey;
-use reenact_oracle::{Oracles, Violation};
+use reenact_oracle::{Oracles, QuestionCounts, Violation};
 use reenact_scenario::single_fault::SingleFault;
 use reenact_sim::{Run, rules};
 use reenact_transcript::event::{EventKind, RunEnd};
@@ -20,13 +20,15 @@ use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
 /// A run of an exploration.
-pub(super) type ExploredRun<E> = Run<E, ExploreWatch>;
+pub(crate) type ExploredRun<E> = Run<E, ExploreWatch>;
 
-/// The watcher of such a run: the oracles, and the requests of the last decision.
+/// The watcher of such a run: the oracles, and the requests and effects of the last decision.
 #[derive(Clone, Debug)]
-pub(super) struct ExploreWatch {
-    pub(super) oracles: Oracles,
-    pub(super) requests: Vec<(Agent, RequestId)>,
+pub(crate) struct ExploreWatch {
+    pub(crate) oracles: Oracles,
+    pub(crate) requests: Vec<(Agent, RequestId)>,
+    /// Where they are wanted.
+    effects: Option<Vec<(Agent, Effect)>>,
 }
 
 /// A state with its run, before it is left.
@@ -41,6 +43,15 @@ pub(super) struct FrontierState<E> {
 pub(super) struct ExploreTransition<E> {
     pub(super) choice: ExploreChoice,
     pub(super) outcome: ExploreTransitionOutcome<E>,
+    /// Of the decision and its effects, where these are wanted.
+    pub(super) hash: u64,
+}
+
+/// All decisions at one state.
+pub(super) struct ExpandedState<E> {
+    pub(super) transitions: Vec<ExploreTransition<E>>,
+    /// How often each oracle was asked because of them.
+    pub(super) asked: QuestionCounts,
 }
 
 /// Where a decision led.
@@ -62,11 +73,27 @@ pub(super) struct Expansion<'a, G> {
     /// How the run ends as it is: others may end so as well.
     pub(super) usual_end: Option<RunEnd>,
     pub(super) words: Arc<[Block]>,
+    /// Steps that are never tried.
+    pub(super) hole: Option<fn(&ExploreStep) -> bool>,
 }
 
 impl ExploreWatch {
-    pub(super) fn new(oracles: Oracles) -> Self {
-        Self { oracles, requests: Vec::new() }
+    pub(crate) fn new(oracles: Oracles, keeps_effects: bool) -> Self {
+        Self { oracles, requests: Vec::new(), effects: keeps_effects.then(Vec::new) }
+    }
+
+    /// Forgets the requests and effects so far.
+    pub(crate) fn begin_decision(&mut self) {
+        self.requests.clear();
+        self.effects.iter_mut().for_each(Vec::clear);
+    }
+
+    /// A hash of a decision that was made at an instant, and of its effects; 0 where these are not kept.
+    pub(crate) fn hash_decision(&self, at: Time, choice: &ExploreChoice, sink: &mut KeySink) -> u64 {
+        let Some(effects) = &self.effects else { return 0 };
+        sink.reset(at);
+        (choice, effects).hash(sink);
+        sink.finish()
     }
 }
 
@@ -79,6 +106,9 @@ impl TranscriptWatch for ExploreWatch {
         if let Effect::Request { id, .. } = effect {
             self.requests.push((agent.clone(), *id));
         }
+        if let Some(effects) = &mut self.effects {
+            effects.push((agent.clone(), effect.clone()));
+        }
         self.oracles.effect(at, agent, effect);
     }
 
@@ -88,24 +118,23 @@ impl TranscriptWatch for ExploreWatch {
 }
 
 impl<'a, G: PanicGuard> Expansion<'a, G> {
-    pub(super) fn new(setup: &'a RunSetup, guard: &'a G, usual_end: Option<RunEnd>) -> Self {
-        Self { setup, guard, usual_end, words: content() }
+    pub(super) fn new(setup: &'a RunSetup, guard: &'a G, usual_end: Option<RunEnd>, hole: Option<fn(&ExploreStep) -> bool>) -> Self {
+        Self { setup, guard, usual_end, words: content(), hole }
     }
 
     /// All that may follow a state, in a fixed order. The first is the next arrival.
-    pub(super) fn transitions<E: Engine>(&self, state: FrontierState<E>, known: &ExploredStates) -> Vec<ExploreTransition<E>> {
+    pub(super) fn leave<E: Engine>(&self, state: FrontierState<E>, known: &ExploredStates) -> ExpandedState<E> {
         let FrontierState { run, left, .. } = state;
         let mut sink = KeySink::default();
-        let mut found = Vec::new();
+        let mut asked = QuestionCounts::default();
         let deviations = if left.deviations > 0 { run.deviations() } else { Vec::new() };
         let inputs: &[ExploreStep] = if left.inputs > 0 { &ExploreStep::INPUTS } else { &[] };
         let late = if left.inputs > 0 { run.stopping_tools().len() } else { 0 };
         let late = (0..late).map(ExploreStep::LateCompletion);
         let others = inputs.iter().copied().chain(late).chain(deviations.into_iter().map(ExploreStep::Deviation));
+        let others = others.filter(|step| !self.hole.is_some_and(|hole| hole(step)));
         let mut attempt = |run: Box<ExploredRun<E>>, step, fault: Option<Arc<SingleFault>>| {
-            let choice = ExploreChoice { step, fault };
-            let (outcome, faults) = self.carry_out(run, left, &choice, known, &mut sink)?;
-            Some((ExploreTransition { choice, outcome }, faults))
+            self.carry_out(run, left, ExploreChoice { step, fault }, known, (&mut sink, &mut asked))
         };
         let mut with_faults = Vec::new();
         for step in others {
@@ -113,15 +142,16 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
             with_faults.push(transition);
             with_faults.extend(faults.into_iter().filter_map(|fault| Some(attempt(run.clone(), step, Some(fault))?.0)));
         }
+        let mut transitions = Vec::new();
         if left.faults == 0 {
             // Most states have no budget left, and one thing that follows: no copy is needed.
-            found.extend(attempt(run, ExploreStep::Next, None).map(|(transition, _)| transition));
+            transitions.extend(attempt(run, ExploreStep::Next, None).map(|(transition, _)| transition));
         } else if let Some((transition, faults)) = attempt(run.clone(), ExploreStep::Next, None) {
-            found.push(transition);
-            found.extend(faults.into_iter().filter_map(|fault| Some(attempt(run.clone(), ExploreStep::Next, Some(fault))?.0)));
+            transitions.push(transition);
+            transitions.extend(faults.into_iter().filter_map(|fault| Some(attempt(run.clone(), ExploreStep::Next, Some(fault))?.0)));
         }
-        found.append(&mut with_faults);
-        found
+        transitions.append(&mut with_faults);
+        ExpandedState { transitions, asked }
     }
 
     /// Makes one decision. Also returns the faults of the requests that were made because of it; `None` when it cannot be made here.
@@ -129,52 +159,60 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         &self,
         mut run: Box<ExploredRun<E>>,
         left: ExploreBudget,
-        choice: &ExploreChoice,
+        choice: ExploreChoice,
         known: &ExploredStates,
-        sink: &mut KeySink,
-    ) -> Option<(ExploreTransitionOutcome<E>, Vec<Arc<SingleFault>>)> {
+        (sink, asked): (&mut KeySink, &mut QuestionCounts),
+    ) -> Option<(ExploreTransition<E>, Vec<Arc<SingleFault>>)> {
         let at = run.now();
-        let before = run.watcher().oracles.violations().len();
-        run.watcher_mut().requests.clear();
-        let outcome = match self.guard.run(|| choice.make(&mut run, &self.words)) {
-            Ok(outcome) => outcome,
+        let oracles = &run.watcher().oracles;
+        let (before, asked_before) = (oracles.violations().len(), oracles.question_counts());
+        run.watcher_mut().begin_decision();
+        let made = match self.guard.run(|| choice.make(&mut run, &self.words)) {
+            Ok(made) => made,
             // The time of a panic is told by the run that is made again.
-            Err(panic) => return Some((ExploreTransitionOutcome::Finding(vec![panicked(at, &panic)]), Vec::new())),
+            Err(panic) => {
+                let outcome = ExploreTransitionOutcome::Finding(vec![panicked(at, &panic)]);
+                return Some((ExploreTransition { choice, outcome, hash: 0 }, Vec::new()));
+            }
         };
-        if matches!(outcome, StepOutcome::Impossible) {
+        if matches!(made, StepOutcome::Impossible) {
             return None;
         }
-        let left = left_after(left, choice);
-        let requests = &run.watcher().requests;
+        let left = left_after(left, &choice);
+        let watch = run.watcher();
+        let hash = watch.hash_decision(at, &choice, sink);
         let faults = if left.faults > 0 && choice.fault.is_none() {
-            requests.iter().flat_map(|(agent, id)| faults_of(agent, *id, run.count_answer_events(agent, *id))).collect()
+            watch.requests.iter().flat_map(|(agent, id)| faults_of(agent, *id, run.count_answer_events(agent, *id))).collect()
         } else {
             Vec::new()
         };
-        let violations = self.unannounced(&run.watcher().oracles.violations()[before..]);
-        if !violations.is_empty() {
-            return Some((ExploreTransitionOutcome::Finding(violations), faults));
-        }
-        let outcome = match outcome {
-            StepOutcome::Over(end) => self.judged(*run, end, before),
-            _ => {
-                let key = state_key(&run, left, sink);
-                match key.and_then(|key| known.find(key)) {
-                    Some(index) => ExploreTransitionOutcome::Known(index),
-                    None => ExploreTransitionOutcome::State { run, key, left },
-                }
+        let violations = self.unannounced(&watch.oracles.violations()[before..]);
+        let outcome = if !violations.is_empty() {
+            ExploreTransitionOutcome::Finding(violations)
+        } else if let StepOutcome::Over(end) = made {
+            let (outcome, counts) = self.judged(*run, end, before);
+            asked.add_between(&asked_before, &counts);
+            return Some((ExploreTransition { choice, outcome, hash }, faults));
+        } else {
+            asked.add_between(&asked_before, &watch.oracles.question_counts());
+            let key = state_key(&run, left, sink);
+            match key.and_then(|key| known.find(key)) {
+                Some(index) => ExploreTransitionOutcome::Known(index),
+                None => ExploreTransitionOutcome::State { run, key, left },
             }
         };
-        Some((outcome, faults))
+        Some((ExploreTransition { choice, outcome, hash }, faults))
     }
 
-    fn judged<E: Engine>(&self, run: ExploredRun<E>, end: RunEnd, before: usize) -> ExploreTransitionOutcome<E> {
+    /// A run that is over, with how often each oracle was asked in all of it.
+    fn judged<E: Engine>(&self, run: ExploredRun<E>, end: RunEnd, before: usize) -> (ExploreTransitionOutcome<E>, QuestionCounts) {
         let finished = run.finished(end);
         let usual = self.usual_end.as_ref().map(RunEnd::as_str);
         let accepted = usual.filter(|_| may_end_as_usual(None, &finished.end, finished.faults));
-        let violations = judge(self.setup, finished.watcher.oracles, before, (&finished.end, finished.at), accepted);
+        let (violations, counts) = judge_counting(self.setup, finished.watcher.oracles, before, (&finished.end, finished.at), accepted);
         let violations = self.unannounced(&violations);
-        if violations.is_empty() { ExploreTransitionOutcome::End } else { ExploreTransitionOutcome::Finding(violations) }
+        let outcome = if violations.is_empty() { ExploreTransitionOutcome::End } else { ExploreTransitionOutcome::Finding(violations) };
+        (outcome, counts)
     }
 
     /// Without the violations of which the scenario says that they come.
@@ -184,7 +222,7 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
 }
 
 /// The key of a state: engine, world, oracles, and the budget that is left. `None` where the engine has none.
-pub(super) fn state_key<E: Engine>(run: &ExploredRun<E>, left: ExploreBudget, sink: &mut KeySink) -> Option<StateKey> {
+pub(crate) fn state_key<E: Engine>(run: &ExploredRun<E>, left: ExploreBudget, sink: &mut KeySink) -> Option<StateKey> {
     sink.reset(run.now());
     left.hash(sink);
     run.watcher().oracles.hash(sink);

@@ -16,6 +16,13 @@ const INSTEAD: [(SingleFaultKind, &[FaultReach]); 5] = [
 /// Each kind after an event of an answer.
 const WITHIN: [SingleFaultKind; 3] = [SingleFaultKind::Cut, SingleFaultKind::ErrorEvent, SingleFaultKind::Stall];
 
+/// The faults that are tried, in words: `overloaded once`, `cut after each event`.
+pub fn fault_list() -> Vec<String> {
+    let instead = INSTEAD.iter().flat_map(|(kind, reaches)| reaches.iter().map(|reach| format!("{} {}", kind.as_str(), reach.as_str())));
+    let within = WITHIN.iter().map(|kind| format!("{} after each event", kind.as_str()));
+    instead.chain(within).chain([format!("{} before the last event", SingleFaultKind::Close.as_str())]).collect()
+}
+
 /// The faults of a request. `events` is how many events its answer has, if it is a stream.
 pub(super) fn faults_of(agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
     let request: Arc<str> = agent.key(id).into();

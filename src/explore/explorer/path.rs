@@ -56,7 +56,7 @@ impl fmt::Display for PathDecision {
 impl ExploredPath {
     /// The plan that makes the run again, beside what the scenario plans itself, and its decisions in order.
     pub fn plan<E: Engine>(&self, setup: &Arc<RunSetup>, engine: &E, guard: &impl PanicGuard) -> (Plan, Vec<PathDecision>) {
-        let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup)));
+        let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), false));
         run.expect_injections();
         let mut plan = setup.scenario.plan.clone();
         let words = content();
@@ -109,7 +109,7 @@ impl ExploredPath {
 
 /// The violations of a run that goes as its scenario plans it, with all oracles on: what a finding is held against.
 pub fn replay<E: Engine>(planned: &Arc<RunSetup>, engine: &E, accepted: Option<&str>, guard: &impl PanicGuard) -> Vec<Violation> {
-    let run = Run::watched(planned.clone(), engine.clone(), ExploreWatch::new(rules::oracles(planned)));
+    let run = Run::watched(planned.clone(), engine.clone(), ExploreWatch::new(rules::oracles(planned), false));
     let now = run.now();
     let known = run.watcher().oracles.violations().len();
     match guard.run(|| run.finish()) {

@@ -6,7 +6,7 @@ use super::choice::ExploreStep;
 use super::expansion::{ExploreTransition, ExploreTransitionOutcome};
 use super::path::ExploredPath;
 use reenact_engine::time::Time;
-use reenact_oracle::{Violation, run_end};
+use reenact_oracle::{QuestionCounts, Violation, run_end};
 use reenact_wire::prelude::*;
 
 /// The findings of an exploration, and its size.
@@ -33,6 +33,8 @@ pub struct ExploreReport {
     pub faults: u64,
     /// How many inputs were tried.
     pub inputs: u64,
+    /// How often each oracle was asked.
+    pub asked: QuestionCounts,
     /// How the run ends as it is; `None` when it panics.
     pub usual_end: Option<Arc<str>>,
     /// The findings, each defect once.
@@ -81,13 +83,15 @@ impl ExploreReport {
             swaps: 0,
             faults: 0,
             inputs: 0,
+            asked: QuestionCounts::default(),
             usual_end: None,
             findings: Vec::new(),
         }
     }
 
     /// Counts what followed one state.
-    pub(super) fn count<E>(&mut self, transitions: &[ExploreTransition<E>]) {
+    pub(super) fn count<E>(&mut self, transitions: &[ExploreTransition<E>], asked: &QuestionCounts) {
+        self.asked.add_all(asked);
         self.transitions += transitions.len() as u64;
         let is_deviation = |made: &&ExploreTransition<E>| matches!(made.choice.step, ExploreStep::Deviation(_));
         let is_input = |made: &&ExploreTransition<E>| matches!(made.choice.step, ExploreStep::Input(..) | ExploreStep::LateCompletion(_));

@@ -19,6 +19,16 @@ pub(super) enum Successor {
     State(StateIndex),
 }
 
+impl Successor {
+    /// Its place, if it is a state.
+    pub(super) fn place(self) -> Option<StateIndex> {
+        match self {
+            Self::State(place) => Some(place),
+            Self::End | Self::Unknown => None,
+        }
+    }
+}
+
 /// A state without the run that is in it.
 #[derive(Clone, Debug)]
 struct ExploredState {

@@ -1,0 +1,287 @@
+//! `reenact certify CERT`: checks the claim of an exploration without searching (E-3c). And what `explore` does with certificates.
+
+mod canaries;
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use tokio::time::Instant;
+
+use super::output::{complain, print_line, wrong_input};
+use super::program::{plan_command, program_name, quoted};
+use super::{CommandExit, SILENCE};
+use crate::engine::contract::Engine;
+use crate::explore::against::{VersionDifference, compare};
+use crate::explore::certificate::{Certificate, CertificateClaim, KEY_VERSION, ORACLES_VERSION, VERSION, WINDOWS};
+use crate::explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
+use crate::explore::explorer::{ExploreReport, ExploredGraph, PathDecision, fault_list};
+use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, load_with};
+use crate::files::{atomic, open};
+use crate::prelude::*;
+use crate::runner::PanicCatcher;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CertifyArguments {
+    /// The certificate: `explore --certificate FILE` writes one
+    certificate: PathBuf,
+    /// The scenario, where it is not at the path that the certificate names
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Check the part k of n: `2/8`; all parts together are the whole
+    #[arg(long, value_name = "K/N", conflicts_with = "sample")]
+    shard: Option<CertifyShard>,
+    /// Check so many of a hundred states, chosen by --sample-seed: `1%`
+    #[arg(long, value_name = "PERCENT")]
+    sample: Option<SamplePercentage>,
+    /// Which states a sample has
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    sample_seed: u64,
+    /// Let the scenario name files outside of its project
+    #[arg(long)]
+    allow_outside: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CertifyShard {
+    number: u32,
+    of: u32,
+}
+
+impl FromStr for CertifyShard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        parts
+            .filter(|(number, of)| (1..=*of).contains(number))
+            .map(|(number, of)| Self { number, of })
+            .ok_or_else(|| format!("`{text}` is no part: write one from 1 and how many there are, as in `2/8`"))
+    }
+}
+
+/// In parts of a million.
+#[derive(Clone, Copy, Debug)]
+struct SamplePercentage(u32);
+
+impl FromStr for SamplePercentage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent: Option<f64> = text.trim_end_matches('%').trim().parse().ok();
+        let percent = percent.filter(|percent| *percent > 0.0 && *percent <= 100.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a million, and above 0")]
+        percent
+            .map(|percent| Self(((percent * 10_000.0).round() as u32).max(1)))
+            .ok_or_else(|| format!("`{text}` is no percentage: write `1%`"))
+    }
+}
+
+pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
+    let name = arguments.certificate.display();
+    let (certificate, loaded) = match read(arguments) {
+        Ok(read) => read,
+        Err(CertifyProblem::Input(problem)) => return wrong_input(&format!("{name}: {problem}")),
+        Err(CertifyProblem::Refused(problem)) => return refuse(&arguments.certificate, &problem),
+    };
+    std::panic::set_hook(Box::new(|_| ()));
+    let trials = match canaries::check() {
+        Ok(trials) => trials,
+        Err(problem) => return refuse(&arguments.certificate, &problem),
+    };
+    let (began, mut silence) = (Instant::now(), SILENCE);
+    let mut goes_on = |checked: usize| {
+        if began.elapsed() > silence {
+            silence *= 2;
+            complain(&format!("certifying {name}: {checked} of {} states are checked", certificate.states.len()));
+        }
+        true
+    };
+    match certify(&certificate, &loaded.setup, &new_engine(), &PanicCatcher, (arguments.part(), &mut goes_on)) {
+        Ok(report) => {
+            print_line(&told(arguments, &certificate, &report, trials));
+            CommandExit::Fine
+        }
+        Err(refusal) => {
+            let CertifyRefusal { reason, path } = refusal.unwrap_or(CertifyRefusal { reason: String::from("it was stopped"), path: None });
+            let mut problem = reason;
+            if let Some(path) = path {
+                let (plan, decisions) = path.plan(&loaded.setup, &new_engine(), &PanicCatcher);
+                let set = certificate.claim.set.iter().map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
+                let options: String = set.collect();
+                problem += &decisions.iter().map(|decision: &PathDecision| format!("\n  {decision}")).collect::<String>();
+                problem += &format!("\n  the run up to there: {}", plan_command(&loaded.path, &options, &loaded.setup.scenario, &plan));
+            }
+            refuse(&arguments.certificate, &problem)
+        }
+    }
+}
+
+enum CertifyProblem {
+    /// The input is wrong.
+    Input(String),
+    /// The certificate does not hold.
+    Refused(String),
+}
+
+fn refuse(path: &Path, problem: &str) -> CommandExit {
+    complain(&format!("{}: REFUSED: {problem}", path.display()));
+    CommandExit::Failed
+}
+
+/// Reads a certificate and its scenario, and holds the one against the other.
+fn read(arguments: &CertifyArguments) -> Result<(Certificate, LoadedScenario), CertifyProblem> {
+    let certificate = read_certificate(&arguments.certificate)?;
+    let claim = &certificate.claim;
+    let reach = if arguments.allow_outside { FileReach::Anywhere } else { FileReach::Project };
+    let path = arguments.scenario.clone().unwrap_or_else(|| PathBuf::from(&claim.path));
+    let loaded =
+        load_with(&path, &LoadOptions { overrides: claim.set.clone(), reach }).map_err(|error| CertifyProblem::Input(error.to_string()))?;
+    let known = digest(&loaded).map_err(|error| CertifyProblem::Input(error.to_string()))?;
+    if known != claim.scenario {
+        return Err(CertifyProblem::Refused(format!("the scenario {} is not the one that was explored", path.display())));
+    }
+    let differences = claim.differences();
+    if !differences.is_empty() {
+        return Err(CertifyProblem::Refused(format!("it cannot be compared: {}", differences.join("; "))));
+    }
+    Ok((certificate, loaded))
+}
+
+fn read_certificate(path: &Path) -> Result<Certificate, CertifyProblem> {
+    let bytes = open::read(path, u64::MAX).map_err(|error| CertifyProblem::Input(error.to_string()))?;
+    if !bytes.starts_with(b"{\"reenact_certificate\"") {
+        return Err(CertifyProblem::Input(format!(
+            "this is no certificate: `{} explore SCENARIO --certificate FILE` writes one",
+            program_name()
+        )));
+    }
+    Certificate::decode(&bytes).map_err(CertifyProblem::Refused)
+}
+
+impl CertifyArguments {
+    fn part(&self) -> CertifyPart {
+        match (self.shard, self.sample) {
+            (Some(CertifyShard { number, of }), _) => CertifyPart::Shard { number, of },
+            (None, Some(SamplePercentage(per_million))) => CertifyPart::Sample { per_million, seed: self.sample_seed },
+            (None, None) => CertifyPart::All,
+        }
+    }
+}
+
+/// The outcome of a check, in words.
+fn told(arguments: &CertifyArguments, certificate: &Certificate, report: &CertifyReport, trials: usize) -> String {
+    let CertificateClaim { path, budget, collision_log2, transitions, .. } = &certificate.claim;
+    let CertifyReport { states, checked, transitions: made } = report;
+    let mut text = match arguments.part() {
+        CertifyPart::All => {
+            format!("ok      {path}: no run within {budget} breaks a rule: {states} states, {transitions} transitions, all checked")
+        }
+        CertifyPart::Shard { number, of } => {
+            format!(
+                "ok      {path}: part {number} of {of}: {checked} of {states} states and their {made} transitions hold; the claim needs all parts"
+            )
+        }
+        CertifyPart::Sample { per_million, .. } => format!(
+            "ok      {path}: {checked} of {states} states and their {made} transitions hold: of a hundred wrong states this finds about {:.0}",
+            f64::from(per_million) / 10_000.0
+        ),
+    };
+    text += &format!("\n  two states with one key: at most 2^{collision_log2} likely; {trials} canaries were caught");
+    if certificate.claim.faults != fault_list() {
+        text += &format!("\n  its faults are not the usual ones: {}", certificate.claim.faults.join(", "));
+    }
+    let unasked = certificate.unasked();
+    if !unasked.is_empty() {
+        text += &format!("\n  never asked, so nothing is claimed of them: {}", unasked.join(", "));
+    }
+    text
+}
+
+/// The certificate of a finished exploration, as a file.
+pub(super) fn write_certificate(
+    path: &Path,
+    loaded: &LoadedScenario,
+    set: Vec<(String, String)>,
+    (report, graph): (&ExploreReport, &ExploredGraph),
+) -> Result<(), String> {
+    let claim = CertificateClaim {
+        reenact_certificate: VERSION,
+        program: String::from(env!("CARGO_PKG_VERSION")),
+        binary: binary_digest(),
+        path: loaded.path.display().to_string(),
+        set,
+        scenario: digest(loaded).map_err(|error| error.to_string())?,
+        budget: report.budget.to_string(),
+        faults: fault_list(),
+        windows: String::from(WINDOWS),
+        key_version: KEY_VERSION,
+        oracles_version: ORACLES_VERSION,
+        asked: report.asked.by_oracle().map(|(oracle, count)| (oracle.into(), count)).collect(),
+        states: 0,
+        transitions: 0,
+        collision_log2: 0,
+        root: String::new(),
+    };
+    let bytes = Certificate::new(claim, graph).encode();
+    atomic::write(path, &bytes).map_err(|error| format!("{}: cannot write the certificate: {error}", path.display()))
+}
+
+/// Of this program's file; empty where it cannot be read.
+fn binary_digest() -> String {
+    let bytes = std::env::current_exe().and_then(|file| open::read(&file, u64::MAX)).unwrap_or_default();
+    if bytes.is_empty() { String::new() } else { crate::files::scenario::bytes_digest(&bytes) }
+}
+
+/// An older certificate, to be held against a new exploration of the same scenario.
+pub(super) fn read_older(path: &Path, loaded: &LoadedScenario) -> Result<Certificate, String> {
+    let certificate = read_certificate(path).map_err(|problem| match problem {
+        CertifyProblem::Input(problem) | CertifyProblem::Refused(problem) => format!("{}: {problem}", path.display()),
+    })?;
+    let claim = &certificate.claim;
+    let refused = |what: &str| Err(format!("{}: it cannot be compared: {what}", path.display()));
+    if digest(loaded).map_err(|error| error.to_string())? != claim.scenario {
+        return refused(&format!("it is of another scenario than {}", loaded.path.display()));
+    }
+    if claim.windows != WINDOWS || claim.faults != fault_list() {
+        return refused("its arrivals or faults are others than those of this program");
+    }
+    Ok(certificate)
+}
+
+/// So many changed states are shown.
+const SHOWN: usize = 3;
+
+/// The changes since an older certificate, in words; `None` without any.
+pub(super) fn difference(older: &Certificate, graph: &ExploredGraph, show: impl Fn(&ExploredGraph, usize) -> String) -> Option<String> {
+    let difference = compare(older, graph);
+    if difference.is_empty() {
+        return None;
+    }
+    let VersionDifference { same, changed, gone, added } = difference;
+    let mut text = format!(
+        "against the certificate: {} as before, {} changed, {} more, {} fewer",
+        plural(same as u64, "state"),
+        plural(changed.len() as u64, "state"),
+        added,
+        gone
+    );
+    for place in changed.iter().take(SHOWN) {
+        text += &format!("\n  the decisions have other effects, or lead elsewhere, at the state after {}", show(graph, *place));
+    }
+    if changed.len() > SHOWN {
+        text += &format!("\n  and at {} further on", plural((changed.len() - SHOWN) as u64, "state"));
+    }
+    Some(text)
+}
+
+/// The command and decisions that lead to a state.
+pub(super) fn witness(decisions: &[PathDecision], steps: usize, command: &str) -> String {
+    let decisions: Vec<String> = decisions.iter().map(ToString::to_string).collect();
+    let decisions = if decisions.is_empty() { String::from("no decision") } else { decisions.join(", then ") };
+    format!("{} with {decisions}\n    {command}", plural(steps as u64, "arrival"))
+}
+
+/// A file's name for the shell.
+pub(super) fn certify_command(path: &Path) -> String {
+    format!("{} certify {}", program_name(), quoted(&path.to_string_lossy()))
+}

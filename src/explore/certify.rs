@@ -1,0 +1,326 @@
+//! The checker of certificates (E-3c): it searches nothing. It makes each run of the tree again, carries out every decision in each state, and looks
+//! whether what follows is among the states of the certificate.
+//!
+//! Which decisions there are it finds by itself, from the words of the claim: a decision that the exploration never tried leads to a state that the certificate
+//! lacks.
+
+mod decisions;
+
+use alloc::collections::BTreeMap;
+
+use super::PanicGuard;
+use super::budget::ExploreBudget;
+use super::certificate::{Certificate, digest};
+use super::explorer::{ExploreChoice, ExploreWatch, ExploredPath, ExploredRun, StepOutcome, state_key};
+use super::interrupt::content;
+use super::verdict::{judge_counting, may_end_as_usual};
+use decisions::{ClaimedFaults, remaining, steps};
+use reenact_engine::contract::{Block, Engine, KeySink};
+use reenact_engine::key::StateKey;
+use reenact_oracle::{QuestionCounts, Violation};
+use reenact_sim::{Run, rules};
+use reenact_transcript::event::RunEnd;
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
+
+/// Which states are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertifyPart {
+    /// All.
+    All,
+    /// The part `number` of so many parts, from 1. All parts together are all states.
+    Shard {
+        /// Which part.
+        number: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// So many of a million, chosen by a seed.
+    Sample {
+        /// How many.
+        per_million: u32,
+        /// By which they are chosen.
+        seed: u64,
+    },
+}
+
+/// The size of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CertifyReport {
+    /// How many states there are.
+    pub states: usize,
+    /// How many of them were checked.
+    pub checked: usize,
+    /// How many decisions were carried out.
+    pub transitions: u64,
+}
+
+/// Why a certificate does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertifyRefusal {
+    /// In words.
+    pub reason: String,
+    /// The decisions that lead there, if it is about a state.
+    pub path: Option<ExploredPath>,
+}
+
+/// Checks a certificate. `goes_on` is asked now and then with how many states were checked.
+///
+/// # Errors
+/// The first thing that does not hold, and `None` when it was stopped.
+pub fn certify<E: Engine>(
+    certificate: &Certificate,
+    setup: &Arc<RunSetup>,
+    engine: &E,
+    guard: &impl PanicGuard,
+    (part, goes_on): (CertifyPart, &mut dyn FnMut(usize) -> bool),
+) -> Result<CertifyReport, Option<CertifyRefusal>> {
+    let refused = |reason: String| Some(CertifyRefusal { reason, path: None });
+    let budget = certificate.budget().map_err(refused)?;
+    let faults = ClaimedFaults::read(&certificate.claim.faults).map_err(refused)?;
+    let tree = StateTree::new(certificate, part).map_err(refused)?;
+    let plain = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), true));
+    let usual_end = guard.run(|| plain.clone().finish().end).ok();
+    let mut checker = CertificateChecker {
+        setup,
+        guard,
+        faults,
+        tree: &tree,
+        certificate,
+        usual_end,
+        words: content(),
+        sink: KeySink::default(),
+        report: CertifyReport { states: certificate.states.len(), ..CertifyReport::default() },
+        asked: QuestionCounts::default(),
+    };
+    let mut first = plain;
+    first.expect_injections();
+    let mut open = vec![OpenState { place: 0, run: first.into(), left: budget, path: Vec::new() }];
+    while let Some(state) = open.pop() {
+        if checker.report.checked.is_multiple_of(256) && !goes_on(checker.report.checked) {
+            return Err(None);
+        }
+        let path = state.path.clone();
+        let next = checker.check(state).map_err(|reason| Some(CertifyRefusal { reason, path: Some(ExploredPath { choices: path }) }))?;
+        open.extend(next);
+    }
+    if part == CertifyPart::All {
+        checker.compare_counts().map_err(refused)?;
+    }
+    Ok(checker.report)
+}
+
+/// A state whose run is at hand.
+struct OpenState<E> {
+    place: usize,
+    run: Box<ExploredRun<E>>,
+    left: ExploreBudget,
+    path: Vec<ExploreChoice>,
+}
+
+/// The states of a certificate as a tree.
+struct StateTree {
+    by_key: BTreeMap<StateKey, usize>,
+    /// The children of each state: the number of the decision, and the place.
+    children: Vec<Vec<(u32, usize)>>,
+    /// Which states are checked.
+    is_checked: Vec<bool>,
+    /// Which are on the way to such a state.
+    is_needed: Vec<bool>,
+}
+
+impl StateTree {
+    fn new(certificate: &Certificate, part: CertifyPart) -> Result<Self, String> {
+        let states = &certificate.states;
+        let mut tree = Self {
+            by_key: BTreeMap::new(),
+            children: vec![Vec::new(); states.len()],
+            is_checked: (0..states.len()).map(|place| part.has(place, states.len())).collect(),
+            is_needed: Vec::new(),
+        };
+        if states.is_empty() {
+            return Err(String::from("the certificate has no state"));
+        }
+        for (place, state) in states.iter().enumerate() {
+            if let Some(other) = tree.by_key.insert(state.key, place) {
+                return Err(format!("the states {other} and {place} have one key"));
+            }
+            match state.parent {
+                None if place == 0 => (),
+                Some((parent, event)) if parent < place as u64 => {
+                    // It is smaller than a place.
+                    let parent = usize::try_from(parent).unwrap_or(0);
+                    if tree.children[parent].iter().any(|(other, _)| *other == event) {
+                        return Err(format!("two states follow decision {event} of state {parent}"));
+                    }
+                    tree.children[parent].push((event, place));
+                }
+                _ => return Err(format!("state {place} has no parent before it")),
+            }
+        }
+        tree.is_needed = tree.is_checked.clone();
+        for (place, state) in states.iter().enumerate().rev() {
+            if let Some((parent, _)) = state.parent
+                && tree.is_needed[place]
+            {
+                tree.is_needed[usize::try_from(parent).unwrap_or(0)] = true;
+            }
+        }
+        Ok(tree)
+    }
+}
+
+impl CertifyPart {
+    fn has(self, place: usize, states: usize) -> bool {
+        match self {
+            Self::All => true,
+            // States that are near each other have most of their way in common.
+            Self::Shard { number, of } => place as u64 * u64::from(of) / (states as u64).max(1) == u64::from(number.saturating_sub(1)),
+            Self::Sample { per_million, seed } => {
+                let mut sink = KeySink::default();
+                core::hash::Hash::hash(&(seed, place as u64), &mut sink);
+                core::hash::Hasher::finish(&sink) % 1_000_000 < u64::from(per_million)
+            }
+        }
+    }
+}
+
+struct CertificateChecker<'a, G> {
+    setup: &'a RunSetup,
+    guard: &'a G,
+    faults: ClaimedFaults,
+    tree: &'a StateTree,
+    certificate: &'a Certificate,
+    usual_end: Option<RunEnd>,
+    words: Arc<[Block]>,
+    sink: KeySink,
+    report: CertifyReport,
+    /// How often each oracle was asked.
+    asked: QuestionCounts,
+}
+
+/// The outcome of a decision.
+struct DecisionOutcome<E> {
+    hash: u64,
+    /// Where it leads, if the run goes on.
+    to: Option<(usize, Box<ExploredRun<E>>, ExploreBudget)>,
+    /// The faults that the requests of the decision may have.
+    faults: Vec<ExploreChoice>,
+}
+
+impl<G: PanicGuard> CertificateChecker<'_, G> {
+    /// Checks a state, and returns those that follow it in the tree.
+    fn check<E: Engine>(&mut self, state: OpenState<E>) -> Result<Vec<OpenState<E>>, String> {
+        let OpenState { place, run, left, path } = state;
+        let certified = self.certificate.states[place];
+        if state_key(&run, left, &mut self.sink) != Some(certified.key) {
+            return Err(format!("state {place} has another key than the certificate says"));
+        }
+        let mut transitions = Vec::new();
+        let mut next = Vec::new();
+        let mut children = self.tree.children[place].iter().peekable();
+        let mut take = |checker: &mut Self, run, choice: ExploreChoice| -> Result<Vec<ExploreChoice>, String> {
+            let Some(outcome) = checker.carry_out(run, left, &choice)? else { return Ok(Vec::new()) };
+            let event = transitions.len();
+            transitions.push((outcome.hash, outcome.to.as_ref().map(|(place, ..)| *place as u64)));
+            if let Some((_, child)) = children.next_if(|(number, _)| *number as usize == event) {
+                let Some((to, run, left)) = outcome.to.filter(|(to, ..)| to == child) else {
+                    return Err(format!("decision {event} of state {place} does not lead to state {child}"));
+                };
+                if checker.tree.is_needed[to] {
+                    let path = path.iter().cloned().chain([choice]).collect();
+                    next.push(OpenState { place: to, run, left, path });
+                }
+            }
+            Ok(outcome.faults)
+        };
+        let steps = steps(&run, left);
+        if let ([only], 0) = (&steps[..], left.faults) {
+            // Most states have no budget left: no copy is needed.
+            take(self, run, ExploreChoice { step: *only, fault: None })?;
+        } else {
+            for step in steps {
+                for with_fault in take(self, run.clone(), ExploreChoice { step, fault: None })? {
+                    take(self, run.clone(), with_fault)?;
+                }
+            }
+        }
+        if let Some((event, child)) = children.next() {
+            return Err(format!("state {place} has no decision {event}, which is to lead to state {child}"));
+        }
+        if self.tree.is_checked[place] {
+            if digest(transitions.iter().copied()) != certified.digest {
+                return Err(format!("the decisions of state {place} have other effects, or lead elsewhere, than the certificate says"));
+            }
+            self.report.checked += 1;
+            self.report.transitions += transitions.len() as u64;
+        }
+        Ok(next)
+    }
+
+    /// Carries out a decision; `None` when it cannot be made here.
+    fn carry_out<E: Engine>(
+        &mut self,
+        mut run: Box<ExploredRun<E>>,
+        left: ExploreBudget,
+        choice: &ExploreChoice,
+    ) -> Result<Option<DecisionOutcome<E>>, String> {
+        let at = run.now();
+        let oracles = &run.watcher().oracles;
+        let (known, asked_before) = (oracles.violations().len(), oracles.question_counts());
+        run.watcher_mut().begin_decision();
+        let made = self.guard.run(|| choice.make(&mut run, &self.words)).map_err(|panic| format!("a decision ends in a panic: {panic}"))?;
+        if matches!(made, StepOutcome::Impossible) {
+            return Ok(None);
+        }
+        let left = remaining(left, choice);
+        let watch = run.watcher();
+        let hash = watch.hash_decision(at, choice, &mut self.sink);
+        let faults = if left.faults > 0 && choice.fault.is_none() {
+            let of = |(agent, id): &_| self.faults.at_request(agent, *id, run.count_answer_events(agent, *id));
+            let faults = watch.requests.iter().flat_map(of);
+            faults.map(|fault| ExploreChoice { step: choice.step, fault: Some(fault) }).collect()
+        } else {
+            Vec::new()
+        };
+        self.hold(&watch.oracles.violations()[known..])?;
+        let to = if let StepOutcome::Over(end) = made {
+            let finished = run.finished(end);
+            let usual = self.usual_end.as_ref().map(RunEnd::as_str);
+            let accepted = usual.filter(|_| may_end_as_usual(None, &finished.end, finished.faults));
+            let end = (&finished.end, finished.at);
+            let (violations, asked) = judge_counting(self.setup, finished.watcher.oracles, known, end, accepted);
+            self.asked.add_between(&asked_before, &asked);
+            self.hold(&violations)?;
+            None
+        } else {
+            self.asked.add_between(&asked_before, &watch.oracles.question_counts());
+            let key = state_key(&run, left, &mut self.sink).ok_or("the engine has no key")?;
+            let place = self
+                .tree
+                .by_key
+                .get(&key)
+                .ok_or_else(|| format!("{} leads to a state that the certificate lacks", decisions::words(choice)))?;
+            Some((*place, run, left))
+        };
+        Ok(Some(DecisionOutcome { hash, to, faults }))
+    }
+
+    /// The figures of the claim, once all states are checked.
+    fn compare_counts(&self) -> Result<(), String> {
+        let claim = &self.certificate.claim;
+        if claim.transitions != self.report.transitions {
+            return Err(format!("the claim names {} transitions, and there are {}", claim.transitions, self.report.transitions));
+        }
+        let other = claim.asked.iter().zip(self.asked.by_oracle()).find(|((_, claimed), (_, count))| claimed != count);
+        other.map_or(Ok(()), |((oracle, claimed), (_, count))| {
+            Err(format!("the claim says that {oracle} was asked {claimed} times, and it was asked {count} times"))
+        })
+    }
+
+    /// No rule is broken but those that the scenario shows broken.
+    fn hold(&self, violations: &[Violation]) -> Result<(), String> {
+        let broken = violations.iter().find(|violation| !rules::shows(&self.setup.scenario.expect, violation.oracle));
+        broken.map_or(Ok(()), |violation| Err(format!("a rule is broken: {violation}")))
+    }
+}
