@@ -93,6 +93,11 @@ impl ModelFacts {
         if self.generation >= ModelGeneration::Five1 { SignaturePolicy::Drop } else { SignaturePolicy::Ignore }
     }
 
+    /// Whether the API ties this model's thinking to all that is before it, and takes it in no other place.
+    pub fn binds_thinking(name: &str) -> bool {
+        Self::find(name).is_some_and(|model| model.signatures() != SignaturePolicy::Ignore)
+    }
+
     /// The levels of effort that it knows, in the order in which the API lists them; `None` where they were not seen.
     pub fn efforts(&self) -> Option<&'static [&'static str]> {
         (self.prefix == "claude-opus-4-6").then_some(&["high", "low", "max", "medium"])

@@ -110,6 +110,9 @@ fn snip_dead(
     } else {
         conversation.hide(&plan.removed);
     }
+    if let Some(first) = plan.removed.first() {
+        conversation.unbind_from(*first, frame.model());
+    }
     let after = context_tokens(env, frame, conversation);
     let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
     let why = match (names.is_empty(), plan.kept.is_empty()) {
@@ -137,6 +140,7 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     let before = context_tokens(env, frame, conversation);
     if settings.microcompact == MicrocompactMode::Local {
         microcompact::clear(conversation, &old, &env.settings.texts);
+        conversation.unbind_from(old.iter().map(|old| old.item).min().unwrap_or_default(), frame.model());
         let after = context_tokens(env, frame, conversation);
         note(env, CompactionLevel::Microcompact, true, "old results", (before, after), effects);
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
@@ -181,7 +185,9 @@ fn commit_staged(
         let span = format!("{}..{}", staged.from, staged.to);
         match collapse::check(conversation, &staged) {
             Ok(()) => {
+                let end = conversation.span(&staged).map_or(0, |span| span.end);
                 conversation.collapse(staged);
+                conversation.unbind_from(end, frame.model());
                 has_committed = true;
                 let after = context_tokens(env, frame, conversation);
                 note(env, CompactionLevel::Collapse, true, &format!("{span}: {why}"), (before, after), effects);

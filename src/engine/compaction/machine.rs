@@ -115,13 +115,11 @@ impl Compaction {
     ) -> Result<Self, Box<FailedCompaction>> {
         let settings = &env.settings.compaction;
         let mut sizes = CompactionSizes { context: context_tokens(env, frame, conversation), replaced: 0 };
-        let seen = conversation
-            .view()
-            .into_iter()
-            .map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media, &env.settings.texts))
-            .collect();
+        let view = conversation.view();
+        let seen = view.iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media, &env.settings.texts)).collect();
         let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
-        let Some(parts) = ConversationParts::divide(seen, settings) else {
+        let parts = ConversationParts::divide(seen, settings);
+        let Some(parts) = parts.map(|parts| parts.unbound(frame.model(), &env.settings.texts)) else {
             let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
             return Err(Box::new(failed(env, &cause, sizes, spent, failure, effects)));
         };
@@ -130,12 +128,11 @@ impl Compaction {
             let failure = AttemptFailure::new("too_few_rounds", &format!("{answers} of the {} answers that it takes", cause.answers_min));
             return Err(Box::new(failed(env, &cause, sizes, spent, failure, effects)));
         }
-        let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
+        let whole: u64 = view.iter().map(|seen| item_tokens(env, &seen.item)).sum();
         let kept: u64 = parts.kept.iter().map(|item| item_tokens(env, item)).sum();
         sizes.replaced = replaced_tokens(sizes.context, frame.tokens() + whole, frame.tokens() + kept);
         let request = conversation.with_edit(frame.request(Vec::new(), None));
-        let tools = if settings.summary_tools { 0 } else { request.tools.as_ref().map_or(0, tokens::tools) };
-        let left_out = tools + kept;
+        let tools = request.tools.clone().filter(|_| !settings.summary_tools);
         let base = Box::new(summary::request(request, answer_room(settings), settings.summary_tools));
         let instructions = cause.instructions.iter().cloned().collect();
         let asked_about = parts.replaced.clone();
@@ -151,12 +148,14 @@ impl Compaction {
             spent,
             state: CompactionState::Finished,
         };
+        let forgotten = compaction.forget_bound_thinking(env, tools.is_some(), &view);
+        let left_out = tools.as_ref().map_or(0, tokens::tools) + kept + forgotten;
         let too_much = compaction.cause.excess.map(|excess| {
             let excess = excess.in_estimate(frame.tokens() + whole);
             (excess + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))).saturating_sub(left_out)
         });
         if let Some(excess) = too_much.filter(|excess| *excess > 0 && !settings.full_summary_first) {
-            compaction.leave_out(Some(excess));
+            compaction.leave_out(Some(excess), &env.settings.texts);
         }
         status::report(env, status::COMPACTING, effects);
         let said = Json::from_value(&CompactionBriefing { trigger: compaction.cause.trigger.as_str(), summary: None });
@@ -340,7 +339,7 @@ impl Compaction {
                 }
                 effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
                 self.base.model = to;
-                self.forget_thinking(&env.settings.texts);
+                self.forget_thinking_from(0, &env.settings.texts);
                 self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects)
             }
         }

@@ -20,6 +20,7 @@ use crate::settings::{CompactionSettings, Environment, Settings};
 use crate::texts::{ModelTexts, TextName};
 use reenact_wire::block::{Block, BlockKind, Message};
 use reenact_wire::json::Json;
+use reenact_wire::models::ModelFacts;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 use reenact_wire::request::{Request, push_merged};
@@ -41,6 +42,14 @@ impl ConversationParts {
         let kept = replaced.split_off(from);
         let is_worth_it = replaced.iter().any(|item| item.is_answer());
         is_worth_it.then_some(Self { replaced, kept })
+    }
+
+    /// The same parts for this model: what stays comes to stand behind a summary, and loses the thinking that the model binds to what was before it.
+    pub(super) fn unbound(mut self, model: &str, texts: &ModelTexts) -> Self {
+        if ModelFacts::binds_thinking(model) {
+            forget_thinking(&mut self.kept, texts);
+        }
+        self
     }
 }
 
@@ -114,9 +123,9 @@ pub(super) fn request(mut request: Request, max_tokens: u64, keeps_tools: bool) 
     request
 }
 
-/// Thinking is bound to the model that thought it: another model refuses it. `None` without a next model. What an answer was
-/// nothing but is said to be missing, because the API refuses a message without content.
-pub(super) fn without_thinking(message: &Message, texts: &ModelTexts) -> Option<Message> {
+/// Thinking is bound to the model that thought it, and of newer models to all that was before it: elsewhere it is refused. `None` where there
+/// is none. What an answer was nothing but is said to be missing, because the API refuses a message without content.
+fn without_thinking(message: &Message, texts: &ModelTexts) -> Option<Message> {
     if !message.content.iter().any(Block::is_thinking) {
         return None;
     }
@@ -125,6 +134,15 @@ pub(super) fn without_thinking(message: &Message, texts: &ModelTexts) -> Option<
         content.push(Block::text(texts.template(TextName::ThinkingLeftOut)));
     }
     Some(Message { role: message.role, content })
+}
+
+/// Takes the thinking out of these items.
+pub(super) fn forget_thinking(items: &mut [Arc<ConversationItem>], texts: &ModelTexts) {
+    for item in items {
+        if let Some(message) = without_thinking(&item.message, texts) {
+            *item = Arc::new(ConversationItem { message: Arc::new(message), lacks_thinking: true, ..ConversationItem::clone(item) });
+        }
+    }
 }
 
 /// The summary in an answer.

@@ -7,9 +7,10 @@ use crate::conversation::{ConversationItem, ItemKind};
 use crate::emission::{CompactTrigger, Emission};
 use crate::hook::HookDefinition;
 use crate::session::prompt::RequestFrame;
-use crate::settings::{Environment, NeighbourMerging};
+use crate::settings::{Environment, NeighbourMerging, ToolDefinition};
 use crate::time::{Micros, Time};
 use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::json::Json;
 use reenact_wire::request::Request;
 use reenact_wire::tokens;
 
@@ -200,6 +201,38 @@ fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
     bench.conversation = Conversation::from_items(items("p a p a p a p a p a p"));
     let _ = bench.start_after(again.spent, CompactionCause::new(CompactTrigger::Reactive)).unwrap();
     assert_eq!(bench.requests().len(), 5, "what is longer by a round was not asked");
+}
+
+/// How often the newest request sends thinking.
+fn thoughts(bench: &CompactionHarness) -> usize {
+    let (_, request) = bench.requests().pop().unwrap();
+    request.messages.iter().flat_map(|message| &message.content).filter(|block| block.is_thinking()).count()
+}
+
+#[test]
+fn q_19_thinking_stays_in_a_summary_request_as_long_as_what_is_before_it_stays() {
+    let with_tools = |keeps_tools: bool, without_media: bool| {
+        let mut bench = CompactionHarness::with_characters(900);
+        bench.env.tools = vec![ToolDefinition::new("Read", None, Json::trusted(r#"{"name":"Read"}"#))];
+        bench.env.settings.compaction.summary_tools = keeps_tools;
+        let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#;
+        bench.conversation = Conversation::default();
+        for (turn, text) in (1..).zip(["one", "two", "three"]) {
+            let mut content = vec![Block::text(text)];
+            content.extend((turn == 2).then(|| Block::from(Json::trusted(image))));
+            bench.conversation.push_user(format!("p{turn}"), ItemKind::Prompt, content);
+            let thinking = Block::from(Json::trusted(format!(r#"{{"type":"thinking","thinking":"{text}","signature":"s"}}"#)));
+            bench.conversation.push_answer(RequestId { prompt: turn, ..FIRST }, vec![thinking, Block::text("yes")], None);
+        }
+        let compaction = bench.start(CompactionCause { without_media, ..CompactionCause::new(CompactTrigger::Auto) }).unwrap();
+        (bench, compaction)
+    };
+    assert_eq!(thoughts(&with_tools(false, false).0), 0, "the thoughts were signed behind tools");
+    assert_eq!(thoughts(&with_tools(true, true).0), 1, "those behind the image are gone with it");
+    let (mut bench, mut compaction) = with_tools(true, false);
+    assert_eq!(thoughts(&bench), 3, "it begins as the request before it, so that the cache is read");
+    assert_eq!(bench.answer(&mut compaction, FIRST, 400, TOO_LONG), CompactionVerdict::Running);
+    assert_eq!((bench.requests().len(), thoughts(&bench)), (2, 0), "the oldest round is not before them any more");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Thinking that is taken out of answers when another model takes over, and what follows from that for requests (Q-19).
+//! Thinking that is taken out of answers when another model takes over or what is before it changes, and what follows from that for requests (Q-19).
 //!
 //! ```text
 //!   user   assistant(thinking, use A)   user(result A)     the model that thought continues from here
@@ -10,13 +10,26 @@
 
 use super::{Conversation, ConversationItem};
 use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::models::ModelFacts;
 use reenact_wire::prelude::*;
 
 impl Conversation {
     /// Takes thinking out of all answers (Q-19): a signature is bound to its model, another model refuses it, and thinking without its
     /// signature is refused by every model. An answer that was nothing else is gone.
     pub(crate) fn strip_signatures(&mut self) {
-        for index in (0..self.items.len()).rev() {
+        self.strip_signatures_from(0);
+    }
+
+    /// From this item on something else is before what is there now. Models that bind thinking to all before it cannot read it any more, and the API
+    /// may refuse it (Q-19). Of other models it stays, because they can go on from it.
+    pub(crate) fn unbind_from(&mut self, index: usize, model: &str) {
+        if ModelFacts::binds_thinking(model) {
+            self.strip_signatures_from(index);
+        }
+    }
+
+    fn strip_signatures_from(&mut self, from: usize) {
+        for index in (from..self.items.len()).rev() {
             let message = &self.items[index].message;
             if message.content.iter().any(Block::is_thinking) {
                 let content: Vec<Block> = message.content.iter().filter(|block| !block.is_thinking()).cloned().collect();
@@ -77,6 +90,25 @@ mod tests {
             }
         }
         conversation.lacks_thinking()
+    }
+
+    #[test]
+    fn q_19_thinking_behind_a_change_stays_where_the_model_does_not_bind_it() {
+        let thoughts = |from: usize, model: &str| {
+            let mut conversation = Conversation::default();
+            let thinking = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#));
+            for prompt in 1..=2 {
+                conversation.push_hidden(format!("t{prompt}"), "hi");
+                conversation.push_answer(RequestId::first(prompt), vec![thinking.clone(), Block::text("well")], None);
+            }
+            conversation.unbind_from(from, model);
+            conversation.items().iter().filter(|item| item.message.content.iter().any(Block::is_thinking)).count()
+        };
+        let table = [(0, "claude-sonnet-5-5", 0), (2, "claude-sonnet-5-5", 1), (4, "claude-sonnet-5-5", 2), (0, "claude-sonnet-4-5", 2)];
+        for (from, model, expected) in table {
+            assert_eq!(thoughts(from, model), expected, "from {from} of {model}");
+        }
+        assert_eq!(thoughts(0, "my-own-model"), 2, "nothing is known of it");
     }
 
     #[test]
