@@ -220,7 +220,7 @@ fn e_3c_bytes_that_are_no_whole_certificate_are_refused() {
 /// The steps that an explorer never tries, in words and as a test.
 type ExplorerHole = (&'static str, fn(&ExploreStep) -> bool);
 
-/// What an explorer forgets, the checker finds.
+/// The checker finds each of them.
 const HOLES: [ExplorerHole; 4] = [
     ("late ends of tools", |step| matches!(step, ExploreStep::LateCompletion(_))),
     ("deviations", |step| matches!(step, ExploreStep::Deviation(_))),
