@@ -9,6 +9,10 @@
 //! A state says what belongs to it by its `Hash`: all that can change a later effect other than by a figure in it. What cannot is
 //! [`KeylessValue`]: durations, totals that are only reported.
 
+mod shared_value;
+
+pub use shared_value::SharedValue;
+
 use alloc::collections::BTreeMap;
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -36,6 +40,8 @@ pub struct KeySink {
     now: Time,
     bytes: Vec<u8>,
     names: BTreeMap<(&'static str, String), u64>,
+    /// Whether there may be instants in what is taken in.
+    has_instants: bool,
 }
 
 /// A state of a short run has about so many bytes.
@@ -43,7 +49,7 @@ const USUAL_SIZE: usize = 8 << 10;
 
 impl Default for KeySink {
     fn default() -> Self {
-        Self { now: Time::ZERO, bytes: Vec::with_capacity(USUAL_SIZE), names: BTreeMap::new() }
+        Self { now: Time::ZERO, bytes: Vec::with_capacity(USUAL_SIZE), names: BTreeMap::new(), has_instants: true }
     }
 }
 
@@ -51,6 +57,11 @@ impl KeySink {
     /// A sink for a state at this time.
     pub fn new(now: Time) -> Self {
         Self { now, ..Self::default() }
+    }
+
+    /// A sink for a value without instants.
+    fn without_instants() -> Self {
+        Self { has_instants: false, bytes: Vec::new(), now: Time::ZERO, names: BTreeMap::new() }
     }
 
     /// A name that only has to be told from others of its kind: the key has the place of its first appearance.
@@ -97,30 +108,36 @@ impl KeySink {
 
 /// The same bytes on every machine: numbers are written little-endian, sizes as 64 bits.
 impl Hasher for KeySink {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
+    #[inline]
     fn write_u16(&mut self, number: u16) {
         self.write(&number.to_le_bytes());
     }
 
+    #[inline]
     fn write_u32(&mut self, number: u32) {
         self.write(&number.to_le_bytes());
     }
 
+    #[inline]
     fn write_u64(&mut self, number: u64) {
         self.write(&number.to_le_bytes());
     }
 
     /// Instants are the one kind of value that is written so: see the `Hash` of [`Time`] and of [`Deadline`].
     fn write_u128(&mut self, number: u128) {
+        debug_assert!(self.has_instants, "an instant in a value that is the same at any time");
         match u64::try_from(number) {
             Ok(instant) => self.instant(Time(instant)),
             Err(_) => self.deadline(Time(u64::try_from(number & u128::from(u64::MAX)).unwrap_or(u64::MAX))),
         }
     }
 
+    #[inline]
     fn write_usize(&mut self, number: usize) {
         self.write_u64(number as u64);
     }

@@ -112,6 +112,7 @@ use withheld_errors::WithheldOracle;
 
 use reenact_engine::budget::NanoUsd;
 use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId};
+use reenact_engine::key::SharedValue;
 use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
@@ -287,6 +288,7 @@ impl Oracles {
     }
 
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Arc<Request>) {
+        let request = &SharedValue::from(request.clone());
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         let sent = SentRequest { id, request, kind: self.kinds.read(request, &self.rules.settings.texts) };
         let spent = spent(&self.agents);

@@ -5,6 +5,7 @@
 
 use super::{OracleFindings, OracleRules, compaction, retry};
 use reenact_engine::contract::{AnswerEnd, Effect, Input, Request, RequestId};
+use reenact_engine::key::SharedValue;
 use reenact_wire::error::{ApiError, ErrorKind};
 use reenact_wire::prelude::*;
 
@@ -14,14 +15,14 @@ pub(super) struct RefusedRequestOracle {
     /// Those without a whole answer.
     open: Vec<SuspectRequest>,
     /// Those of the last prompt that were refused.
-    refused: Vec<(RequestId, Arc<Request>, RefusalCause)>,
+    refused: Vec<(RequestId, SharedValue<Request>, RefusalCause)>,
 }
 
 /// A request, and what is known of its answer.
 #[derive(Clone, Debug, Hash)]
 struct SuspectRequest {
     id: RequestId,
-    request: Arc<Request>,
+    request: SharedValue<Request>,
     status: Option<u16>,
     /// The server asks for a repetition, or gives credentials as the reason.
     may_repeat: bool,
@@ -35,7 +36,13 @@ enum RefusalCause {
 }
 
 impl RefusedRequestOracle {
-    pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId, request: &Arc<Request>, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_request(
+        &mut self,
+        rules: &OracleRules,
+        id: RequestId,
+        request: &SharedValue<Request>,
+        found: &mut OracleFindings<'_>,
+    ) {
         self.refused.retain(|(refused, ..)| refused.prompt == id.prompt);
         for (refused, before, cause) in &self.refused {
             if *cause == RefusalCause::Invalid && rules.settings.retry.refused_retries > 0 {

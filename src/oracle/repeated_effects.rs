@@ -8,6 +8,7 @@ use super::OracleFindings;
 use super::pairs::result_id;
 use super::running_tools::ToolClass;
 use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, ToolRun, ToolUse};
+use reenact_engine::key::SharedValue;
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-17";
@@ -23,7 +24,7 @@ pub(super) struct RepeatedEffectOracle {
     /// The run that was noted as a repetition.
     marked: Option<ToolRun>,
     /// The latest requests: a tool may start when another one was made already.
-    requests: Vec<(RequestId, Arc<Request>)>,
+    requests: Vec<(RequestId, SharedValue<Request>)>,
     /// A compaction of any level was announced: results may stand in a summary.
     is_compacted: bool,
 }
@@ -63,7 +64,7 @@ impl RepeatedEffectOracle {
     }
 
     /// Only work for the same prompt can be repeated by mistake.
-    pub(super) fn on_request(&mut self, id: RequestId, request: &Arc<Request>) {
+    pub(super) fn on_request(&mut self, id: RequestId, request: &SharedValue<Request>) {
         self.uses.retain(|entry| entry.run.request.prompt == id.prompt);
         // Another prompt's compaction has put none of these results into a summary.
         self.is_compacted &= !self.uses.is_empty();
@@ -82,7 +83,7 @@ impl RepeatedEffectOracle {
         let is_of_this_answer = |entry: &ExclusiveUse| entry.run.request == run.request;
         // Results may stand in a summary, but not those of discarded attempts.
         let is_told = |entry: &ExclusiveUse| {
-            let is_sent = |request: &Arc<Request>| holds_result(&request.messages, &entry.tool_use.id);
+            let is_sent = |request: &SharedValue<Request>| holds_result(&request.messages, &entry.tool_use.id);
             !is_discarded(entry) && !is_of_this_answer(entry) && (self.is_compacted || asked.is_none_or(is_sent))
         };
         let done: Vec<&ExclusiveUse> = self.uses.iter().filter(is_same).filter(|entry| entry.is_done).collect();

@@ -4,15 +4,15 @@
 //! texts are all ordinary.
 
 use reenact_engine::contract::{Block, Input, Json, Request, RequestId, Role};
+use reenact_engine::key::SharedValue;
 use reenact_engine::texts::{ModelTexts, TextName};
 use reenact_wire::block::BlockKind;
-use reenact_wire::prelude::*;
 
 /// A request with its purpose.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct SentRequest<'a> {
     pub(super) id: RequestId,
-    pub(super) request: &'a Arc<Request>,
+    pub(super) request: &'a SharedValue<Request>,
     pub(super) kind: RequestKind,
 }
 
@@ -70,6 +70,7 @@ pub(super) fn has_tools(request: &Request) -> bool {
 mod tests {
     use super::*;
     use reenact_engine::contract::Message;
+    use reenact_wire::prelude::*;
 
     #[test]
     fn c_4_a_request_for_a_summary_is_known_by_its_text() {

@@ -17,7 +17,7 @@ mod retry_table;
 use super::{OracleFindings, OracleRules};
 use begun_models::BegunModels;
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Emission, HttpHeader, Input, Micros, Request, RequestId, Time};
-use reenact_engine::key::Deadline;
+use reenact_engine::key::{Deadline, SharedValue};
 use reenact_engine::settings::{RetryPolicySource, StreamOrderPolicy};
 use reenact_wire::error::ApiError;
 use reenact_wire::event::EventPayload;
@@ -45,7 +45,7 @@ pub(super) struct RetryDecisionOracle {
 struct ObservedCall {
     /// The last attempt.
     id: RequestId,
-    request: Arc<Request>,
+    request: SharedValue<Request>,
     heard: HeardAnswer,
     /// How it ended, and what may follow.
     over: Option<(AttemptEnd, AllowedDecisions)>,
@@ -130,7 +130,7 @@ impl RetryDecisionOracle {
         &mut self,
         rules: &OracleRules,
         (agent, id): (&Agent, RequestId),
-        request: &Arc<Request>,
+        request: &SharedValue<Request>,
         found: &mut OracleFindings<'_>,
     ) {
         if agent.is_root() {

@@ -2,6 +2,7 @@
 
 use super::{OracleFindings, same_messages};
 use reenact_engine::contract::{Request, RequestId, Role};
+use reenact_engine::key::SharedValue;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
@@ -9,14 +10,14 @@ pub(super) const ORACLE: &str = "O-28";
 
 /// The last request: its messages were looked at.
 #[derive(Clone, Debug, Default, Hash)]
-pub(super) struct SaidBlockOracle(Option<Arc<Request>>);
+pub(super) struct SaidBlockOracle(Option<SharedValue<Request>>);
 
 impl SaidBlockOracle {
     /// `is_known` says whether some model said a block to this agent or another one, or the session began with it.
     pub(super) fn on_request(
         &mut self,
         id: RequestId,
-        request: &Arc<Request>,
+        request: &SharedValue<Request>,
         is_known: impl Fn(&Block) -> bool,
         found: &mut OracleFindings<'_>,
     ) {

@@ -8,6 +8,7 @@
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, same_messages};
 use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, Role};
+use reenact_engine::key::SharedValue;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
@@ -27,7 +28,7 @@ pub(super) struct PrefixOracle {
 #[derive(Clone, Debug, Hash)]
 struct SentConversation {
     id: RequestId,
-    request: Arc<Request>,
+    request: SharedValue<Request>,
     is_after_edit: bool,
 }
 

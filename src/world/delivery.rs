@@ -3,6 +3,7 @@
 use super::choices::ChoiceMaker;
 use super::plan::ResponsePlan;
 use reenact_engine::contract::{Agent, AnswerEnd, Input, RequestId};
+use reenact_engine::key::SharedValue;
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::types::Chunking;
 use reenact_wire::event::StreamEvent;
@@ -25,7 +26,7 @@ pub struct AnswerDelivery {
     /// How long before the beginning of the run it would have had to be made, for an answer that was moved so early.
     ahead: Micros,
     #[doc(hidden)]
-    pub plan: Arc<ResponsePlan>,
+    pub plan: SharedValue<ResponsePlan>,
     framer: Box<SseFramer>,
 }
 
@@ -46,7 +47,7 @@ impl AnswerDelivery {
     /// An answer that begins now.
     #[doc(hidden)]
     pub fn new(serial: u32, agent: Agent, id: RequestId, plan: Arc<ResponsePlan>, now: Time) -> Self {
-        Self { serial, agent, id, from: now, ahead: Micros::ZERO, plan, framer: Box::default() }
+        Self { serial, agent, id, from: now, ahead: Micros::ZERO, plan: plan.into(), framer: Box::default() }
     }
 
     /// Whether it answers this request of this agent.

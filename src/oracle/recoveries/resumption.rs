@@ -7,6 +7,7 @@ use super::ORACLE;
 use crate::{OracleFindings, same_messages};
 use reenact_engine::contract::{Block, BlockKind, Request, RequestId, Role};
 use reenact_engine::emission::Transition;
+use reenact_engine::key::SharedValue;
 use reenact_engine::settings::Settings;
 use reenact_wire::prelude::*;
 
@@ -14,7 +15,7 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Resumption {
     /// The last request, and how many parts of the model it has.
-    counted: Option<(Arc<Request>, u32)>,
+    counted: Option<(SharedValue<Request>, u32)>,
     /// How many parts of the model the last request had; `None` when the conversation was cut since.
     shown: Option<u32>,
     /// How many the next one has, and the transition that says so.
@@ -22,7 +23,7 @@ pub(super) struct Resumption {
 }
 
 impl Resumption {
-    pub(super) fn on_request(&mut self, id: RequestId, request: &Arc<Request>, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_request(&mut self, id: RequestId, request: &SharedValue<Request>, found: &mut OracleFindings<'_>) {
         let shown = self.count(request);
         if let Some((expected, transition)) = self.expected.take()
             && shown != expected
@@ -54,7 +55,7 @@ impl Resumption {
     }
 
     /// The parts of the model in a request. Those of messages that the last one had were counted.
-    fn count(&mut self, request: &Arc<Request>) -> u32 {
+    fn count(&mut self, request: &SharedValue<Request>) -> u32 {
         let known = self.counted.take().filter(|(last, _)| same_messages(&last.messages, &request.messages) == last.messages.len());
         let (place, before) = known.map_or((0, 0), |(last, count)| (last.messages.len(), count));
         let said = request.messages[place..].iter().filter(|message| message.role == Role::Assistant);

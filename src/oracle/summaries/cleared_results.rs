@@ -10,6 +10,7 @@ use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules, same_messages};
 use reenact_engine::contract::{Block, BlockKind, Effect, Emission, Note, Request, RequestId};
 use reenact_engine::emission::CompactionLevel;
+use reenact_engine::key::SharedValue;
 use reenact_engine::settings::MicrocompactMode;
 use reenact_engine::texts::TextName;
 use reenact_wire::prelude::*;
@@ -25,7 +26,7 @@ pub(super) struct ClearedResultOracle {
     /// Those that are known to be cleared.
     cleared: Vec<Arc<str>>,
     /// The last request of the conversation.
-    last: Option<Arc<Request>>,
+    last: Option<SharedValue<Request>>,
     /// Whether results have left the view since the last request: what was old may be among the newest now.
     is_narrowed: bool,
     /// The same, since the conversation began.
