@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
+use std::sync::PoisonError;
 use std::thread;
 
 use reenact_explore::explorer::Workers;
@@ -9,27 +10,39 @@ use reenact_explore::explorer::Workers;
 /// So few items are not worth a second thread.
 const ITEMS_MIN: usize = 32;
 
+/// So many items a thread takes at once.
+const SHARE: usize = 8;
+
 /// So many threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads(pub NonZeroUsize);
 
 impl Workers for Threads {
+    #[expect(clippy::disallowed_types, reason = "the threads take items from one list, and no engine sees it")]
     fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
         if self.0 == NonZeroUsize::MIN || items.len() < ITEMS_MIN {
             return items.into_iter().map(work).collect();
         }
-        // Neighbours take about as long as each other, so the threads take items in turns.
-        let mut parts: Vec<Vec<(usize, T)>> = (0..self.0.get()).map(|_| Vec::new()).collect();
-        for (place, item) in items.into_iter().enumerate() {
-            parts[place % self.0].push((place, item));
-        }
-        let work = &work;
+        let waiting = std::sync::Mutex::new((0..).zip(items).collect::<Vec<(usize, T)>>().into_iter());
+        // A thread that is held up keeps no other one waiting for long: each takes some more items when it is done with some.
+        let take_some = || -> Vec<(usize, T)> { waiting.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(SHARE).collect() };
+        let work_off = || {
+            let mut results = Vec::new();
+            loop {
+                let share = take_some();
+                if share.is_empty() {
+                    return results;
+                }
+                results.extend(share.into_iter().map(|(place, item)| (place, work(item))));
+            }
+        };
         let mut results: Vec<(usize, R)> = thread::scope(|scope| {
-            let share = |part: Vec<(usize, T)>| move || part.into_iter().map(|(place, item)| (place, work(item))).collect::<Vec<_>>();
-            let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(share(part))).collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            let others: Vec<_> = (1..self.0.get()).map(|_| scope.spawn(work_off)).collect();
+            let mut results = work_off();
+            results.extend(others.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))));
+            results
         });
-        results.sort_by_key(|(place, _)| *place);
+        results.sort_unstable_by_key(|(place, _)| *place);
         results.into_iter().map(|(_, result)| result).collect()
     }
 }
