@@ -1,10 +1,12 @@
-//! The reference loop's runs and sweeps, compiled once.
+//! The reference loop's runs, sweeps and explorations, compiled once.
 //!
 //! Code that runs an engine is generic over it, and each crate compiles it again for the engine that it names. The profile `release` optimises this room and not
 //! the program. The program links the code that is compiled here for the reference loop, so it runs scenarios fast after a short build. A program around another engine
 //! compiles its own.
 
 use reenact_engine::agent_loop::AgentLoop;
+use reenact_explore::budget::ExploreBudget;
+use reenact_explore::explorer::{ExploreProgress, ExploreReport, explore};
 use reenact_explore::interrupt::InjectionKind;
 use reenact_explore::sweep::{InterruptSweepReport, sweep};
 use reenact_sim::Run;
@@ -12,9 +14,21 @@ use reenact_sim::report::RunReport;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
+use super::PanicCatcher;
+use super::explore::Threads;
 use super::sweep::CountingCatcher;
 
 /// A run of a scenario and a sweep over it.
 pub fn run_and_sweep(setup: &Arc<RunSetup>, kinds: &[InjectionKind]) -> (RunReport<AgentLoop>, InterruptSweepReport) {
     (Run::new(setup.clone(), AgentLoop::default()).to_end(), sweep(setup, &AgentLoop::default(), kinds, &CountingCatcher::default()))
+}
+
+/// An exploration of a scenario.
+pub fn exploration(
+    setup: &Arc<RunSetup>,
+    budget: ExploreBudget,
+    threads: Threads,
+    goes_on: &mut dyn FnMut(ExploreProgress) -> bool,
+) -> ExploreReport {
+    explore(setup, &AgentLoop::default(), budget, &PanicCatcher, &threads, goes_on)
 }
