@@ -50,7 +50,7 @@ pub trait Workers {
 }
 
 /// So many states are left at once before what follows them is merged: more take more memory, fewer leave threads waiting.
-const BATCH: usize = 4096;
+const BATCH: usize = 1024;
 
 /// How far an exploration is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

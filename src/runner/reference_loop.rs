@@ -6,7 +6,9 @@
 
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_explore::budget::ExploreBudget;
-use reenact_explore::explorer::{ExploreProgress, ExploreReport, explore};
+use reenact_explore::certificate::Certificate;
+use reenact_explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
+use reenact_explore::explorer::{ExploreOptions, ExploreProgress, FinishedExploration, explore_with};
 use reenact_explore::interrupt::InjectionKind;
 use reenact_explore::sweep::{InterruptSweepReport, sweep};
 use reenact_sim::Run;
@@ -28,7 +30,19 @@ pub fn exploration(
     setup: &Arc<RunSetup>,
     budget: ExploreBudget,
     threads: Threads,
-    goes_on: &mut dyn FnMut(ExploreProgress) -> bool,
-) -> ExploreReport {
-    explore(setup, &AgentLoop::default(), budget, &PanicCatcher, &threads, goes_on)
+    options: (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> bool),
+) -> FinishedExploration {
+    explore_with(setup, &AgentLoop::default(), budget, &PanicCatcher, &threads, options)
+}
+
+/// A check of a certificate.
+///
+/// # Errors
+/// As [`certify`].
+pub fn certification(
+    certificate: &Certificate,
+    setup: &Arc<RunSetup>,
+    part: (CertifyPart, &mut dyn FnMut(usize) -> bool),
+) -> Result<CertifyReport, Option<CertifyRefusal>> {
+    certify(certificate, setup, &AgentLoop::default(), &PanicCatcher, part)
 }
