@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use tokio::time::Instant;
 
-use super::output::{complain, print_line, wrong_input};
+use super::output::{complain, one_line, print_line, wrong_input};
 use super::program::{plan_command, program_name, quoted};
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
@@ -19,6 +19,9 @@ use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, loa
 use crate::files::{atomic, open};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
+
+/// How a certificate begins.
+const MARK: &[u8] = b"{\"reenact_certificate\"";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CertifyArguments {
@@ -33,9 +36,9 @@ pub(super) struct CertifyArguments {
     /// Check so many of a hundred states, chosen by --sample-seed: `1%`
     #[arg(long, value_name = "PERCENT")]
     sample: Option<SamplePercentage>,
-    /// Which states a sample has
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    sample_seed: u64,
+    /// Which states a sample has; by default others each time
+    #[arg(long, value_name = "N")]
+    sample_seed: Option<u64>,
     /// Let the scenario name files outside of its project
     #[arg(long)]
     allow_outside: bool,
@@ -96,9 +99,10 @@ pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(
         }
         true
     };
-    match certify(&certificate, &loaded.setup, &new_engine(), &PanicCatcher, (arguments.part(), &mut goes_on)) {
+    let part = arguments.part();
+    match certify(&certificate, &loaded.setup, &new_engine(), &PanicCatcher, (part, &mut goes_on)) {
         Ok(report) => {
-            print_line(&told(arguments, &certificate, &report, trials));
+            print_line(&told(part, &certificate, &loaded, &report, trials));
             CommandExit::Fine
         }
         Err(refusal) => {
@@ -124,7 +128,8 @@ enum CertifyProblem {
 }
 
 fn refuse(path: &Path, problem: &str) -> CommandExit {
-    complain(&format!("{}: REFUSED: {problem}", path.display()));
+    let problem: Vec<String> = problem.lines().map(one_line).collect();
+    complain(&format!("{}: REFUSED: {}", path.display(), problem.join("\n")));
     CommandExit::Failed
 }
 
@@ -149,7 +154,7 @@ fn read(arguments: &CertifyArguments) -> Result<(Certificate, LoadedScenario), C
 
 fn read_certificate(path: &Path) -> Result<Certificate, CertifyProblem> {
     let bytes = open::read(path, u64::MAX).map_err(|error| CertifyProblem::Input(error.to_string()))?;
-    if !bytes.starts_with(b"{\"reenact_certificate\"") {
+    if !bytes.starts_with(MARK) {
         return Err(CertifyProblem::Input(format!(
             "this is no certificate: `{} explore SCENARIO --certificate FILE` writes one",
             program_name()
@@ -161,40 +166,64 @@ fn read_certificate(path: &Path) -> Result<Certificate, CertifyProblem> {
 impl CertifyArguments {
     fn part(&self) -> CertifyPart {
         match (self.shard, self.sample) {
+            (Some(CertifyShard { number: 1, of: 1 }), _) | (None, None | Some(SamplePercentage(1_000_000))) => CertifyPart::All,
             (Some(CertifyShard { number, of }), _) => CertifyPart::Shard { number, of },
-            (None, Some(SamplePercentage(per_million))) => CertifyPart::Sample { per_million, seed: self.sample_seed },
-            (None, None) => CertifyPart::All,
+            (None, Some(SamplePercentage(per_million))) => {
+                CertifyPart::Sample { per_million, seed: self.sample_seed.unwrap_or_else(fresh_seed) }
+            }
         }
     }
 }
 
+/// A forger must not know which states a sample has.
+#[expect(clippy::disallowed_methods, reason = "the seed is printed, and changes nothing but which states are looked at")]
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs().wrapping_mul(1_000_000_000).wrapping_add(now.subsec_nanos().into()))
+}
+
 /// The outcome of a check, in words.
-fn told(arguments: &CertifyArguments, certificate: &Certificate, report: &CertifyReport, trials: usize) -> String {
-    let CertificateClaim { path, budget, collision_log2, transitions, .. } = &certificate.claim;
-    let CertifyReport { states, checked, transitions: made } = report;
-    let mut text = match arguments.part() {
+fn told(part: CertifyPart, certificate: &Certificate, loaded: &LoadedScenario, report: &CertifyReport, trials: usize) -> String {
+    let CertificateClaim { set, collision_log2, faults, program, .. } = &certificate.claim;
+    let CertifyReport { states, checked, transitions } = report;
+    let set: String = set.iter().map(|(key, value)| format!(" --set {}", quoted(&one_line(&format!("{key}={value}"))))).collect();
+    let name = format!("{}{set}", one_line(&loaded.path.display().to_string()));
+    let budget = certificate.budget().map(|budget| budget.to_string()).unwrap_or_default();
+    let mut text = match part {
         CertifyPart::All => {
-            format!("ok      {path}: no run within {budget} breaks a rule: {states} states, {transitions} transitions, all checked")
+            format!("ok      {name}: no run within {budget} breaks a rule: {states} states, {transitions} transitions, all checked")
         }
         CertifyPart::Shard { number, of } => {
             format!(
-                "ok      {path}: part {number} of {of}: {checked} of {states} states and their {made} transitions hold; the claim needs all parts"
+                "ok      {name}: part {number} of {of} of the claim for {budget}: {checked} of {states} states and their {transitions} transitions hold"
             )
         }
-        CertifyPart::Sample { per_million, .. } => format!(
-            "ok      {path}: {checked} of {states} states and their {made} transitions hold: of a hundred wrong states this finds about {:.0}",
+        CertifyPart::Sample { per_million, seed } => format!(
+            "ok      {name}: a sample of the claim for {budget}: {checked} of {states} states and their {transitions} transitions hold; of a hundred wrong states it finds \
+             about {:.0} (--sample-seed {seed})",
             f64::from(per_million) / 10_000.0
         ),
     };
     text += &format!("\n  two states with one key: at most 2^{collision_log2} likely; {trials} canaries were caught");
-    if certificate.claim.faults != fault_list() {
-        text += &format!("\n  its faults are not the usual ones: {}", certificate.claim.faults.join(", "));
+    if *faults != fault_list() {
+        let faults = if faults.is_empty() { String::from("none") } else { one_line(&faults.join(", ")) };
+        text += &format!("\n  its faults are not the usual ones: {faults}");
+    }
+    if program != env!("CARGO_PKG_VERSION") {
+        text += &format!("\n  it says that it was made by version {}", one_line(program));
     }
     let unasked = certificate.unasked();
-    if !unasked.is_empty() {
+    if part != CertifyPart::All {
+        text += "\n  the figures of the claim (transitions, rules that were asked) are compared when it is checked as a whole";
+    } else if !unasked.is_empty() {
         text += &format!("\n  never asked, so nothing is claimed of them: {}", unasked.join(", "));
     }
     text
+}
+
+/// Whether a certificate may be written to a file: it is free, or has a certificate.
+pub(super) fn may_write(path: &Path) -> bool {
+    !path.exists() || open::beginning(path, MARK.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == MARK)
 }
 
 /// The certificate of a finished exploration, as a file.

@@ -1,5 +1,7 @@
 //! `reenact explore PATH…`: every order, fault and input within a budget, all oracles on each transition (E-3).
 
+mod neighbourhood;
+
 use std::collections::BTreeSet;
 use std::panic;
 use std::path::PathBuf;
@@ -20,6 +22,7 @@ use super::serve::{listen, single_runtime};
 use super::shrink::{self, ShrinkTask};
 use super::{CommandExit, SILENCE, STOPPED};
 use crate::engine::contract::Engine;
+use crate::engine::time::Micros;
 use crate::explore::budget::ExploreBudget;
 use crate::explore::certificate::Certificate;
 use crate::explore::explorer::{
@@ -35,7 +38,7 @@ use crate::runner::explore::Threads;
 use crate::scenario::plan::Plan;
 use crate::scenario::types::Scenario;
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct ExploreArguments {
     #[command(flatten)]
     selection: Selection,
@@ -54,6 +57,9 @@ pub(super) struct ExploreArguments {
     /// Compare with the certificate of another version of the engine, within its budget: say which decisions have other effects now
     #[arg(long, value_name = "CERT", conflicts_with = "budget")]
     against: Option<PathBuf>,
+    /// Say of each finding how far it is from the run as it is; always said around a log or a tape
+    #[arg(long)]
+    distance: bool,
     /// Make each finding small, explain it, and keep it as a scenario in the folder `regressions`, as `shrink` does
     #[arg(long)]
     shrink: bool,
@@ -80,6 +86,12 @@ enum ExploreStopCause {
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
+    // Around a log the scenario is that of its header.
+    let of_log = match neighbourhood::of_log(&arguments.selection, new_engine) {
+        Ok(selection) => selection.map(|selection| ExploreArguments { selection, distance: true, ..arguments.clone() }),
+        Err(problem) => return wrong_input(&problem),
+    };
+    let arguments = of_log.as_ref().unwrap_or(arguments);
     let selected = arguments.selection.load();
     let mut exit = selected.exit;
     if selected.scenarios.is_empty() {
@@ -123,6 +135,9 @@ impl<'a> AskedExploration<'a> {
         let option = arguments.certificate.as_ref().map(|_| "--certificate").or(arguments.against.as_ref().map(|_| "--against"));
         if let (Some(option), 2..) = (option, scenarios.len()) {
             return Err(format!("{option} takes one scenario, and these are {}: name one of them", scenarios.len()));
+        }
+        if let Some(path) = arguments.certificate.as_ref().filter(|path| !certify::may_write(path)) {
+            return Err(format!("--certificate {}: this file exists and is not a certificate: name another file", path.display()));
         }
         let older = arguments.against.as_ref().map(|path| certify::read_older(path, &scenarios[0])).transpose()?;
         let largest = older.as_ref().map_or(Ok(arguments.budget), Certificate::budget)?;
@@ -235,6 +250,7 @@ fn budgets(largest: ExploreBudget) -> Vec<ExploreBudget> {
 fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &LoadedScenario, engine: &E) -> ExploreEntry {
     let AskedExploration { arguments, largest, .. } = asked;
     let mut entry = ExploreEntry::new(&scenario.name, &scenario.path, scenario.setup.scenario.seed.0);
+    entry.notes.extend(neighbourhood::scope(scenario));
     let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
     let mut finished: Vec<ExploreBudget> = Vec::new();
     let mut swaps = 0;
@@ -336,7 +352,10 @@ fn finding_entry<E: Engine + Send>(
     finding: &ExploreFinding,
     (budget, without): (ExploreBudget, Vec<String>),
 ) -> ExploreFindingEntry {
-    let (plan, decisions) = finding.path.plan(&scenario.setup, engine, &PanicCatcher);
+    let is_measured = arguments.distance || scenario.tape_file.is_some();
+    let distance = is_measured.then(|| neighbourhood::distance(scenario, engine, finding)).flatten();
+    let path = distance.as_ref().map_or(&finding.path, |distance| &distance.path);
+    let (plan, decisions) = path.plan(&scenario.setup, engine, &PanicCatcher);
     let planned = Scenario { plan: plan.clone(), ..scenario.setup.scenario.clone() };
     let task = ShrinkTask {
         loaded: scenario,
@@ -345,6 +364,7 @@ fn finding_entry<E: Engine + Send>(
         out: None,
         prove: Duration::from_secs(arguments.time),
         threads: Threads(arguments.selection.threads()),
+        reach: arguments.selection.reach(),
     };
     let shrunk = arguments.shrink.then(|| task.shrink(engine)).and_then(|shrunk| {
         let tell = |problem: &String| complain(&format!("{}: {problem}", scenario.path.display()));
@@ -359,6 +379,8 @@ fn finding_entry<E: Engine + Send>(
         decisions: decisions.iter().map(PathDecision::to_string).collect(),
         violations: finding.violations.iter().map(ToString::to_string).collect(),
         command: command(arguments, scenario, &plan),
+        distance: distance.as_ref().and_then(|distance| distance.time).map(|time| time.0),
+        reasons: distance.map(|distance| distance.reasons).unwrap_or_default(),
         shrunk,
     }
 }
@@ -379,13 +401,18 @@ fn show(entry: &ExploreEntry) {
     print_line(&format!("{word:<7} {:<44} {states:>8} states {transitions:>9} transitions {findings:>11}  {finished}", entry.scenario));
     entry.notes.iter().for_each(|note| complain(&format!("note: {}: {note}", entry.path)));
     for finding in &entry.findings {
-        let ExploreFindingEntry { oracle, observation, budget, without, count, decisions, violations, command, shrunk } = finding;
+        let ExploreFindingEntry { oracle, observation, budget, without, count, decisions, violations, command, distance, reasons, shrunk } =
+            finding;
         let mut text = format!("{oracle}: {observation}\n  {} within {budget}; the smallest run:", plural(*count as u64, "way"));
         if decisions.is_empty() {
             text += "\n    as it is, without any decision";
         }
         text += &decisions.iter().map(|decision| format!("\n    {decision}")).collect::<String>();
         text += &violations.iter().map(|violation| format!("\n  {violation}")).collect::<String>();
+        if let Some(distance) = distance {
+            text += &format!("\n  {} away from the run as it is", Micros(*distance));
+        }
+        text += &reasons.iter().map(|reason| format!("\n  {reason}")).collect::<String>();
         if !without.is_empty() {
             text += &format!("\n  no run within {} does this", without.join(" or "));
         }
@@ -410,7 +437,9 @@ fn totals(entries: &[ExploreEntry]) -> String {
         rules if rules.is_empty() => String::new(),
         rules => format!("; never asked, so nothing is claimed of them: {}", rules.join(", ")),
     };
-    format!("{}, {}{unfinished}{unasked}", plural(entries.len() as u64, "scenario"), plural(findings as u64, "finding"))
+    let nearest = entries.iter().flat_map(|entry| &entry.findings).filter_map(|finding| finding.distance).min();
+    let nearest = nearest.map(|nearest| format!(", the nearest {} away", Micros(nearest))).unwrap_or_default();
+    format!("{}, {}{nearest}{unfinished}{unasked}", plural(entries.len() as u64, "scenario"), plural(findings as u64, "finding"))
 }
 
 /// The rules whose situation came to pass in no exploration that was finished.

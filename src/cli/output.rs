@@ -32,6 +32,11 @@ pub(super) fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", in_this_program(text).trim_end_matches('\n'));
 }
 
+/// A text of a file in one line: control characters as their escapes.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
 /// Says what is wrong with what the user gave; the exit code that tells it.
 pub(super) fn wrong_input(problem: &str) -> CommandExit {
     complain(problem);

@@ -19,7 +19,7 @@ pub(super) struct ReplayArguments {
 }
 
 /// A log is held in memory as a whole.
-const LOG_BYTES_MAX: u64 = 256 << 20;
+pub(super) const LOG_BYTES_MAX: u64 = 256 << 20;
 
 pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandExit {
     let path = arguments.log.display();
@@ -47,7 +47,7 @@ pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandE
 }
 
 /// Compares the effects, and asks the oracles. How the run ended is not in the log, so what was left open is not asked for.
-fn replay<E: Engine>(text: &str, engine: E) -> Result<(ReplayReport, Vec<Violation>), ReplayError> {
+pub(super) fn replay<E: Engine>(text: &str, engine: E) -> Result<(ReplayReport, Vec<Violation>), ReplayError> {
     let (mut environment, shows) = environment(text)?;
     schema::attach(&mut environment);
     let mut oracles = Oracles::new(&environment);

@@ -21,6 +21,7 @@ use super::output::{complain, print_line, wrong_input};
 use super::report::{RunEntry, RunReportDocument, print_document};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
+use crate::engine::log::LoggedScenario;
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::coverage::RunCoverage;
 use crate::explore::interrupt::{InjectionKind, RunBoundary};
@@ -174,7 +175,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     }
     exit = exit.max(canary_exit(arguments, outcomes.iter().any(is_caught)));
     if let Some(path) = &arguments.log {
-        exit = exit.max(write_log(&arguments.level, path, &outcomes[0]));
+        exit = exit.max(write_log(arguments, path, &scenarios[0], &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread.len() + skipped > 1 {
@@ -409,10 +410,12 @@ fn redacted(log: &str) -> io::Result<String> {
     Ok(log.split_inclusive('\n').map(|line| String::from_utf8_lossy(&redactor.body(line.as_bytes())).into_owned()).collect())
 }
 
-fn write_log<E>(level: &level::LevelArguments, path: &Path, outcome: &RunOutcome<E>) -> CommandExit {
+fn write_log<E>(arguments: &RunArguments, path: &Path, loaded: &LoadedScenario, outcome: &RunOutcome<E>) -> CommandExit {
     let Ok(report) = outcome else { return CommandExit::Failed };
-    let text = report.log.as_ref().map_or("", |log| log.as_str());
-    let text = if level.is_live() { redacted(text) } else { Ok(text.into()) };
+    let scenario = LoggedScenario { path: loaded.path.display().to_string(), set: arguments.selection.overrides() };
+    let log = report.log.as_ref().map(|log| log.with_scenario(scenario));
+    let text = log.as_ref().map_or("", |log| log.as_str());
+    let text = if arguments.level.is_live() { redacted(text) } else { Ok(text.into()) };
     match text.and_then(|text| atomic::write_with(path, FileAccess::Owner, |file| file.write_all(text.as_bytes()))) {
         Ok(()) => CommandExit::Fine,
         Err(error) => wrong_input(&format!("{}: cannot write the log: {error}", path.display())),

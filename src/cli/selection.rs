@@ -16,7 +16,7 @@ use crate::prelude::*;
 use crate::runner::threads_available;
 use crate::scenario::tape::UnusableCause;
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Selection {
     /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios; of a matrix some runs: `x.toml@seed=1`
     #[arg(default_value = "scenarios")]
@@ -38,7 +38,7 @@ pub(super) struct Selection {
 }
 
 /// Which files scenarios may name.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct ReachArguments {
     /// Let scenarios name files outside of their project: `extends`, `tape`, `prices`, `windows`
     #[arg(long)]
@@ -84,6 +84,16 @@ impl Selection {
         let (paths, exit) = self.search();
         let read = read_all(&paths, &LoadOptions { overrides: self.overrides(), reach: self.reach.reach() });
         SelectedScenarios { exit: exit.max(read.exit), ..read }
+    }
+
+    /// The one path that is named, if it is one.
+    pub(super) fn only_path(&self) -> Option<&Path> {
+        if let [only] = &self.paths[..] { Some(only) } else { None }
+    }
+
+    /// The same options for one other scenario, with these keys set.
+    pub(super) fn for_scenario(&self, path: &str, set: Vec<(String, String)>) -> Self {
+        Self { paths: vec![path.into()], set, ..self.clone() }
     }
 
     /// The files that the paths lead to; a path that leads to none is reported.
@@ -147,6 +157,11 @@ impl Selection {
             overrides.push((String::from("seed"), format!("\"{seed}\"")));
         }
         overrides
+    }
+
+    /// Which files scenarios may name.
+    pub(super) fn reach(&self) -> FileReach {
+        self.reach.reach()
     }
 
     /// Whether scenarios may name any file.

@@ -21,19 +21,16 @@ use crate::explore::fingerprint::Fingerprint;
 use crate::explore::interrupt::{InjectionKind, RunBoundary};
 use crate::explore::plan::planned_interrupt;
 use crate::explore::shrink::{EngineProbe, PlanInjection, ScenarioProbe, ShrunkRun, shrink};
-use crate::files::open;
-use crate::files::plan::write_scenario;
+use crate::files::atomic;
+use crate::files::plan::scenario_file_text;
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, ScenarioVariants, load_with, regressions_folder, snapshot_path};
-use crate::oracle::Violation;
+use crate::oracle::{ORACLES, Violation};
 use crate::prelude::*;
 use crate::runner::explore::Threads;
 use crate::runner::{PanicCatcher, snapshot};
 use crate::scenario::plan::Plan;
 use crate::scenario::types::Scenario;
 use crate::sim::Run;
-
-/// How each such file begins.
-const MARK: &str = "A small run that breaks ";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ShrinkArguments {
@@ -46,7 +43,7 @@ pub(super) struct ShrinkArguments {
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
     interrupt_kind: InjectionKind,
     /// The rule, if the run breaks several; by default the one that is broken first
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", value_parser = rule)]
     oracle: Option<String>,
     /// The file of the small scenario; by default in the folder `regressions`
     #[arg(long, value_name = "FILE")]
@@ -65,6 +62,11 @@ enum ShrinkFormat {
     Json,
 }
 
+/// `o-2` is O-2.
+fn rule(text: &str) -> Result<String, String> {
+    Ok(text.trim().to_uppercase())
+}
+
 /// A finding that is to be made small.
 pub(super) struct ShrinkTask<'a> {
     /// The scenario that it was found in.
@@ -79,13 +81,18 @@ pub(super) struct ShrinkTask<'a> {
     pub(super) prove: Duration,
     /// How many threads.
     pub(super) threads: Threads,
+    /// The files that the small scenario may name.
+    pub(super) reach: FileReach,
 }
 
 pub(super) fn run<E: Engine + Send>(arguments: &ShrinkArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     let selected = arguments.selection.load();
     let mut exit = selected.exit;
-    if arguments.out.is_some() && selected.scenarios.len() > 1 {
-        return wrong_input(&format!("--out takes one scenario, and these are {}: name one of them", selected.scenarios.len()));
+    if selected.scenarios.len() > 1 {
+        return wrong_input(&format!("shrink takes one scenario, and these are {}: name one of them", selected.scenarios.len()));
+    }
+    if let Some(rule) = arguments.oracle.as_ref().filter(|rule| !ORACLES.iter().any(|(oracle, _)| oracle == rule)) {
+        return wrong_input(&format!("there is no rule `{rule}`: write one such as `O-2`"));
     }
     // A panic is a finding.
     std::panic::set_hook(Box::new(|_| ()));
@@ -104,6 +111,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &ShrinkArguments, new_engine: &(i
                 out: arguments.out.clone(),
                 prove: Duration::from_secs(arguments.prove),
                 threads: Threads(arguments.selection.threads()),
+                reach: arguments.selection.reach(),
             };
             task.shrink(&engine)
         });
@@ -139,6 +147,9 @@ fn broken_rule<E: Engine>(
     let plain = Scenario { plan: written.plan.without_injections(), ..written.clone() };
     let usual_end = probe.run(&plain, None).and_then(|run| run.end);
     let run = probe.run(written, usual_end.as_deref()).ok_or("the scenario cannot be made ready")?;
+    if !run.is_as_planned && run.end.is_some() {
+        return Err(String::from("its plan has an injection that does not come: correct it in [plan], or in --set"));
+    }
     let breaks = &written.expect.breaks;
     let is_wanted = |violation: &&Violation| match &arguments.oracle {
         Some(rule) => violation.oracle == rule,
@@ -160,9 +171,11 @@ impl ShrinkTask<'_> {
     /// # Errors
     /// When the run does not show the violation, or a file cannot be written.
     pub(super) fn shrink<E: Engine + Send>(&self, engine: &E) -> Result<ShrinkEntry, String> {
-        let out = self.out.clone().unwrap_or_else(|| self.usual_file());
-        if out.exists() && !is_ours(&out) {
-            return Err(format!("{}: this file exists and was not written by shrink: name another one with --out", out.display()));
+        if let Some(out) = self.out.as_ref().filter(|out| out.is_dir()) {
+            return Err(format!("{}: this is a folder: name a file in it with --out", out.display()));
+        }
+        if let Some(folder) = self.out.as_ref().and_then(|out| out.parent()).filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
         let variants = ScenarioVariants::new(self.loaded).map_err(|error| error.to_string())?;
         let ready = |scenario| variants.ready(scenario);
@@ -172,22 +185,42 @@ impl ShrinkTask<'_> {
         shrunk.scenario.title = violation.map(|violation| violation.text.clone());
         let explanation = explain(&shrunk, self.fingerprint, &mut probe);
         let (without, unproven) = self.prove(&shrunk, engine, &ready);
-        let command = |plan: &Plan| command(&out, &shrunk.scenario.plan, plan);
+        let text = |out: &Path| scenario_file_text(out, self.loaded, shrunk.scenario.clone(), &self.comments(&explanation));
+        let out = match &self.out {
+            Some(out) if is_free(out, &text(out)) => out.clone(),
+            Some(out) => {
+                return Err(format!("{}: this file exists and says something else: remove it, or name another one", out.display()));
+            }
+            None => self.usual_file(text),
+        };
+        let command = |plan: &Plan| command(&out, self.reach, &shrunk.scenario.plan, plan);
         let entry = self.entry(&shrunk, &explanation, (without, unproven), &out, command);
-        self.write(&out, shrunk.scenario, &entry, engine)?;
+        self.write(&out, &text(&out), engine)?;
         Ok(entry)
     }
 
-    /// `scenarios/regressions/o-2-dropped-call.toml`; of a scenario in a folder with the folder's name.
-    fn usual_file(&self) -> PathBuf {
-        let name = self.loaded.name.replace(['/', '@', '=', ','], "-");
+    /// The head of the file: the rule, the observation, and the reasons.
+    fn comments(&self, explanation: &Explanation) -> Vec<String> {
+        let made = format!("A small run that breaks {}. Made from {}.", self.fingerprint.oracle, self.loaded.name);
+        let reasons = explanation.choices.iter().map(|choice| choice.text.clone());
+        [made, self.fingerprint.observation.clone()].into_iter().chain(reasons).collect()
+    }
+
+    /// `scenarios/regressions/o-2-dropped-call.toml`; of a scenario in a folder with the folder's name. One that names other files stays beside them, as it may
+    /// not reach them from elsewhere. A file that says something else keeps its place.
+    fn usual_file(&self, text: impl Fn(&Path) -> String) -> PathBuf {
+        let LoadedScenario { tape_file, prices_file, windows_file, file, .. } = self.loaded;
+        let names_files = tape_file.is_some() || prices_file.is_some() || windows_file.is_some();
+        let (folder, name) = if names_files {
+            let name = file.file_name().map(|name| name.to_string_lossy().replace(".tape.jsonl", "").replace(".toml", ""));
+            (file.parent().unwrap_or(Path::new("")).into(), format!("regression-{}", name.unwrap_or_default()))
+        } else {
+            (regressions_folder(&self.loaded.path), self.loaded.name.replace(['/', '@', '=', ','], "-"))
+        };
         let name = format!("{}-{name}", self.fingerprint.oracle.to_lowercase());
-        let folder = regressions_folder(&self.loaded.path);
-        // Two findings of one rule in one scenario are two files.
-        let is_free = |file: &PathBuf| !file.exists() || shows(file, self.fingerprint);
-        let numbered = (2..100).map(|number| folder.join(format!("{name}-{number}.toml")));
         let first = folder.join(format!("{name}.toml"));
-        std::iter::once(first.clone()).chain(numbered).find(is_free).unwrap_or(first)
+        let numbered = (2..1000).map(|number| folder.join(format!("{name}-{number}.toml")));
+        std::iter::once(first.clone()).chain(numbered).find(|file| is_free(file, &text(file))).unwrap_or(first)
     }
 
     /// The budgets that are smaller by one decision: those in which no run breaks the rule, and those that were not finished.
@@ -253,13 +286,10 @@ impl ShrinkTask<'_> {
     }
 
     /// Writes the scenario and its snapshot, and sees whether the file shows the same.
-    fn write<E: Engine>(&self, out: &Path, scenario: Scenario, entry: &ShrinkEntry, engine: &E) -> Result<(), String> {
-        let cannot = |error: &dyn std::fmt::Display| format!("{}: cannot write the small scenario: {error}", out.display());
-        let mut comments = vec![format!("{MARK}{}. Made from {}.", self.fingerprint.oracle, self.loaded.name), entry.observation.clone()];
-        comments.extend(entry.choices.iter().map(|choice| choice.text.clone()));
-        write_scenario(out, self.loaded, scenario, &comments).map_err(|error| cannot(&error))?;
-        let options = LoadOptions { reach: FileReach::Anywhere, ..LoadOptions::default() };
-        let written = load_with(out, &options).map_err(|error| format!("the small scenario cannot be read again: {error}"))?;
+    fn write<E: Engine>(&self, out: &Path, text: &str, engine: &E) -> Result<(), String> {
+        atomic::write(out, text.as_bytes()).map_err(|error| format!("{}: cannot write the small scenario: {error}", out.display()))?;
+        let options = LoadOptions { reach: self.reach, ..LoadOptions::default() };
+        let written = load_with(out, &options).map_err(|error| format!("the small scenario was written and cannot be read: {error}"))?;
         let report = crate::explore::PanicGuard::run(&PanicCatcher, || Run::new(written.setup.clone(), engine.clone()).to_end());
         let Ok(report) = report else {
             // A run that panics has no whole transcript.
@@ -277,18 +307,9 @@ impl ShrinkTask<'_> {
     }
 }
 
-/// Whether a file was written here, and may be written anew.
-fn is_ours(path: &Path) -> bool {
-    let mark = format!("# {MARK}");
-    open::beginning(path, mark.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == mark.as_bytes())
-}
-
-/// Whether a file was written here for the same finding.
-fn shows(path: &Path, fingerprint: &Fingerprint) -> bool {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let mut lines = text.lines();
-    let is_of_rule = lines.next().is_some_and(|line| line.starts_with(&format!("# {MARK}{}. ", fingerprint.oracle)));
-    is_of_rule && lines.next() == Some(&format!("# {}", fingerprint.observation))
+/// Whether a text may be written to a file: nothing is there, or the same text.
+fn is_free(path: &Path, text: &str) -> bool {
+    !path.exists() || std::fs::read(path).is_ok_and(|known| known == text.as_bytes())
 }
 
 /// The budgets that are smaller by one decision.
@@ -308,9 +329,10 @@ fn smaller_budgets(injections: &[PlanInjection]) -> Vec<ExploreBudget> {
 }
 
 /// The command that runs the small scenario with another plan.
-fn command(out: &Path, written: &Plan, plan: &Plan) -> String {
+fn command(out: &Path, reach: FileReach, written: &Plan, plan: &Plan) -> String {
     let set = plan.injections_as_toml(written).into_iter().map(|(key, value)| format!(" --set {}", quoted(&format!("plan.{key}={value}"))));
-    run_command(out) + &set.collect::<String>()
+    let outside = if reach == FileReach::Anywhere { " --allow-outside" } else { "" };
+    run_command(out) + &set.collect::<String>() + outside
 }
 
 /// The small run, for people.
@@ -325,6 +347,11 @@ pub(super) fn text(entry: &ShrinkEntry) -> String {
     );
     if !complete {
         text += "; more may be taken out by hand, these were too many to try";
+    }
+    let others: BTreeSet<&str> =
+        entry.violations.iter().filter_map(|violation| violation.split(' ').next()).filter(|rule| rule != oracle).collect();
+    if !others.is_empty() {
+        text += &format!("\n  its run breaks {} as well", others.into_iter().collect::<Vec<_>>().join(", "));
     }
     for choice in choices {
         text += &format!("\n  {}", choice.text);

@@ -29,6 +29,19 @@ struct LogHeaderLine {
     /// Rules that the run breaks because its scenario shows a hazard (`O-3`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shows: Vec<Arc<str>>,
+    /// The scenario that the run is of, where a file has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scenario: Option<LoggedScenario>,
+}
+
+/// The scenario of a logged run: by it the world answers where a run goes another way (E-3n).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedScenario {
+    /// The file, as it was named.
+    pub path: String,
+    /// The keys of it that were set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(String, String)>,
 }
 
 /// One step.
@@ -71,13 +84,30 @@ impl BoundaryLog {
     /// Begins with the header line. `shows` are the rules that the run breaks on purpose.
     pub fn new(environment: &Environment, shows: Vec<Arc<str>>) -> Self {
         let mut log = Self { text: String::new() };
-        log.line(&LogHeaderLine { reenact_log: LOG_VERSION, contract: CONTRACT_VERSION, environment: environment.clone(), shows });
+        log.line(&LogHeaderLine {
+            reenact_log: LOG_VERSION,
+            contract: CONTRACT_VERSION,
+            environment: environment.clone(),
+            shows,
+            scenario: None,
+        });
         log
     }
 
     /// Adds one step.
     pub fn step(&mut self, now: Time, agent: &Agent, input: &Input, effects: &Effects) {
         self.line(&StepLine { t: now, agent: agent.clone(), input: input.clone(), effects: sent(effects) });
+    }
+
+    /// The whole log with the scenario in its header.
+    #[must_use]
+    pub fn with_scenario(&self, scenario: LoggedScenario) -> Self {
+        let (first, rest) = self.text.split_once('\n').unwrap_or((&self.text, ""));
+        let Ok(header) = serde_json::from_str::<LogHeaderLine>(first) else { return self.clone() };
+        let mut log = Self { text: String::new() };
+        log.line(&LogHeaderLine { scenario: Some(scenario), ..header });
+        log.text.push_str(rest);
+        log
     }
 
     /// The lines so far.
@@ -192,16 +222,27 @@ pub fn replay_in<E: Engine>(
     Ok(done)
 }
 
+/// The scenario that a log names; `None` in one that was written without a file.
+///
+/// # Errors
+/// When it is not a log.
+pub fn scenario(log: &str) -> Result<Option<LoggedScenario>, ReplayError> {
+    whole_header(log.lines().next().unwrap_or_default()).map(|header| header.scenario)
+}
+
 #[inline]
 fn header(line: &str) -> Result<(Environment, Vec<Arc<str>>), ReplayError> {
+    whole_header(line).map(|header| (header.environment, header.shows))
+}
+
+fn whole_header(line: &str) -> Result<LogHeaderLine, ReplayError> {
     let value: serde_json::Value = serde_json::from_str(line).map_err(|_| ReplayError::NoHeader)?;
     let log = value["reenact_log"].as_u64().ok_or(ReplayError::NoHeader)?;
     let contract = value["contract"].as_u64().unwrap_or(0);
     if log > u64::from(LOG_VERSION) || contract > u64::from(CONTRACT_VERSION) {
         return Err(ReplayError::Newer { log, contract });
     }
-    let header: LogHeaderLine = serde_json::from_str(line).map_err(|error| ReplayError::Line { line: 1, problem: error.to_string() })?;
-    Ok((header.environment, header.shows))
+    serde_json::from_str(line).map_err(|error| ReplayError::Line { line: 1, problem: error.to_string() })
 }
 
 fn compare(line: usize, logged: &[&RawValue], replayed: &[SentEffect]) -> Result<(), ReplayError> {

@@ -8,6 +8,8 @@
 //! A state's place is its number in this order. Its parent comes before it, so the states are a tree. The event is the number of the decision that leads from the
 //! parent to it. The digest is of all decisions at the state, of their effects, and of the places that they lead to.
 
+use alloc::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::budget::ExploreBudget;
@@ -145,6 +147,7 @@ impl Certificate {
         if certificate.root() != certificate.claim.root {
             return Err(String::from("the certificate was changed: its root is not that of its claim and its states"));
         }
+        certificate.check_tree()?;
         Ok(certificate)
     }
 
@@ -174,6 +177,30 @@ impl Certificate {
             bytes.extend_from_slice(&event.to_be_bytes()[1..]);
             bytes.extend_from_slice(&digest.to_be_bytes());
         }
+    }
+
+    /// Whether its states are a tree, each with a key of its own.
+    fn check_tree(&self) -> Result<(), String> {
+        let mut keys = BTreeMap::new();
+        let mut ways = BTreeSet::new();
+        if self.states.is_empty() {
+            return Err(String::from("the certificate has no state"));
+        }
+        for (place, state) in self.states.iter().enumerate() {
+            if let Some(other) = keys.insert(state.key, place) {
+                return Err(format!("the states {other} and {place} have one key"));
+            }
+            match state.parent {
+                None if place == 0 => (),
+                Some((parent, event)) if parent < place as u64 => {
+                    if !ways.insert((parent, event)) {
+                        return Err(format!("two states follow decision {event} of state {parent}"));
+                    }
+                }
+                _ => return Err(format!("state {place} has no parent before it")),
+            }
+        }
+        Ok(())
     }
 
     /// The budget of the claim.

@@ -78,7 +78,10 @@ pub fn certify<E: Engine>(
     let refused = |reason: String| Some(CertifyRefusal { reason, path: None });
     let budget = certificate.budget().map_err(refused)?;
     let faults = ClaimedFaults::read(&certificate.claim.faults).map_err(refused)?;
-    let tree = StateTree::new(certificate, part).map_err(refused)?;
+    let tree = StateTree::new(certificate, part);
+    if !tree.is_checked.contains(&true) {
+        return Err(refused(String::from("no state is in this part: take a larger one")));
+    }
     let plain = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), true));
     let usual_end = guard.run(|| plain.clone().finish().end).ok();
     let mut checker = CertificateChecker {
@@ -130,43 +133,25 @@ struct StateTree {
 }
 
 impl StateTree {
-    fn new(certificate: &Certificate, part: CertifyPart) -> Result<Self, String> {
+    /// Of a certificate that was read, whose states are a tree.
+    fn new(certificate: &Certificate, part: CertifyPart) -> Self {
         let states = &certificate.states;
+        let is_checked: Vec<bool> = (0..states.len()).map(|place| part.has(place, states.len())).collect();
         let mut tree = Self {
-            by_key: BTreeMap::new(),
+            by_key: states.iter().enumerate().map(|(place, state)| (state.key, place)).collect(),
             children: vec![Vec::new(); states.len()],
-            is_checked: (0..states.len()).map(|place| part.has(place, states.len())).collect(),
-            is_needed: Vec::new(),
+            is_needed: is_checked.clone(),
+            is_checked,
         };
-        if states.is_empty() {
-            return Err(String::from("the certificate has no state"));
-        }
-        for (place, state) in states.iter().enumerate() {
-            if let Some(other) = tree.by_key.insert(state.key, place) {
-                return Err(format!("the states {other} and {place} have one key"));
-            }
-            match state.parent {
-                None if place == 0 => (),
-                Some((parent, event)) if parent < place as u64 => {
-                    // It is smaller than a place.
-                    let parent = usize::try_from(parent).unwrap_or(0);
-                    if tree.children[parent].iter().any(|(other, _)| *other == event) {
-                        return Err(format!("two states follow decision {event} of state {parent}"));
-                    }
-                    tree.children[parent].push((event, place));
-                }
-                _ => return Err(format!("state {place} has no parent before it")),
-            }
-        }
-        tree.is_needed = tree.is_checked.clone();
         for (place, state) in states.iter().enumerate().rev() {
-            if let Some((parent, _)) = state.parent
-                && tree.is_needed[place]
-            {
-                tree.is_needed[usize::try_from(parent).unwrap_or(0)] = true;
-            }
+            let Some((parent, event)) = state.parent else { continue };
+            // It is smaller than a place.
+            let parent = usize::try_from(parent).unwrap_or(0);
+            tree.children[parent].push((event, place));
+            tree.is_needed[parent] |= tree.is_needed[place];
         }
-        Ok(tree)
+        tree.children.iter_mut().for_each(|children| children.sort_unstable());
+        tree
     }
 }
 
@@ -214,7 +199,8 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
         let OpenState { place, run, left, path } = state;
         let certified = self.certificate.states[place];
         if state_key(&run, left, &mut self.sink) != Some(certified.key) {
-            return Err(format!("state {place} has another key than the certificate says"));
+            let why = if place == 0 { ": it is of another budget, or of another engine" } else { "" };
+            return Err(format!("state {place} has another key than the certificate says{why}"));
         }
         let mut transitions = Vec::new();
         let mut next = Vec::new();

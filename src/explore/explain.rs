@@ -35,6 +35,8 @@ pub struct Explanation {
 pub struct ChoiceExplanation {
     /// In words.
     pub text: String,
+    /// The smallest change of time that it takes; `None` for what is no change of time.
+    pub distance: Option<Micros>,
     /// The outermost runs that fail, with words for each.
     pub borders: Vec<(String, Plan)>,
 }
@@ -95,6 +97,7 @@ impl Explaining<'_> {
                 self.note_pass(number, None, format!("tool {} comes to no late end", late.tool), None);
                 ChoiceExplanation {
                     text: format!("fails when tool {} comes to its own end after it was told to stop", late.tool),
+                    distance: None,
                     borders: Vec::new(),
                 }
             }
@@ -139,7 +142,7 @@ impl Explaining<'_> {
             format!("fails while the {word} comes from {}, to {}", first.words(&places), final_slot.words(&places))
         };
         let border = |slot: BoundarySlot| (slot.words(&places), self.plan(&self.changed(number, Some(at(slot)))));
-        ChoiceExplanation { text, borders: vec![border(first), border(final_slot)] }
+        ChoiceExplanation { text, distance: None, borders: vec![border(first), border(final_slot)] }
     }
 
     /// The times at which an arrival may come and the run fails.
@@ -147,7 +150,7 @@ impl Explaining<'_> {
         let before = self.scenario(&self.shrunk.injections[..number]);
         let possible = self.probe.choices_before(&before, planned.event.into()).deviations;
         let Some(possible) = possible.into_iter().find(|possible| possible.planned.arrival == planned.arrival) else {
-            return ChoiceExplanation { text: format!("fails when {} comes first", planned.arrival), borders: Vec::new() };
+            return ChoiceExplanation { text: format!("fails when {} comes first", planned.arrival), distance: None, borders: Vec::new() };
         };
         let PossibleDeviation { planned: earliest, usual, next, next_at, .. } = &possible;
         let at = |time: u64| PlanInjection::Deviation(PlannedDeviation { at: Micros(time), ..planned.clone() });
@@ -156,15 +159,14 @@ impl Explaining<'_> {
         let low = self.border(planned.at.0, earliest.at.0, |explaining, time| explaining.trial(number, at(time)));
         let high = self.border(planned.at.0, latest.0, |explaining, time| explaining.trial(number, at(time)));
         let (arrival, [first, last]) = (&planned.arrival, [low, high].map(|time| Time::ZERO + Micros(time)));
-        let from = if low == earliest.at.0 { ", which is as early as it can come" } else { "" };
-        let span = if low == high { format!("at {first}{from}") } else { format!("between {first}{from}, and {last}") };
+        let span = if low == high { format!("which it can at {first}") } else { format!("which it can from {first} to {last}") };
         let usually = format!("usually `{arrival}` comes at {usual}, and `{next}` at {next_at}");
-        let text = format!("fails while `{arrival}` comes {span}, before `{next}`; {usually}");
+        let text = format!("fails when `{arrival}` comes before `{next}`, {span}; {usually}");
         let border = |time: u64| self.plan(&self.changed(number, Some(at(time))));
         let borders = vec![(format!("at {first}"), border(low)), (format!("at {last}"), border(high))];
         let distance = usual.since(last).max(last.since(*usual));
         self.note_pass(number, Some(at(high)), format!("`{arrival}` comes at its usual time, {usual}"), Some(distance));
-        ChoiceExplanation { text, borders }
+        ChoiceExplanation { text, distance: Some(distance), borders }
     }
 
     /// The last time on the way to `limit` at which the run fails, to the microsecond.
@@ -218,7 +220,7 @@ impl Explaining<'_> {
             }
         }
         self.note_pass(number, Some(PlanInjection::Fault(fault.clone())), String::from("without the fault"), None);
-        ChoiceExplanation { text, borders }
+        ChoiceExplanation { text, distance: None, borders }
     }
 
     /// The run without an injection passes: all of them are needed.

@@ -28,6 +28,7 @@ pub use path::{ExploredPath, PathDecision, replay};
 pub use report::{ExploreFinding, ExploreOutcome, ExploreReport};
 
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 
 use super::PanicGuard;
 use super::budget::ExploreBudget;
@@ -159,7 +160,11 @@ struct FoundViolation {
     last: Option<ExploreChoice>,
     violations: Vec<Violation>,
     count: usize,
+    others: Vec<(StateIndex, Option<ExploreChoice>)>,
 }
+
+/// So many further ways to a finding are kept.
+const OTHERS_MAX: usize = 31;
 
 impl<E: Engine + Send> Exploration<E> {
     fn begin(&mut self, run: Box<ExploredRun<E>>, budget: ExploreBudget) {
@@ -254,8 +259,17 @@ impl<E: Engine + Send> Exploration<E> {
 
     fn find(&mut self, from: StateIndex, last: Option<ExploreChoice>, violations: Vec<Violation>) {
         let Some(first) = violations.iter().min_by_key(|violation| violation.at) else { return };
-        let found = FoundViolation { from, last, violations: violations.clone(), count: 0 };
-        self.findings.entry(Fingerprint::from(first)).or_insert(found).count += 1;
+        let found = match self.findings.entry(Fingerprint::from(first)) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                if known.others.len() < OTHERS_MAX {
+                    known.others.push((from, last));
+                }
+                known
+            }
+            Entry::Vacant(place) => place.insert(FoundViolation { from, last, violations, count: 0, others: Vec::new() }),
+        };
+        found.count += 1;
     }
 
     fn equal_states(&mut self) -> Vec<EqualStates> {
@@ -281,9 +295,10 @@ impl<E: Engine + Send> Exploration<E> {
             .findings
             .into_iter()
             .map(|(fingerprint, found)| {
-                let FoundViolation { from, last, violations, count } = found;
-                let choices = states.path(from).into_iter().chain(last).collect();
-                ExploreFinding { fingerprint, path: ExploredPath { choices }, violations, count }
+                let FoundViolation { from, last, violations, count, others } = found;
+                let path = |from, last| ExploredPath { choices: states.path(from).into_iter().chain(last).collect() };
+                let others = others.into_iter().map(|(from, last)| path(from, last)).collect();
+                ExploreFinding { fingerprint, path: path(from, last), violations, count, others }
             })
             .collect();
         let is_clean = self.report.outcome == ExploreOutcome::Finished && self.report.findings.is_empty();

@@ -15,7 +15,7 @@ pub use probe::{EngineProbe, EventChoices, PossibleDeviation, ProbedRun, Scenari
 
 use alloc::collections::BTreeSet;
 
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{Fingerprint, masked};
 use injection::AnchoredInjection;
 use reenact_engine::time::{Micros, Time};
 use reenact_oracle::Violation;
@@ -50,6 +50,17 @@ pub struct ShrunkRun {
     pub is_complete: bool,
 }
 
+/// A run that breaks a rule, as it is. The plan of `scenario` has the injections.
+///
+/// # Errors
+/// When the run does not break the rule.
+pub fn unchanged(scenario: &Scenario, fingerprint: &Fingerprint, probe: &mut dyn ScenarioProbe) -> Result<ShrunkRun, String> {
+    let mut shrinking = Shrinking { fingerprint, probe, plain: BTreeSet::new(), plain_failures: BTreeSet::new(), anchors: Vec::new() };
+    let FailingRun { scenario, injections, violations, usual_end } = shrinking.begin(scenario)?;
+    let runs = shrinking.probe.runs();
+    Ok(ShrunkRun { scenario, injections, violations, usual_end, removed: 0, runs, is_complete: false })
+}
+
 /// Makes a run smaller that breaks a rule. The plan of `scenario` has the injections.
 ///
 /// # Errors
@@ -58,7 +69,7 @@ pub fn shrink(scenario: &Scenario, fingerprint: &Fingerprint, probe: &mut dyn Sc
     let mut scenario = scenario.clone();
     // What the scenario expects is said of the run as it is.
     scenario.expect = Expectations { breaks: core::mem::take(&mut scenario.expect.breaks), ..Expectations::default() };
-    let mut shrinking = Shrinking { fingerprint, probe, plain: BTreeSet::new(), anchors: Vec::new() };
+    let mut shrinking = Shrinking { fingerprint, probe, plain: BTreeSet::new(), plain_failures: BTreeSet::new(), anchors: Vec::new() };
     let mut best = shrinking.begin(&scenario)?;
     best = shrinking.with_fewer_injections(best);
     best = shrinking.with_shorter_faults(best);
@@ -83,6 +94,8 @@ struct Shrinking<'a> {
     probe: &'a mut dyn ScenarioProbe,
     /// The rules that the scenario breaks by itself.
     plain: BTreeSet<Fingerprint>,
+    /// The other failures that it has by itself.
+    plain_failures: BTreeSet<String>,
     /// The injections, each with its place.
     anchors: Vec<AnchoredInjection>,
 }
@@ -94,6 +107,7 @@ impl Shrinking<'_> {
         let injections = PlanInjection::of_plan(&scenario.plan);
         let plain = self.probe.run(&with(scenario, &[]), None).ok_or_else(unready)?;
         self.plain = plain.violations.iter().map(Fingerprint::from).collect();
+        self.plain_failures = plain.failures.iter().map(|failure| failure_kind(failure)).collect();
         // A run that fails as it is needs no injection.
         let injections = if self.plain.contains(self.fingerprint) { Vec::new() } else { injections };
         let run = self.probe.run(&with(scenario, &injections), plain.end.as_deref()).ok_or_else(unready)?;
@@ -186,8 +200,9 @@ impl Shrinking<'_> {
     /// The scenario with its injections where they belong in it, if its run breaks the rule.
     fn attempt(&mut self, scenario: &Scenario) -> Option<FailingRun> {
         let plain = self.probe.run(&with(scenario, &[]), None)?;
-        // A scenario that breaks more rules by itself is no smaller one, but another one.
-        if !plain.violations.iter().all(|violation| self.plain.contains(&Fingerprint::from(violation))) {
+        // A scenario that breaks more rules by itself, or says what does not come to pass, is no smaller one, but another one.
+        let breaks_more = plain.violations.iter().any(|violation| !self.plain.contains(&Fingerprint::from(violation)));
+        if breaks_more || plain.failures.iter().any(|failure| !self.plain_failures.contains(&failure_kind(failure))) {
             return None;
         }
         let anchors = self.anchors.clone();
@@ -249,6 +264,11 @@ impl Shrinking<'_> {
     fn is_wanted(&self, violation: &Violation) -> bool {
         violation.oracle == self.fingerprint.oracle && Fingerprint::from(violation) == *self.fingerprint
     }
+}
+
+/// A failure without its place in the file, ids and figures.
+fn failure_kind(failure: &str) -> String {
+    masked(failure.lines().last().unwrap_or_default())
 }
 
 /// The latest time of each unit between two times, the roundest first.

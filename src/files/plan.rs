@@ -21,16 +21,14 @@ pub fn write(path: &Path, loaded: &LoadedScenario, scenario: Scenario) -> io::Re
         format!("{MARK}{} with all its choices.", loaded.name),
         String::from("The choices in [plan] hold under every seed. A choice that is removed is drawn again."),
     ];
-    write_scenario(path, loaded, scenario, &comments)
+    // A folder that is there has a place from which the other files are seen.
+    fs::create_dir_all(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    atomic::write(path, scenario_file_text(path, loaded, scenario, &comments).as_bytes())
 }
 
-/// Writes any scenario that was made from `loaded`, with comments at its head.
-///
-/// # Errors
-/// Those of the file system.
-pub fn write_scenario(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario, comments: &[String]) -> io::Result<()> {
+/// The text of any scenario that was made from `loaded`, as a file at `path` has it, with comments at its head.
+pub fn scenario_file_text(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario, comments: &[String]) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
     if let (Some(tape), Some(file)) = (&mut scenario.tape, &loaded.tape_file) {
         tape.path = seen_from(folder, file);
     }
@@ -39,7 +37,7 @@ pub fn write_scenario(path: &Path, loaded: &LoadedScenario, mut scenario: Scenar
             *path = seen_from(folder, file);
         }
     }
-    atomic::write(path, scenario_text(&scenario, comments).as_bytes())
+    scenario_text(&scenario, comments)
 }
 
 /// Whether a file was written here, and may be written anew.

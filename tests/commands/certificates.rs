@@ -16,6 +16,19 @@ fn e_3c_a_certificate_is_written_checked_and_refused_when_something_changes() {
     let (_, said, code) = reenact(at, &["explore", "hello.toml", "--against", "hello.cert"]);
     assert!(said.contains("against the certificate: nothing has changed") && code == Some(0), "{said}");
 
+    // What was set is part of the claim, and is said.
+    let set = ["explore", "hello.toml", "--budget", "0,0,1", "--set", "engine.stream=false", "--certificate", "set.cert"];
+    assert_eq!(reenact(at, &set).2, Some(0));
+    let (text, said, code) = reenact(at, &["certify", "set.cert", "--sample", "50%", "--sample-seed", "1"]);
+    assert!(
+        text.starts_with("ok      hello.toml --set engine.stream=false: a sample of the claim for (0,0,1)") && code == Some(0),
+        "{text}{said}"
+    );
+    assert!(
+        text.contains("--sample-seed 1") && text.contains("compared when it is checked as a whole") && !text.contains("never asked"),
+        "{text}"
+    );
+
     // Another policy is another scenario, and so is a changed file.
     let (_, said, code) = reenact(at, &["explore", "hello.toml", "--set", "engine.model=claude-haiku-4-5", "--against", "hello.cert"]);
     assert!(said.contains("it is of another scenario") && code == Some(2), "{said}");
@@ -30,6 +43,8 @@ fn e_3c_a_certificate_is_written_checked_and_refused_when_something_changes() {
         (&["certify", "hello.cert", "--shard", "3/2"][..], "as in `2/8`", 2),
         (&["certify", "hello.cert", "--sample", "0"][..], "is no percentage", 2),
         (&["explore", ".", "--certificate", "x.cert"][..], "--certificate takes one scenario", 2),
+        (&["explore", "other.toml", "--certificate", "hello.toml"][..], "this file exists and is not a certificate", 2),
+        (&["certify", "hello.cert", "--shard", "99999/99999"][..], "no state is in this part", 1),
     ] {
         let (text, said, code) = reenact(at, arguments);
         assert!(said.contains(words) && code == Some(expected), "{arguments:?}: {code:?} {text}{said}");

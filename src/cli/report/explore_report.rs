@@ -93,6 +93,12 @@ pub(in crate::cli) struct ExploreFindingEntry {
     pub(in crate::cli) violations: Vec<String>,
     /// The command that makes this run again.
     pub(in crate::cli) command: String,
+    /// How far it is from the run as it is, in microseconds, where it is a matter of time and was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) distance: Option<u64>,
+    /// For each decision where it fails, where that was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::cli) reasons: Vec<String>,
     /// The small run, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) shrunk: Option<ShrinkEntry>,

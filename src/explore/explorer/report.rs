@@ -61,6 +61,8 @@ pub struct ExploreFinding {
     pub violations: Vec<Violation>,
     /// How many decisions led to it.
     pub count: usize,
+    /// Further ways to it, the first ones of them.
+    pub others: Vec<ExploredPath>,
 }
 
 /// A run that comes back to a state in which it was, whatever time passes (O-18).

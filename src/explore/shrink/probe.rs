@@ -6,9 +6,13 @@ use super::super::verdict::{panicked, violations_of};
 use reenact_engine::contract::{Engine, Input};
 use reenact_engine::time::Time;
 use reenact_oracle::Violation;
-use reenact_scenario::plan::PlannedDeviation;
+use reenact_scenario::language::scenario_text;
+use reenact_scenario::parse;
+use reenact_scenario::plan::{Plan, PlannedDeviation};
 use reenact_scenario::types::Scenario;
 use reenact_sim::Run;
+use reenact_sim::report::RunReport;
+use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_transcript::event::{EventKind, Transcript};
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
@@ -32,6 +36,8 @@ pub struct ProbedRun {
     pub transcript: Transcript,
     /// The violations.
     pub violations: Vec<Violation>,
+    /// The failures of the run beside the rules, and the statements of its scenario that do not come to pass. Where there is a plan, these are not asked.
+    pub failures: Vec<String>,
     /// How it ended; a panic has no name.
     pub end: Option<Arc<str>>,
     /// Whether all injections of its plan came.
@@ -79,7 +85,7 @@ impl<'a, E: Engine, G: PanicGuard> EngineProbe<'a, E, G> {
     fn new_run(&mut self, scenario: &Scenario) -> Option<(Arc<RunSetup>, Run<E>)> {
         let setup = (self.new_setup)(scenario.clone())?;
         self.runs += 1;
-        Some((setup.clone(), Run::new(setup, self.engine.clone())))
+        Some((setup.clone(), Run::new(setup, self.engine.clone()).without_oracles()))
     }
 }
 
@@ -97,16 +103,17 @@ impl<E: Engine, G: PanicGuard> ScenarioProbe for EngineProbe<'_, E, G> {
         let seed = setup.scenario.shown_seed();
         Some(match end {
             Ok(end) => {
-                let transcript = run.finished(end.clone()).watcher.into_transcript(&None, seed);
-                let violations = violations_of(&setup, &transcript, accepted);
-                ProbedRun { transcript, violations, end: Some(end.as_str().into()), is_as_planned }
+                let report = run.into_report(end);
+                let violations = violations_of(&setup, &report.transcript, accepted);
+                let failures = [&report.failures[..], &unmet_statements(&setup, &report)].concat();
+                ProbedRun { transcript: report.transcript, violations, failures, end: Some(report.end.as_str().into()), is_as_planned }
             }
             Err(panic) => {
                 let at = run.now();
                 let transcript = run.watcher().clone().into_transcript(&None, seed);
                 let mut violations = violations_of(&setup, &transcript, accepted);
                 violations.push(panicked(at, &panic));
-                ProbedRun { transcript, violations, end: None, is_as_planned }
+                ProbedRun { transcript, violations, failures: Vec::new(), end: None, is_as_planned }
             }
         })
     }
@@ -133,6 +140,17 @@ impl<E: Engine, G: PanicGuard> ScenarioProbe for EngineProbe<'_, E, G> {
     fn runs(&self) -> u32 {
         self.runs
     }
+}
+
+/// The statements of a scenario without a plan that do not come to pass in its run (F-10).
+fn unmet_statements<E>(setup: &RunSetup, report: &RunReport<E>) -> Vec<String> {
+    if setup.scenario.plan != Plan::EMPTY {
+        return Vec::new();
+    }
+    let Ok(parsed) = parse::scenario("", &scenario_text(&setup.scenario, &[]), &[]) else { return Vec::new() };
+    let RunReport { passed, transcript, end, .. } = report;
+    let run = PlayedRun { setup, places: &parsed.places, passed, transcript, end };
+    statements::failures(&[run], RunView::Simulated).into_iter().map(|failure| failure.text).collect()
 }
 
 impl ProbedRun {

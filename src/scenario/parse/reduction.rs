@@ -33,6 +33,8 @@ pub struct ScenarioParts {
 /// The order in which parts are tried: the large ones first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartKind {
+    /// The choices of the plan, and each of them. The injections are no parts.
+    Choice,
     /// A prompt.
     Prompt,
     /// An answer of the model.
@@ -60,7 +62,7 @@ enum PartStep {
 
 impl PartKind {
     /// All, in order.
-    pub const ALL: [Self; 5] = [Self::Prompt, Self::Turn, Self::Entry, Self::Key, Self::TextEnd];
+    pub const ALL: [Self; 6] = [Self::Choice, Self::Prompt, Self::Turn, Self::Entry, Self::Key, Self::TextEnd];
 }
 
 impl ScenarioParts {
@@ -117,7 +119,12 @@ fn collect(table: &TreeTable, path: &mut Vec<PartStep>, parts: &mut Vec<Scenario
             continue;
         }
         path.push(PartStep::Key(member.key.clone()));
-        let kind = if path.len() == 1 && member.key != "prompt" { PartKind::Entry } else { PartKind::Key };
+        let is_of_plan = matches!(&path[0], PartStep::Key(section) if section == "plan");
+        let kind = match path.len() {
+            _ if is_of_plan => PartKind::Choice,
+            1 if member.key != "prompt" => PartKind::Entry,
+            _ => PartKind::Key,
+        };
         parts.push(ScenarioPart { kind, path: path.clone() });
         collect_within(&member.value, path, parts);
         path.pop();
