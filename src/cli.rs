@@ -14,8 +14,10 @@
 mod access;
 mod certify;
 mod coverage;
+mod ctrl_c;
 mod drive;
 mod explore;
+mod fuzz;
 mod import;
 mod output;
 mod preset;
@@ -58,6 +60,8 @@ enum ProgramCommand {
     Sweep(sweep::SweepArguments),
     /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
     Explore(explore::ExploreArguments),
+    /// Make random runs of scenarios from a seed, with other orders, faults and inputs, and check all oracles on each
+    Fuzz(fuzz::FuzzArguments),
     /// Check the certificate of an exploration without searching: carry out every decision in each of its states
     Certify(certify::CertifyArguments),
     /// Make a run that breaks a rule smaller, keep it as a scenario, and say when it fails and when not
@@ -148,6 +152,7 @@ where
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
+        ProgramCommand::Fuzz(arguments) => fuzz::run(&arguments, &new_engine),
         ProgramCommand::Certify(arguments) => certify::run(&arguments, &new_engine),
         ProgramCommand::Shrink(arguments) => shrink::run(&arguments, &new_engine),
         ProgramCommand::Import(arguments) => import::run(&arguments),

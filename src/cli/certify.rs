@@ -32,7 +32,7 @@ pub(super) struct CertifyArguments {
     scenario: Option<PathBuf>,
     /// Check the part k of n: `2/8`; all parts together are the whole
     #[arg(long, value_name = "K/N", conflicts_with = "sample")]
-    shard: Option<CertifyShard>,
+    shard: Option<SearchShard>,
     /// Check so many of a hundred states, chosen by --sample-seed: `1%`
     #[arg(long, value_name = "PERCENT")]
     sample: Option<SamplePercentage>,
@@ -44,13 +44,21 @@ pub(super) struct CertifyArguments {
     allow_outside: bool,
 }
 
+/// One part of a search that is divided.
 #[derive(Clone, Copy, Debug)]
-struct CertifyShard {
+pub(super) struct SearchShard {
     number: u32,
     of: u32,
 }
 
-impl FromStr for CertifyShard {
+impl SearchShard {
+    /// Whether the thing of this number is in it.
+    pub(super) fn has(self, number: u64) -> bool {
+        number % u64::from(self.of) == u64::from(self.number - 1)
+    }
+}
+
+impl FromStr for SearchShard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -166,8 +174,8 @@ fn read_certificate(path: &Path) -> Result<Certificate, CertifyProblem> {
 impl CertifyArguments {
     fn part(&self) -> CertifyPart {
         match (self.shard, self.sample) {
-            (Some(CertifyShard { number: 1, of: 1 }), _) | (None, None | Some(SamplePercentage(1_000_000))) => CertifyPart::All,
-            (Some(CertifyShard { number, of }), _) => CertifyPart::Shard { number, of },
+            (Some(SearchShard { number: 1, of: 1 }), _) | (None, None | Some(SamplePercentage(1_000_000))) => CertifyPart::All,
+            (Some(SearchShard { number, of }), _) => CertifyPart::Shard { number, of },
             (None, Some(SamplePercentage(per_million))) => {
                 CertifyPart::Sample { per_million, seed: self.sample_seed.unwrap_or_else(fresh_seed) }
             }

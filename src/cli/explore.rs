@@ -5,20 +5,17 @@ mod neighbourhood;
 use std::collections::BTreeSet;
 use std::panic;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
 use super::certify;
+use super::ctrl_c::{is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, wrong_input};
-use super::program::plan_command;
+use super::program::{plan_command, shrink_command};
 use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
 use super::selection::Selection;
-use super::serve::{listen, single_runtime};
 use super::shrink::{self, ShrinkTask};
 use super::{CommandExit, SILENCE, STOPPED};
 use crate::engine::contract::Engine;
@@ -81,9 +78,6 @@ enum ExploreStopCause {
     Memory,
     CtrlC,
 }
-
-/// Whether Ctrl-C was pressed.
-static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     // Around a log the scenario is that of its header.
@@ -201,40 +195,6 @@ fn explore_each<E: Engine + Send>(
         }
     }
     entries
-}
-
-/// Does work that asks [`is_stopped`] now and then.
-fn until_ctrl_c<R>(work: impl FnOnce() -> R) -> R {
-    let (is_at_work, over) = unbounded_channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(|| wait_for_ctrl_c(over));
-        let done = work();
-        drop(is_at_work);
-        done
-    })
-}
-
-/// The first Ctrl-C ends the exploration and shows what was finished; the second one ends the program.
-fn wait_for_ctrl_c(mut over: UnboundedReceiver<()>) {
-    // Without a runtime or signals nothing is lost but the words at the end.
-    let Ok(runtime) = single_runtime() else { return };
-    runtime.block_on(async {
-        let Ok(mut signals) = listen() else { return };
-        for is_second in [false, true] {
-            tokio::select! {
-                biased;
-                _ = signals.next() => IS_STOPPED.store(true, Ordering::Relaxed),
-                _ = over.recv() => return,
-            }
-            if is_second {
-                std::process::exit(STOPPED);
-            }
-        }
-    });
-}
-
-fn is_stopped() -> bool {
-    IS_STOPPED.load(Ordering::Relaxed)
 }
 
 /// The budgets up to the largest one, in rising order.
@@ -419,11 +379,6 @@ fn show(entry: &ExploreEntry) {
         let small = shrunk.as_ref().map_or_else(|| shrink_command(command), |shrunk| format!("small: {}", shrink::text(shrunk)));
         complain(&format!("{text}\n  look at it: {command}\n  {small}"));
     }
-}
-
-/// The command that makes a run small, from the one that shows it.
-fn shrink_command(command: &str) -> String {
-    format!("make it small: {}", command.replacen(" run ", " shrink ", 1))
 }
 
 fn totals(entries: &[ExploreEntry]) -> String {

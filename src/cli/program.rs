@@ -60,6 +60,11 @@ pub(super) fn plan_command(path: &Path, options: &str, scenario: &Scenario, plan
     command + " --set " + &quoted(&format!("expect={expect}"))
 }
 
+/// The command that makes a run small, from the one that shows it.
+pub(super) fn shrink_command(command: &str) -> String {
+    format!("make it small: {}", command.replacen(" run ", " shrink ", 1))
+}
+
 /// A word as a shell takes it.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,@+%".contains(character);

@@ -402,8 +402,7 @@ impl ApiCall {
                 let body = body.clone();
                 return self.on_whole_answer(env, now, &body, effects);
             }
-            (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::from_answer(*status, headers, body),
-            (CallState::AwaitingHead | CallState::AwaitingBody { .. } | CallState::Streaming { .. }, how) => cut_short(how),
+            (_, how) => self.told_failure().unwrap_or_else(|| cut_short(how)),
         };
         self.fail(env, now, failure, effects)
     }
@@ -426,8 +425,19 @@ impl ApiCall {
             Some(watchdog::WatchdogSignal::Expired(failure)) => {
                 self.watchdog = None;
                 effects.push(Effect::CloseRequest { id: self.id });
+                let failure = self.told_failure().unwrap_or(failure);
                 self.fail(env, now, failure, effects)
             }
+        }
+    }
+
+    /// The failure that the head of an answer told: its status and the wait that it asks for hold, however its body ends.
+    fn told_failure(&self) -> Option<AttemptFailure> {
+        match &self.state {
+            CallState::AwaitingBody { status, headers, body } if *status != 200 => {
+                Some(AttemptFailure::from_answer(*status, headers, body))
+            }
+            _ => None,
         }
     }
 

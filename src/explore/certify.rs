@@ -13,7 +13,7 @@ use super::budget::ExploreBudget;
 use super::certificate::{Certificate, digest};
 use super::explorer::{ExploreChoice, ExploreWatch, ExploredPath, ExploredRun, StepOutcome, state_key};
 use super::interrupt::content;
-use super::verdict::{judge_counting, may_end_as_usual};
+use super::verdict::{accepted_end, judge_counting};
 use decisions::{ClaimedFaults, remaining, steps};
 use reenact_engine::contract::{Block, Engine, KeySink};
 use reenact_engine::key::StateKey;
@@ -272,8 +272,7 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
         self.hold(&watch.oracles.violations()[known..])?;
         let to = if let StepOutcome::Over(end) = made {
             let finished = run.finished(end);
-            let usual = self.usual_end.as_ref().map(RunEnd::as_str);
-            let accepted = usual.filter(|_| may_end_as_usual(None, &finished.end, finished.faults));
+            let accepted = accepted_end(self.usual_end.as_ref(), &finished.end, finished.has_endless_fault);
             let end = (&finished.end, finished.at);
             let (violations, asked) = judge_counting(self.setup, finished.watcher.oracles, known, end, accepted);
             self.asked.add_between(&asked_before, &asked);

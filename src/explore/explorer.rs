@@ -22,6 +22,7 @@ mod states;
 pub(super) use choice::StepOutcome;
 pub use choice::{ExploreChoice, ExploreStep};
 pub use faults::fault_list;
+pub(super) use faults::faults_of;
 pub use graph::ExploredGraph;
 pub use key_audit::EqualStates;
 pub use path::{ExploredPath, PathDecision, replay};

@@ -28,6 +28,7 @@ pub mod explorer;
 mod finding;
 pub mod finding_group;
 pub mod fingerprint;
+pub mod fuzz;
 mod ignored_interrupts;
 pub mod input_kind;
 pub mod interrupt;

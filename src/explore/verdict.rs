@@ -76,6 +76,12 @@ pub(super) fn may_end_as_usual(kind: Option<InjectionKind>, end: &RunEnd, faults
     kind != Some(InjectionKind::Heal) || faults == 0 || !matches!(end, RunEnd::LimitReached { .. })
 }
 
+/// The end that counts as good in an exploration: the usual one; and a limit that is reached because a fault that was injected goes on for ever (O-18).
+pub(super) fn accepted_end<'a>(usual: Option<&'a RunEnd>, end: &'a RunEnd, has_endless_fault: bool) -> Option<&'a str> {
+    let is_patience = matches!(end, RunEnd::LimitReached { limit } if [limits::TIME, limits::REQUESTS].contains(&&**limit));
+    if has_endless_fault && is_patience { Some(end.as_str()) } else { usual.map(RunEnd::as_str) }
+}
+
 /// The violations of a finished run, beside the `known` ones that it began with.
 pub(super) fn judge(setup: &RunSetup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     judge_counting(setup, oracles, known, end, accepted).0

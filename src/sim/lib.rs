@@ -24,7 +24,10 @@ pub mod rules;
 pub mod statements;
 
 mod exploring;
+mod finished_run;
 mod injected_prompts;
+
+pub use finished_run::FinishedRun;
 
 use core::hash::Hash;
 
@@ -89,21 +92,6 @@ pub struct Run<E, W = TranscriptRecorder> {
 struct StepMemory {
     effects: Effects,
     schedule: ArrivalSink,
-}
-
-/// A run that is over, without a transcript.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FinishedRun<E, W> {
-    /// The reason of the end.
-    pub end: RunEnd,
-    /// The time of the entry.
-    pub at: Time,
-    /// The engine in its last state.
-    pub engine: E,
-    /// The watcher, in its last state.
-    pub watcher: W,
-    /// How many faults came, and answers that fail, with those that did not come because of [`Run::heal`].
-    pub faults: u32,
 }
 
 impl<E: Engine> Run<E> {
@@ -203,8 +191,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     #[doc(hidden)]
     pub fn finished(mut self, end: RunEnd) -> FinishedRun<E, W> {
         self.tell_end(&end);
-        let faults = self.world.faults_with_withheld();
-        FinishedRun { end, at: self.now, engine: self.engine, watcher: self.watcher, faults }
+        let (faults, has_endless_fault) = (self.world.faults_with_withheld(), self.world.has_endless_fault());
+        FinishedRun { end, at: self.now, engine: self.engine, watcher: self.watcher, faults, has_endless_fault }
     }
 
     /// Gives the engine the next input; `Some` when the run is over.

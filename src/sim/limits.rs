@@ -12,7 +12,7 @@ pub const TIME: &str = "virtual time";
 /// On the inputs of the engine.
 pub(super) const EVENTS: &str = "events";
 /// On requests, attempts counted.
-pub(super) const REQUESTS: &str = "requests";
+pub const REQUESTS: &str = "requests";
 
 /// On the timers that ring at one instant of virtual time: what rings so often gets nowhere (O-19). No key raises it.
 pub(super) const LIVELOCK: &str = "timers in a row at one instant";

@@ -109,6 +109,11 @@ impl World {
         self.model.single_faults.add(fault);
     }
 
+    /// Whether a fault of a request has hit that goes on for ever.
+    pub fn has_endless_fault(&self) -> bool {
+        self.model.single_faults.is_endless()
+    }
+
     /// The faults of single requests that hit nothing, in words.
     pub fn missed_faults(&self) -> Vec<String> {
         self.model.single_faults.unused().map(SingleFault::to_string).collect()

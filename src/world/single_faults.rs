@@ -54,6 +54,11 @@ impl SingleFaults {
         Some(fault)
     }
 
+    /// Whether one has hit that goes on for ever.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.open.iter().any(|open| open.first.is_some() && open.fault.reach != FaultReach::Once)
+    }
+
     /// A fault that was due has had its effect.
     pub(crate) fn note_hit(&mut self, fault: &Arc<SingleFault>) {
         self.has_hit = true;

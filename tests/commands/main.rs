@@ -2,6 +2,7 @@
 
 mod certificates;
 mod coverage;
+mod fuzzing;
 mod hints;
 mod reports;
 mod seeds;

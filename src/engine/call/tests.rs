@@ -349,3 +349,31 @@ fn r_2_a_request_that_is_changed_waits_too_when_the_server_asks_for_it() {
     call.make();
     assert_eq!(requests(&call.effects()), [], "new credentials do not shorten it");
 }
+
+/// The head of an error says all that counts, however its body ends.
+#[test]
+fn r_2_an_error_whose_body_breaks_off_is_the_error_of_its_head() {
+    let waits = |ends: fn(&mut CallHarness) -> CallVerdict| {
+        let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
+        let effects = call.effects();
+        call.call.on_head(&call.env, call.now, 429, &[HttpHeader::new("retry-after", "100")].into(), &mut call.effects);
+        assert!(!effects.is_empty() && matches!(call.call.state, CallState::AwaitingBody { .. }));
+        assert_eq!(ends(&mut call), attempt_lost());
+        let CallState::Waiting { until, .. } = call.call.state else { panic!("{:?}", call.call.state) };
+        until.since(call.now)
+    };
+    let asked = Micros::from_secs(100);
+    assert_eq!(waits(|call| call.end(&AnswerEnd::Complete)), asked);
+    assert_eq!(waits(|call| call.end(&AnswerEnd::Reset)), asked, "the connection breaks");
+    let silent = waits(|call| {
+        let timer =
+            call.effects().into_iter().filter_map(|effect| if let Effect::SetTimer { timer, .. } = effect { Some(timer) } else { None });
+        let timer = timer.last().unwrap();
+        // It warns at half of the time, and rings again at its end.
+        call.now = call.now + Micros::from_secs(45);
+        assert_eq!(call.ring(timer), CallVerdict::Pending);
+        call.now = call.now + Micros::from_secs(45);
+        call.ring(timer)
+    });
+    assert_eq!(silent, asked, "nothing more comes");
+}

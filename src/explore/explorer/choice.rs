@@ -43,7 +43,7 @@ pub(crate) enum StepOutcome {
 
 impl ExploreStep {
     /// All inputs, on both sides.
-    pub(super) const INPUTS: [Self; 4] = [
+    pub(crate) const INPUTS: [Self; 4] = [
         Self::Input(InjectionKind::Cancel, BoundarySide::After),
         Self::Input(InjectionKind::Cancel, BoundarySide::Before),
         Self::Input(InjectionKind::Interrupt, BoundarySide::After),

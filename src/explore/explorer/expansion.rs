@@ -5,7 +5,7 @@ use core::hash::{Hash as _, Hasher as _};
 use super::super::PanicGuard;
 use super::super::budget::ExploreBudget;
 use super::super::interrupt::content;
-use super::super::verdict::{judge_counting, may_end_as_usual, panicked};
+use super::super::verdict::{accepted_end, judge_counting, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::faults::faults_of;
 use super::states::{ExploredStates, StateIndex};
@@ -207,8 +207,7 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
     /// A run that is over, with how often each oracle was asked in all of it.
     fn judged<E: Engine>(&self, run: ExploredRun<E>, end: RunEnd, before: usize) -> (ExploreTransitionOutcome<E>, QuestionCounts) {
         let finished = run.finished(end);
-        let usual = self.usual_end.as_ref().map(RunEnd::as_str);
-        let accepted = usual.filter(|_| may_end_as_usual(None, &finished.end, finished.faults));
+        let accepted = accepted_end(self.usual_end.as_ref(), &finished.end, finished.has_endless_fault);
         let (violations, counts) = judge_counting(self.setup, finished.watcher.oracles, before, (&finished.end, finished.at), accepted);
         let violations = self.unannounced(&violations);
         let outcome = if violations.is_empty() { ExploreTransitionOutcome::End } else { ExploreTransitionOutcome::Finding(violations) };

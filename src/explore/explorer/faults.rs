@@ -24,7 +24,7 @@ pub fn fault_list() -> Vec<String> {
 }
 
 /// The faults of a request. `events` is how many events its answer has, if it is a stream.
-pub(super) fn faults_of(agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
+pub(crate) fn faults_of(agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
     let request: Arc<str> = agent.key(id).into();
     let fault = |kind, after_event, reach| Arc::new(SingleFault { request: request.clone(), kind, after_event, reach });
     let mut faults = Vec::new();

@@ -247,7 +247,12 @@ impl TableCase<'_> {
             Some(OVERLOADED) if is_fast(self.rules, self.request) => AllowedDecisions::repeat(Repetition::Standard),
             Some(_) if is_fast(self.rules, self.request) => open,
             Some(OVERLOADED) if broken.has_content => open,
-            Some(OVERLOADED) => self.overloaded(Repetition::Any),
+            Some(OVERLOADED) => {
+                let decision = self.overloaded(Repetition::Any);
+                // The last resort of a stream that broke is also one of a stream that an overload ended: R-11 does not tell them apart.
+                let is_last = decision == AllowedDecisions::GIVE_UP && settings.nonstreaming_fallback && self.request.stream;
+                if is_last { decision.or(AllowedDecisions::repeat(Repetition::Unstreamed)) } else { decision }
+            }
             None | Some("api_error" | "rate_limit_error") => self.broken_for_no_reason(broken),
             // Nothing says which status this would have been.
             Some(_) => open,
