@@ -12,7 +12,7 @@ fn e_3c_a_certificate_is_written_checked_and_refused_when_something_changes() {
     let (text, said, code) = reenact(at, &["certify", "hello.cert"]);
     assert!(text.starts_with("ok ") && text.contains("no run within (0,0,1) breaks a rule") && code == Some(0), "{text}{said}");
     let (text, said, code) = reenact(at, &["certify", "hello.cert", "--shard", "1/2"]);
-    assert!(text.contains("part 1 of 2") && text.contains("the claim needs all parts") && code == Some(0), "{text}{said}");
+    assert!(text.contains("part 1 of 2 of the claim for (0,0,1)") && code == Some(0), "{text}{said}");
     let (_, said, code) = reenact(at, &["explore", "hello.toml", "--against", "hello.cert"]);
     assert!(said.contains("against the certificate: nothing has changed") && code == Some(0), "{said}");
 
@@ -44,7 +44,7 @@ fn e_3c_a_certificate_is_written_checked_and_refused_when_something_changes() {
         (&["certify", "hello.cert", "--sample", "0"][..], "is no percentage", 2),
         (&["explore", ".", "--certificate", "x.cert"][..], "--certificate takes one scenario", 2),
         (&["explore", "other.toml", "--certificate", "hello.toml"][..], "this file exists and is not a certificate", 2),
-        (&["certify", "hello.cert", "--shard", "99999/99999"][..], "no state is in this part", 1),
+        (&["certify", "hello.cert", "--scenario", "other.toml", "--shard", "99999/99999"][..], "no state is in this part", 1),
     ] {
         let (text, said, code) = reenact(at, arguments);
         assert!(said.contains(words) && code == Some(expected), "{arguments:?}: {code:?} {text}{said}");
