@@ -68,7 +68,7 @@ pub(super) fn scope(scenario: &LoadedScenario) -> Option<String> {
         let tape = tape.display();
         format!(
             "this is about the engine here in the session of {tape}; its tools took at most the time between two requests; \
-             `reenact drive {tape} --sweep -- CLIENT` tries the client that was recorded"
+             `reenact drive {tape} --sweep SIGINT -- CLIENT` tries the client that was recorded"
         )
     })
 }
