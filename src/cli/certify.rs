@@ -94,6 +94,10 @@ pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(
         Err(CertifyProblem::Input(problem)) => return wrong_input(&format!("{name}: {problem}")),
         Err(CertifyProblem::Refused(problem)) => return refuse(&arguments.certificate, &problem),
     };
+    let part = arguments.part();
+    if part.is_empty(certificate.states.len()) {
+        return wrong_input(&format!("{name}: no state is in this part: take a larger one"));
+    }
     std::panic::set_hook(Box::new(|_| ()));
     let trials = match canaries::check() {
         Ok(trials) => trials,
@@ -107,7 +111,6 @@ pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(
         }
         true
     };
-    let part = arguments.part();
     match certify(&certificate, &loaded.setup, &new_engine(), &PanicCatcher, (part, &mut goes_on)) {
         Ok(report) => {
             print_line(&told(part, &certificate, &loaded, &report, trials));
