@@ -14,7 +14,7 @@ pub struct FinishedRun<E, W> {
     pub engine: E,
     /// The watcher, in its last state.
     pub watcher: W,
-    /// How many faults came, and answers that fail, with those that did not come because of [`Run::heal`].
+    /// How many faults came, and answers that fail, with those that did not come because of [`Run::heal`](super::Run::heal).
     pub faults: u32,
     /// Whether a fault of a request came that goes on for ever: then it is no failure that nothing ends.
     pub has_endless_fault: bool,
