@@ -7,21 +7,18 @@ use std::str::FromStr;
 
 use tokio::time::Instant;
 
-use super::output::{complain, one_line, print_line, wrong_input};
+use super::output::{complain, one_line, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, program_name, quoted};
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
 use crate::explore::against::{VersionDifference, compare};
-use crate::explore::certificate::{Certificate, CertificateClaim, KEY_VERSION, ORACLES_VERSION, VERSION, WINDOWS};
+use crate::explore::certificate::{Certificate, CertificateClaim, KEY_VERSION, MARK, ORACLES_VERSION, VERSION, WINDOWS};
 use crate::explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
 use crate::explore::explorer::{ExploreReport, ExploredGraph, PathDecision, fault_list};
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, load_with};
 use crate::files::{atomic, open};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
-
-/// How a certificate begins.
-const MARK: &[u8] = b"{\"reenact_certificate\"";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CertifyArguments {
@@ -98,7 +95,18 @@ pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(
     if part.is_empty(certificate.states.len()) {
         return wrong_input(&format!("{name}: no state is in this part: take a larger one"));
     }
-    std::panic::set_hook(Box::new(|_| ()));
+    without_panic_messages(|| check(arguments, &certificate, &loaded, part, new_engine))
+}
+
+/// Lets the oracles catch their canaries, then checks the certificate.
+fn check<E: Engine>(
+    arguments: &CertifyArguments,
+    certificate: &Certificate,
+    loaded: &LoadedScenario,
+    part: CertifyPart,
+    new_engine: &impl Fn() -> E,
+) -> CommandExit {
+    let name = arguments.certificate.display();
     let trials = match canaries::check() {
         Ok(trials) => trials,
         Err(problem) => return refuse(&arguments.certificate, &problem),
@@ -111,9 +119,9 @@ pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(
         }
         true
     };
-    match certify(&certificate, &loaded.setup, &new_engine(), &PanicCatcher, (part, &mut goes_on)) {
+    match certify(certificate, &loaded.setup, &new_engine(), &PanicCatcher, (part, &mut goes_on)) {
         Ok(report) => {
-            print_line(&told(part, &certificate, &loaded, &report, trials));
+            print_line(&told(part, certificate, loaded, &report, trials));
             CommandExit::Fine
         }
         Err(refusal) => {
@@ -165,7 +173,7 @@ fn read(arguments: &CertifyArguments) -> Result<(Certificate, LoadedScenario), C
 
 fn read_certificate(path: &Path) -> Result<Certificate, CertifyProblem> {
     let bytes = open::read(path, u64::MAX).map_err(|error| CertifyProblem::Input(error.to_string()))?;
-    if !bytes.starts_with(MARK) {
+    if !bytes.starts_with(MARK.as_bytes()) {
         return Err(CertifyProblem::Input(format!(
             "this is no certificate: `{} explore SCENARIO --certificate FILE` writes one",
             program_name()
@@ -234,7 +242,7 @@ fn told(part: CertifyPart, certificate: &Certificate, loaded: &LoadedScenario, r
 
 /// Whether a certificate may be written to a file: it is free, or has a certificate.
 pub(super) fn may_write(path: &Path) -> bool {
-    !path.exists() || open::beginning(path, MARK.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == MARK)
+    !path.exists() || open::is_ours(path, MARK)
 }
 
 /// The certificate of a finished exploration, as a file.

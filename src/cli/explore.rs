@@ -3,7 +3,6 @@
 mod neighbourhood;
 
 use std::collections::BTreeSet;
-use std::panic;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio::time::Instant;
 
 use super::certify;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
-use super::output::{complain, print_line, wrong_input};
+use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
 use super::selection::Selection;
@@ -95,11 +94,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(
         Ok(asked) => asked,
         Err(problem) => return wrong_input(&problem),
     };
-    // A panic is a finding, told with the command that shows it.
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
-    let entries = until_ctrl_c(|| explore_each(&asked, &selected.scenarios, new_engine));
-    panic::set_hook(usual);
+    let entries = without_panic_messages(|| until_ctrl_c(|| explore_each(&asked, &selected.scenarios, new_engine)));
     if entries.iter().any(|entry| entry.verdict != verdict_word(true)) {
         exit = exit.max(CommandExit::Failed);
     }

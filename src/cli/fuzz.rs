@@ -1,7 +1,6 @@
 //! `reenact fuzz PATH…`: random runs from a seed, beyond what `explore` finishes (E-4).
 
 use std::collections::BTreeMap;
-use std::panic;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -9,7 +8,7 @@ use tokio::time::Instant;
 
 use super::certify::SearchShard;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
-use super::output::{complain, print_line};
+use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::selection::Selection;
 use super::{CommandExit, SILENCE, STOPPED};
@@ -71,11 +70,8 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     if selected.scenarios.is_empty() {
         return exit;
     }
-    // A panic is a finding, told with the command that shows it.
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
     let (mut findings, mut cases, began) = (0, 0, Instant::now());
-    let done = until_ctrl_c(|| {
+    let fuzz_each = || {
         let mut done = 0;
         for scenario in &selected.scenarios {
             let engine = new_engine();
@@ -89,12 +85,17 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
             }
         }
         done
-    });
-    panic::set_hook(usual);
+    };
+    let done = without_panic_messages(|| until_ctrl_c(fuzz_each));
     print_line(&format!("{}, {}, {}", plural(done, "scenario"), plural(cases, "case"), plural(findings as u64, "finding")));
     // How fast it went is no part of the output.
     let seconds = began.elapsed().as_secs_f64().max(0.001);
     complain(&format!("note: {:.0} cases a second", f64::from(u32::try_from(cases).unwrap_or(u32::MAX)) / seconds));
+    if cases == 0 && !is_stopped() {
+        return wrong_input(
+            "no case was made, so nothing was looked at: --cases N and --time N are at least 1, and a --shard has some of the cases",
+        );
+    }
     if findings > 0 {
         exit = exit.max(CommandExit::Failed);
     }

@@ -4,6 +4,7 @@
 //! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is reported once and makes the exit code 2.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
+use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CommandExit;
@@ -35,6 +36,15 @@ pub(super) fn complain(text: &str) {
 /// A text of a file in one line: control characters as their escapes.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+/// Does work in which a panic is a finding: it is told with the command that shows it, and its own words would bury that.
+pub(super) fn without_panic_messages<R>(work: impl FnOnce() -> R) -> R {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let done = work();
+    panic::set_hook(usual);
+    done
 }
 
 /// Says what is wrong with what the user gave; the exit code that tells it.

@@ -62,7 +62,9 @@ pub(super) fn plan_command(path: &Path, options: &str, scenario: &Scenario, plan
 
 /// The command that makes a run small, from the one that shows it.
 pub(super) fn shrink_command(command: &str) -> String {
-    format!("make it small: {}", command.replacen(" run ", " shrink ", 1))
+    let program = program_name();
+    let arguments = command.strip_prefix(&format!("{program} run ")).unwrap_or(command);
+    format!("make it small: {program} shrink {arguments}")
 }
 
 /// A word as a shell takes it.

@@ -21,7 +21,7 @@ use super::output::{complain, print_line, wrong_input};
 use super::report::{RunEntry, RunReportDocument, print_document};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
-use crate::engine::log::LoggedScenario;
+use crate::engine::log::{self, LoggedScenario};
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::coverage::RunCoverage;
 use crate::explore::interrupt::{InjectionKind, RunBoundary};
@@ -272,7 +272,7 @@ fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result
     if arguments.untimed && arguments.format != OutputFormat::Text {
         return Err(String::from("--untimed is for --format text: the other forms always hold the times; leave it out"));
     }
-    if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
+    if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !open::is_ours(path, log::MARK)) {
         return Err(format!("--log {}: this file exists and is not a boundary log: name another file", path.display()));
     }
     if let Some(path) = arguments.write_plan.as_ref().filter(|path| path.exists() && !is_ours(path)) {
@@ -288,12 +288,6 @@ fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result
         return Err(format!("--log takes one scenario, and these are {}: name one of them", scenarios.len()));
     }
     Ok(())
-}
-
-/// Whether a file is a log of ours, which may be written anew.
-fn is_log(path: &Path) -> bool {
-    const MARK: &[u8] = b"{\"reenact_log\"";
-    open::beginning(path, MARK.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == MARK)
 }
 
 /// The failures of one run, a paragraph each.

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use tokio::time::Instant;
 
 use super::CommandExit;
-use super::output::{complain, print_line, wrong_input};
+use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{quoted, run_command};
 use super::report::{BorderEntry, NearestRunEntry, ShrinkChoiceEntry, ShrinkEntry, ShrinkReportDocument, print_document};
 use super::selection::Selection;
@@ -94,8 +94,6 @@ pub(super) fn run<E: Engine + Send>(arguments: &ShrinkArguments, new_engine: &(i
     if let Some(rule) = arguments.oracle.as_ref().filter(|rule| !ORACLES.iter().any(|(oracle, _)| oracle == rule)) {
         return wrong_input(&format!("there is no rule `{rule}`: write one such as `O-2`"));
     }
-    // A panic is a finding.
-    std::panic::set_hook(Box::new(|_| ()));
     let mut entries = Vec::new();
     for loaded in &selected.scenarios {
         let engine = new_engine();
@@ -103,7 +101,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &ShrinkArguments, new_engine: &(i
         if let Some(boundary) = arguments.interrupt_at {
             scenario.plan.add_interrupt(planned_interrupt(boundary, arguments.interrupt_kind));
         }
-        let small = broken_rule(arguments, loaded, &scenario, &engine).and_then(|fingerprint| {
+        let shrink = |fingerprint: Fingerprint| {
             let task = ShrinkTask {
                 loaded,
                 scenario: &scenario,
@@ -114,7 +112,8 @@ pub(super) fn run<E: Engine + Send>(arguments: &ShrinkArguments, new_engine: &(i
                 reach: arguments.selection.reach(),
             };
             task.shrink(&engine)
-        });
+        };
+        let small = without_panic_messages(|| broken_rule(arguments, loaded, &scenario, &engine).and_then(shrink));
         match small {
             Ok(entry) => {
                 if arguments.format == ShrinkFormat::Text {

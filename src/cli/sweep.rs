@@ -5,14 +5,13 @@ mod progress;
 mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use super::CommandExit;
 use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
-use super::output::{complain, print_line, wrong_input};
+use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::report::{FindingEntry, SweepEntry, SweepReportDocument, UnreadEntry, group_entries, print_document, verdict_word};
 use super::selection::{SelectedScenarios, Selection, canary, unread_text};
 use crate::engine::contract::Engine;
@@ -124,11 +123,8 @@ fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + S
         Ok(requirements) => requirements,
         Err(problem) => return wrong_input(&problem),
     };
-    // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
-    let (swept, exit) = progress::watched(arguments, |watch| sweep_selected(arguments, new_engine, watch));
-    panic::set_hook(usual);
+    let watched = || progress::watched(arguments, |watch| sweep_selected(arguments, new_engine, watch));
+    let (swept, exit) = without_panic_messages(watched);
     if swept.scenarios.is_empty() {
         return exit;
     }

@@ -20,6 +20,9 @@ use reenact_wire::prelude::*;
 /// The version of the log's lines.
 pub const LOG_VERSION: u32 = 1;
 
+/// How each log begins.
+pub const MARK: &str = "{\"reenact_log\"";
+
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct LogHeaderLine {

@@ -20,6 +20,9 @@ use reenact_engine::time::Time;
 use reenact_oracle::ORACLES;
 use reenact_wire::prelude::*;
 
+/// How each certificate begins.
+pub const MARK: &str = "{\"reenact_certificate\"";
+
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
@@ -122,7 +125,7 @@ impl Certificate {
     /// # Errors
     /// When it is no certificate, is cut off, or was changed.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
-        let Some(end) = memchr::memchr(b'\n', bytes).filter(|_| bytes.starts_with(b"{\"reenact_certificate\"")) else {
+        let Some(end) = memchr::memchr(b'\n', bytes).filter(|_| bytes.starts_with(MARK.as_bytes())) else {
             return Err(String::from("this is no certificate: `reenact explore SCENARIO --certificate FILE` writes one"));
         };
         let claim: CertificateClaim =

@@ -11,14 +11,14 @@ use alloc::collections::BTreeMap;
 use super::PanicGuard;
 use super::budget::ExploreBudget;
 use super::certificate::{Certificate, digest};
-use super::explorer::{ExploreChoice, ExploreWatch, ExploredPath, ExploredRun, StepOutcome, state_key};
+use super::explorer::{ExploreChoice, ExploredPath, ExploredRun, StepOutcome, new_run, state_key};
 use super::interrupt::content;
 use super::verdict::{accepted_end, judge_counting};
 use decisions::{ClaimedFaults, remaining, steps};
 use reenact_engine::contract::{Block, Engine, KeySink};
 use reenact_engine::key::StateKey;
 use reenact_oracle::{QuestionCounts, Violation};
-use reenact_sim::{Run, rules};
+use reenact_sim::rules;
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
@@ -79,8 +79,8 @@ pub fn certify<E: Engine>(
     let budget = certificate.budget().map_err(refused)?;
     let faults = ClaimedFaults::read(&certificate.claim.faults).map_err(refused)?;
     let tree = StateTree::new(certificate, part);
-    let plain = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), true));
-    let usual_end = guard.run(|| plain.clone().finish().end).ok();
+    let first = new_run(setup, engine, true);
+    let usual_end = guard.run(|| first.clone().finish().end).ok();
     let mut checker = CertificateChecker {
         setup,
         guard,
@@ -89,19 +89,18 @@ pub fn certify<E: Engine>(
         certificate,
         usual_end,
         words: content(),
+        choices: vec![None; certificate.states.len()],
         sink: KeySink::default(),
         report: CertifyReport { states: certificate.states.len(), ..CertifyReport::default() },
         asked: QuestionCounts::default(),
     };
-    let mut first = plain;
-    first.expect_injections();
-    let mut open = vec![OpenState { place: 0, run: first.into(), left: budget, path: Vec::new() }];
+    let mut open = vec![OpenState { place: 0, run: first.into(), left: budget }];
     while let Some(state) = open.pop() {
         if checker.report.checked.is_multiple_of(256) && !goes_on(checker.report.checked) {
             return Err(None);
         }
-        let path = state.path.clone();
-        let next = checker.check(state).map_err(|reason| Some(CertifyRefusal { reason, path: Some(ExploredPath { choices: path }) }))?;
+        let place = state.place;
+        let next = checker.check(state).map_err(|reason| Some(CertifyRefusal { reason, path: Some(checker.path(place)) }))?;
         open.extend(next);
     }
     if part == CertifyPart::All {
@@ -115,7 +114,6 @@ struct OpenState<E> {
     place: usize,
     run: Box<ExploredRun<E>>,
     left: ExploreBudget,
-    path: Vec<ExploreChoice>,
 }
 
 /// The states of a certificate as a tree.
@@ -180,6 +178,8 @@ struct CertificateChecker<'a, G> {
     certificate: &'a Certificate,
     usual_end: Option<RunEnd>,
     words: Arc<[Block]>,
+    /// The last decision on the way to each state.
+    choices: Vec<Option<ExploreChoice>>,
     sink: KeySink,
     report: CertifyReport,
     /// How often each oracle was asked.
@@ -198,7 +198,7 @@ struct DecisionOutcome<E> {
 impl<G: PanicGuard> CertificateChecker<'_, G> {
     /// Checks a state, and returns those that follow it in the tree.
     fn check<E: Engine>(&mut self, state: OpenState<E>) -> Result<Vec<OpenState<E>>, String> {
-        let OpenState { place, run, left, path } = state;
+        let OpenState { place, run, left } = state;
         let certified = self.certificate.states[place];
         if state_key(&run, left, &mut self.sink) != Some(certified.key) {
             let why = if place == 0 { ": it is of another budget, or of another engine" } else { "" };
@@ -216,8 +216,8 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
                     return Err(format!("decision {event} of state {place} does not lead to state {child}"));
                 };
                 if checker.tree.is_needed[to] {
-                    let path = path.iter().cloned().chain([choice]).collect();
-                    next.push(OpenState { place: to, run, left, path });
+                    checker.choices[to] = Some(choice);
+                    next.push(OpenState { place: to, run, left });
                 }
             }
             Ok(outcome.faults)
@@ -244,6 +244,17 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
             self.report.transitions += transitions.len() as u64;
         }
         Ok(next)
+    }
+
+    /// The decisions that lead to a state.
+    fn path(&self, mut place: usize) -> ExploredPath {
+        let mut choices = Vec::new();
+        while let (Some((parent, _)), Some(choice)) = (self.certificate.states[place].parent, &self.choices[place]) {
+            choices.push(choice.clone());
+            place = usize::try_from(parent).unwrap_or(0);
+        }
+        choices.reverse();
+        ExploredPath { choices }
     }
 
     /// Carries out a decision; `None` when it cannot be made here.

@@ -10,7 +10,7 @@ mod parting;
 use core::cmp::Reverse;
 
 use super::fingerprint::Fingerprint;
-use super::shrink::{PlanInjection, PossibleDeviation, ProbedRun, ScenarioProbe, ShrunkRun};
+use super::shrink::{PlanInjection, PossibleDeviation, ProbedRun, ScenarioProbe, ShrunkRun, with_injections};
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::boundary::{BoundarySide, RunBoundary};
 use reenact_scenario::plan::{Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind};
@@ -58,7 +58,12 @@ pub struct PassingRun {
 pub fn explain(shrunk: &ShrunkRun, fingerprint: &Fingerprint, probe: &mut dyn ScenarioProbe) -> Explanation {
     let runs_max = probe.runs() + RUNS_MAX;
     let mut explaining = Explaining { shrunk, fingerprint, probe, runs_max, passing: Vec::new() };
-    let choices = (0..shrunk.injections.len()).map(|number| explaining.choice(number)).collect();
+    let mut choices: Vec<ChoiceExplanation> = (0..shrunk.injections.len()).map(|number| explaining.choice(number)).collect();
+    if explaining.probe.runs() >= runs_max
+        && let Some(last) = choices.last_mut()
+    {
+        last.text += "; not every run around it was tried";
+    }
     let nearest = explaining.nearest();
     Explanation { choices, nearest }
 }
@@ -243,14 +248,10 @@ impl Explaining<'_> {
         }
         let scenario = self.scenario(&self.changed(number, Some(injection)));
         match self.probe.run(&scenario, self.shrunk.usual_end.as_deref()) {
-            Some(run) if run.is_as_planned && self.is_broken(&run) => Trial::Fails,
+            Some(run) if run.is_as_planned && run.breaks(self.fingerprint) => Trial::Fails,
             Some(run) if run.is_as_planned && run.violations.is_empty() => Trial::Passes,
             _ => Trial::Unknown,
         }
-    }
-
-    fn is_broken(&self, run: &ProbedRun) -> bool {
-        run.violations.iter().any(|violation| Fingerprint::from(violation) == *self.fingerprint)
     }
 
     /// The injections with another one in a place, or without it.
@@ -261,7 +262,7 @@ impl Explaining<'_> {
     }
 
     fn scenario(&self, injections: &[PlanInjection]) -> Scenario {
-        Scenario { plan: self.plan(injections), ..self.shrunk.scenario.clone() }
+        with_injections(&self.shrunk.scenario, injections)
     }
 
     fn plan(&self, injections: &[PlanInjection]) -> Plan {

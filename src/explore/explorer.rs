@@ -35,11 +35,10 @@ use super::PanicGuard;
 use super::budget::ExploreBudget;
 use super::fingerprint::Fingerprint;
 use expansion::{ExpandedState, Expansion, ExploreTransition, ExploreTransitionOutcome, FrontierState};
-pub(super) use expansion::{ExploreWatch, ExploredRun, state_key};
+pub(super) use expansion::{ExploredRun, new_run, state_key};
 use reenact_engine::contract::{Engine, KeySink};
 use reenact_engine::key::StateKey;
 use reenact_oracle::Violation;
-use reenact_sim::{Run, rules};
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
@@ -116,8 +115,7 @@ pub fn explore_with<E: Engine + Send>(
     workers: &impl Workers,
     (options, goes_on): (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> bool),
 ) -> FinishedExploration {
-    let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), options.keeps_graph));
-    run.expect_injections();
+    let run = new_run(setup, engine, options.keeps_graph);
     let usual_end = guard.run(|| run.clone().finish().end).ok();
     let expansion = Expansion::new(setup, guard, usual_end, options.hole);
     let mut exploration = Exploration {

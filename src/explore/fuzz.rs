@@ -7,7 +7,7 @@
 //! Each case is a walk: at each state the strategy takes the next arrival or another decision. A case depends on the seed, its number and its strategy, and on nothing else.
 
 use super::PanicGuard;
-use super::explorer::{ExploreChoice, ExploreStep, ExploreWatch, ExploredPath, ExploredRun, PathDecision, StepOutcome, faults_of};
+use super::explorer::{ExploreChoice, ExploreStep, ExploredPath, ExploredRun, PathDecision, StepOutcome, faults_of, new_run};
 use super::fingerprint::Fingerprint;
 use super::interrupt::content;
 use super::verdict::{accepted_end, judge, panicked};
@@ -16,7 +16,7 @@ use reenact_engine::random::{KeyedDraws, Seed};
 use reenact_oracle::Violation;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::single_fault::{SingleFault, SingleFaultKind};
-use reenact_sim::{Run, rules};
+use reenact_sim::rules;
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
@@ -64,7 +64,7 @@ impl FuzzGround {
     /// Makes the run as it is.
     pub fn new<E: Engine>(setup: &Arc<RunSetup>, engine: &E, guard: &impl PanicGuard) -> Self {
         let mut ground = Self { arrivals: 0, requests: Vec::new(), usual_end: None };
-        let mut run = new_run(setup, engine);
+        let mut run = new_run(setup, engine, false);
         let next = ExploreChoice { step: ExploreStep::Next, fault: None };
         let words = content();
         while ground.usual_end.is_none() {
@@ -90,11 +90,10 @@ impl FuzzGround {
         guard: &impl PanicGuard,
     ) -> FuzzCase {
         let mut draws = Seed(seed).draws(strategy.as_str(), &number.to_string());
-        let mut plan = CasePlan::new(strategy, self, &mut draws);
-        let mut case =
-            FuzzCase { number, faults: core::mem::take(&mut plan.faults), path: ExploredPath::default(), violations: Vec::new() };
+        let (mut plan, faults) = CasePlan::new(strategy, self, &mut draws);
+        let mut case = FuzzCase { number, faults, path: ExploredPath::default(), violations: Vec::new() };
         let setup = &case.setup(setup);
-        let mut run = new_run(setup, engine);
+        let mut run = new_run(setup, engine, false);
         let words = content();
         let is_shown = |violation: &Violation| rules::shows(&setup.scenario.expect, violation.oracle);
         loop {
@@ -106,7 +105,7 @@ impl FuzzGround {
             match made {
                 // Nothing arrives any more: the walk ends as the run does.
                 Ok(StepOutcome::Impossible) => {
-                    plan.only_next = true;
+                    plan.left = 0;
                     run = before.unwrap_or(run);
                 }
                 Ok(StepOutcome::Running) => {
@@ -164,23 +163,15 @@ impl FuzzCase {
     }
 }
 
-fn new_run<E: Engine>(setup: &Arc<RunSetup>, engine: &E) -> ExploredRun<E> {
-    let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), false));
-    run.expect_injections();
-    run
-}
-
-/// The decisions of a case, as far as they are drawn before it begins.
+/// The decisions of a case beside its faults, as far as they are drawn before it begins.
 struct CasePlan {
     strategy: FuzzStrategy,
-    faults: Vec<SingleFault>,
     /// At which arrivals something else happens; for the uniform strategy, an input.
     places: Vec<u64>,
     /// The steps that may be taken, by their kinds.
     kinds: Vec<StepKind>,
     /// How many decisions may still be made.
     left: usize,
-    only_next: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,7 +190,8 @@ impl StepKind {
 }
 
 impl CasePlan {
-    fn new(strategy: FuzzStrategy, ground: &FuzzGround, draws: &mut KeyedDraws) -> Self {
+    /// The same with the faults of the case.
+    fn new(strategy: FuzzStrategy, ground: &FuzzGround, draws: &mut KeyedDraws) -> (Self, Vec<SingleFault>) {
         let arrivals = ground.arrivals.max(1);
         let mut kinds = StepKind::all();
         let (places, faults) = match strategy {
@@ -221,12 +213,12 @@ impl CasePlan {
                 (places, ground.faults(count, &permitted, draws))
             }
         };
-        Self { strategy, faults, places, kinds, left: DECISIONS_MAX, only_next: false }
+        (Self { strategy, places, kinds, left: DECISIONS_MAX }, faults)
     }
 
     /// The step at a state, before which so many steps were taken.
     fn step<E: Engine>(&mut self, run: &ExploredRun<E>, number: u64, draws: &mut KeyedDraws) -> ExploreStep {
-        if self.only_next || self.left == 0 {
+        if self.left == 0 {
             return ExploreStep::Next;
         }
         let is_place = self.places.contains(&number);

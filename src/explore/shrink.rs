@@ -11,6 +11,7 @@ mod injection;
 mod probe;
 
 pub use injection::PlanInjection;
+pub(super) use injection::with_injections;
 pub use probe::{EngineProbe, EventChoices, PossibleDeviation, ProbedRun, ScenarioProbe};
 
 use alloc::collections::BTreeSet;
@@ -55,7 +56,7 @@ pub struct ShrunkRun {
 /// # Errors
 /// When the run does not break the rule.
 pub fn unchanged(scenario: &Scenario, fingerprint: &Fingerprint, probe: &mut dyn ScenarioProbe) -> Result<ShrunkRun, String> {
-    let mut shrinking = Shrinking { fingerprint, probe, plain: BTreeSet::new(), plain_failures: BTreeSet::new(), anchors: Vec::new() };
+    let mut shrinking = Shrinking::new(fingerprint, probe);
     let FailingRun { scenario, injections, violations, usual_end } = shrinking.begin(scenario)?;
     let runs = shrinking.probe.runs();
     Ok(ShrunkRun { scenario, injections, violations, usual_end, removed: 0, runs, is_complete: false })
@@ -69,7 +70,7 @@ pub fn shrink(scenario: &Scenario, fingerprint: &Fingerprint, probe: &mut dyn Sc
     let mut scenario = scenario.clone();
     // What the scenario expects is said of the run as it is.
     scenario.expect = Expectations { breaks: core::mem::take(&mut scenario.expect.breaks), ..Expectations::default() };
-    let mut shrinking = Shrinking { fingerprint, probe, plain: BTreeSet::new(), plain_failures: BTreeSet::new(), anchors: Vec::new() };
+    let mut shrinking = Shrinking::new(fingerprint, probe);
     let mut best = shrinking.begin(&scenario)?;
     best = shrinking.with_fewer_injections(best);
     best = shrinking.with_shorter_faults(best);
@@ -100,28 +101,32 @@ struct Shrinking<'a> {
     anchors: Vec<AnchoredInjection>,
 }
 
-impl Shrinking<'_> {
+impl<'a> Shrinking<'a> {
+    fn new(fingerprint: &'a Fingerprint, probe: &'a mut dyn ScenarioProbe) -> Self {
+        Self { fingerprint, probe, plain: BTreeSet::new(), plain_failures: BTreeSet::new(), anchors: Vec::new() }
+    }
+
     /// The run as it was found, and the places of its injections.
     fn begin(&mut self, scenario: &Scenario) -> Result<FailingRun, String> {
         let unready = || String::from("the scenario cannot be made ready");
         let injections = PlanInjection::of_plan(&scenario.plan);
-        let plain = self.probe.run(&with(scenario, &[]), None).ok_or_else(unready)?;
+        let plain = self.probe.run(&with_injections(scenario, &[]), None).ok_or_else(unready)?;
         self.plain = plain.violations.iter().map(Fingerprint::from).collect();
         self.plain_failures = plain.failures.iter().map(|failure| failure_kind(failure)).collect();
         // A run that fails as it is needs no injection.
         let injections = if self.plain.contains(self.fingerprint) { Vec::new() } else { injections };
-        let run = self.probe.run(&with(scenario, &injections), plain.end.as_deref()).ok_or_else(unready)?;
-        if !run.violations.iter().any(|violation| self.is_wanted(violation)) {
+        let run = self.probe.run(&with_injections(scenario, &injections), plain.end.as_deref()).ok_or_else(unready)?;
+        if !run.breaks(self.fingerprint) {
             return Err(format!("the run does not show this: {}", self.fingerprint));
         }
         self.anchors = self.anchored(scenario, &injections).ok_or_else(unready)?;
-        Ok(FailingRun { scenario: with(scenario, &injections), injections, violations: run.violations, usual_end: plain.end })
+        Ok(FailingRun { scenario: with_injections(scenario, &injections), injections, violations: run.violations, usual_end: plain.end })
     }
 
     fn anchored(&mut self, scenario: &Scenario, injections: &[PlanInjection]) -> Option<Vec<AnchoredInjection>> {
         let mut anchors = Vec::new();
         for (number, injection) in injections.iter().enumerate() {
-            let before = self.probe.run(&with(scenario, &injections[..number]), None)?;
+            let before = self.probe.run(&with_injections(scenario, &injections[..number]), None)?;
             anchors.push(AnchoredInjection::new(injection.clone(), &before));
         }
         Some(anchors)
@@ -199,7 +204,7 @@ impl Shrinking<'_> {
 
     /// The scenario with its injections where they belong in it, if its run breaks the rule.
     fn attempt(&mut self, scenario: &Scenario) -> Option<FailingRun> {
-        let plain = self.probe.run(&with(scenario, &[]), None)?;
+        let plain = self.probe.run(&with_injections(scenario, &[]), None)?;
         // A scenario that breaks more rules by itself, or says what does not come to pass, is no smaller one, but another one.
         let breaks_more = plain.violations.iter().any(|violation| !self.plain.contains(&Fingerprint::from(violation)));
         if breaks_more || plain.failures.iter().any(|failure| !self.plain_failures.contains(&failure_kind(failure))) {
@@ -219,15 +224,15 @@ impl Shrinking<'_> {
         usual_end: Option<&str>,
     ) -> Option<FailingRun> {
         let Some((first, rest)) = rest.split_first() else {
-            let is_same = run.is_as_planned && run.violations.iter().any(|violation| self.is_wanted(violation));
+            let is_same = run.is_as_planned && run.breaks(self.fingerprint);
             let (injections, violations) = (injections.clone(), run.violations.clone());
-            let scenario = with(scenario, &injections);
+            let scenario = with_injections(scenario, &injections);
             return is_same.then(|| FailingRun { scenario, injections, violations, usual_end: usual_end.map(Arc::from) });
         };
-        let before = with(scenario, injections);
+        let before = with_injections(scenario, injections);
         for injection in first.places(run, |event| self.probe.choices_before(&before, event)) {
             injections.push(injection);
-            let next = self.probe.run(&with(scenario, injections), usual_end);
+            let next = self.probe.run(&with_injections(scenario, injections), usual_end);
             let found = next.and_then(|next| self.placed(scenario, &next, injections, rest, usual_end));
             injections.pop();
             if found.is_some() {
@@ -241,7 +246,7 @@ impl Shrinking<'_> {
     fn at_round_times(&mut self, best: &mut FailingRun) {
         for number in 0..best.injections.len() {
             let PlanInjection::Deviation(deviation) = &best.injections[number] else { continue };
-            let before = with(&best.scenario, &best.injections[..number]);
+            let before = with_injections(&best.scenario, &best.injections[..number]);
             let possible = self.probe.choices_before(&before, deviation.event.into()).deviations;
             let Some(possible) = possible.into_iter().find(|possible| possible.planned.arrival == deviation.arrival) else { continue };
             let earliest = Time::ZERO + possible.planned.at;
@@ -249,9 +254,9 @@ impl Shrinking<'_> {
             for at in [latest].into_iter().chain(round_times(earliest, latest)) {
                 let mut injections = best.injections.clone();
                 injections[number] = PlanInjection::Deviation(PlannedDeviation { at: at.since(Time::ZERO), ..possible.planned.clone() });
-                let scenario = with(&best.scenario, &injections);
+                let scenario = with_injections(&best.scenario, &injections);
                 let Some(run) = self.probe.run(&scenario, best.usual_end.as_deref()) else { continue };
-                if run.is_as_planned && run.violations.iter().any(|violation| self.is_wanted(violation)) {
+                if run.is_as_planned && run.breaks(self.fingerprint) {
                     (best.scenario, best.injections, best.violations) = (scenario, injections, run.violations);
                     if at != latest {
                         break;
@@ -259,10 +264,6 @@ impl Shrinking<'_> {
                 }
             }
         }
-    }
-
-    fn is_wanted(&self, violation: &Violation) -> bool {
-        violation.oracle == self.fingerprint.oracle && Fingerprint::from(violation) == *self.fingerprint
     }
 }
 
@@ -275,11 +276,4 @@ fn failure_kind(failure: &str) -> String {
 fn round_times(earliest: Time, latest: Time) -> impl Iterator<Item = Time> {
     let floor = move |unit| Time::ZERO + Micros(latest.since(Time::ZERO).0 / unit * unit);
     ROUND.into_iter().map(floor).filter(move |at| (earliest..latest).contains(at))
-}
-
-/// A scenario with these injections and no other.
-fn with(scenario: &Scenario, injections: &[PlanInjection]) -> Scenario {
-    let mut scenario = scenario.clone();
-    scenario.plan = PlanInjection::planned(&scenario.plan, injections);
-    scenario
 }

@@ -59,6 +59,18 @@ pub fn beginning(path: &Path, count: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a file begins so.
+#[doc(hidden)]
+pub fn begins_with(path: &Path, mark: &str) -> bool {
+    beginning(path, mark.len() as u64).is_ok_and(|bytes| bytes == mark.as_bytes())
+}
+
+/// Whether a file begins so, or is empty: one of ours, which may be written anew.
+#[doc(hidden)]
+pub fn is_ours(path: &Path, mark: &str) -> bool {
+    beginning(path, mark.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == mark.as_bytes())
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -42,8 +42,7 @@ pub fn scenario_file_text(path: &Path, loaded: &LoadedScenario, mut scenario: Sc
 
 /// Whether a file was written here, and may be written anew.
 pub fn is_ours(path: &Path) -> bool {
-    let mark = format!("# {MARK}");
-    open::beginning(path, mark.len() as u64).is_ok_and(|bytes| bytes.is_empty() || bytes == mark.as_bytes())
+    open::is_ours(path, &format!("# {MARK}"))
 }
 
 /// A file's path as it is written in a file of `folder`.

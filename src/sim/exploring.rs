@@ -30,9 +30,9 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     }
 
     /// The arrivals that are still to happen, in the order in which they come: place in the agenda, time, window.
-    pub fn pending(&self) -> Vec<(usize, Time, ArrivalWindow, &Arrival)> {
+    pub fn pending(&self) -> impl Iterator<Item = (usize, Time, ArrivalWindow, &Arrival)> {
         let entries = (0..).zip(self.agenda.in_order()).map(|(index, (at, window, arrival))| (index, at, window, arrival));
-        entries.filter(|(_, at, _, arrival)| self.world.awaits(*at, arrival)).collect()
+        entries.filter(|(_, at, _, arrival)| self.world.awaits(*at, arrival))
     }
 
     /// Lets an arrival of [`Self::deviations`] come first.
@@ -59,17 +59,12 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// The name of the arrival that comes next.
     pub fn next_arrival_name(&self) -> String {
-        self.awaited().next().map_or_else(String::new, |(_, arrival)| self.world.arrival_name(arrival))
+        self.pending().next().map_or_else(String::new, |(.., arrival)| self.world.arrival_name(arrival))
     }
 
     /// When the next arrival comes.
     pub fn next_arrival_time(&self) -> Option<Time> {
-        self.awaited().next().map(|(at, _)| at)
-    }
-
-    fn awaited(&self) -> impl Iterator<Item = (Time, &Arrival)> {
-        let entries = self.agenda.in_order().map(|(at, _, arrival)| (at, arrival));
-        entries.filter(|(at, arrival)| self.world.awaits(*at, arrival))
+        self.pending().next().map(|(_, at, ..)| at)
     }
 
     /// The tool runs that were told to stop and have not ended, by their names in plans.
@@ -96,7 +91,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Takes in the times at which arrivals may come: where one may still come first, they decide what follows.
     pub fn hash_windows(&self, out: &mut KeySink) {
-        for (at, window, _) in self.agenda.in_order().filter(|(at, _, arrival)| self.world.awaits(*at, arrival)) {
+        for (_, at, window, _) in self.pending() {
             (at, window).hash(out);
         }
     }

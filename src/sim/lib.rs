@@ -326,7 +326,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.setup.scenario.plan.has_injections().then_some(self.events).hash(out);
         (&self.world, &self.due, &self.injected, self.planned, self.planned_deviations, self.planned_completions, self.timers).hash(out);
         // What was cancelled comes to nothing.
-        for (at, _, arrival) in self.agenda.in_order().filter(|(at, _, arrival)| self.world.awaits(*at, arrival)) {
+        for (_, at, _, arrival) in self.pending() {
             at.hash(out);
             self.world.hash_arrival(arrival, out);
         }

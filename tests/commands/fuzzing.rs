@@ -15,6 +15,8 @@ fn e_4_cases_follow_from_the_seed_and_parts_are_disjoint() {
     assert_eq!(parts.iter().map(count).sum::<u64>(), 10, "{parts:?}");
     for (arguments, words) in [
         (&["fuzz", "hello.toml", "--cases", "5", "--time", "1"][..], "cannot be used with"),
+        (&["fuzz", "hello.toml", "--cases", "0"][..], "no case was made, so nothing was looked at"),
+        (&["fuzz", "hello.toml", "--cases", "1", "--shard", "2/2"][..], "no case was made, so nothing was looked at"),
         (&["fuzz", "none.toml"][..], "none.toml: no such file or folder"),
         (&["fuzz", "hello.toml", "--shard", "0/2"][..], "as in `2/8`"),
         (&["fuzz", "hello.toml", "--strategy", "wild"][..], "possible values: mix, uniform, pct, swarm"),

@@ -18,9 +18,6 @@ use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::sim::Run;
 
-/// How a log begins.
-const MARK: &[u8] = b"{\"reenact_log\"";
-
 /// A finding's distance from the run as it is.
 #[derive(Clone, Debug)]
 pub(super) struct FindingDistance {
@@ -37,7 +34,7 @@ pub(super) struct FindingDistance {
 /// # Errors
 /// When the engine does not replay the log, or its scenario makes another run today.
 pub(super) fn of_log<E: Engine>(selection: &Selection, new_engine: &impl Fn() -> E) -> Result<Option<Selection>, String> {
-    let Some(path) = selection.only_path().filter(|path| is_log(path)) else { return Ok(None) };
+    let Some(path) = selection.only_path().filter(|path| open::begins_with(path, log::MARK)) else { return Ok(None) };
     let name = path.display();
     if selection.changes_scenarios() {
         return Err(format!("{name}: a log is of one run: leave out --seed, --seeds and --set"));
@@ -71,10 +68,6 @@ pub(super) fn scope(scenario: &LoadedScenario) -> Option<String> {
              `reenact drive {tape} --sweep SIGINT -- CLIENT` tries the client that was recorded"
         )
     })
-}
-
-fn is_log(path: &Path) -> bool {
-    path.is_file() && open::beginning(path, MARK.len() as u64).is_ok_and(|bytes| bytes == MARK)
 }
 
 /// The distance of the nearest way to a finding that was kept.

@@ -80,7 +80,7 @@ pub(super) fn steps<E: Engine, W: TranscriptWatch>(run: &Run<E, W>, left: Explor
 
 /// An arrival may come first if it can come at an instant at which all others can still be waiting, and if no earlier one is of its own source.
 fn deviations<E: Engine, W: TranscriptWatch>(run: &Run<E, W>) -> Vec<Deviation> {
-    let pending = run.pending();
+    let pending: Vec<_> = run.pending().collect();
     let last = |at, window: &reenact_sim::agenda::ArrivalWindow| window.latest.max(at);
     let mut found = Vec::new();
     for (number, (index, at, window, arrival)) in pending.iter().enumerate().skip(1) {

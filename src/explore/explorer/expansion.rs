@@ -77,8 +77,15 @@ pub(super) struct Expansion<'a, G> {
     pub(super) hole: Option<fn(&ExploreStep) -> bool>,
 }
 
+/// A run that has not begun, with all oracles on and ready for injections.
+pub(crate) fn new_run<E: Engine>(setup: &Arc<RunSetup>, engine: &E, keeps_effects: bool) -> ExploredRun<E> {
+    let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), keeps_effects));
+    run.expect_injections();
+    run
+}
+
 impl ExploreWatch {
-    pub(crate) fn new(oracles: Oracles, keeps_effects: bool) -> Self {
+    fn new(oracles: Oracles, keeps_effects: bool) -> Self {
         Self { oracles, requests: Vec::new(), effects: keeps_effects.then(Vec::new) }
     }
 

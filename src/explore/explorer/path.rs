@@ -7,13 +7,12 @@ use super::super::interrupt::{BoundarySide, InjectionKind, RunBoundary, content}
 use super::super::plan::planned_interrupt;
 use super::super::verdict::{judge, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
-use super::expansion::ExploreWatch;
+use super::expansion::new_run;
 use reenact_engine::contract::Engine;
 use reenact_engine::time::Time;
 use reenact_oracle::Violation;
 use reenact_scenario::plan::{LateCompletion, Plan, PlannedDeviation};
 use reenact_scenario::single_fault::SingleFault;
-use reenact_sim::{Run, rules};
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
@@ -56,8 +55,7 @@ impl fmt::Display for PathDecision {
 impl ExploredPath {
     /// The plan that makes the run again, beside what the scenario plans itself, and its decisions in order.
     pub fn plan<E: Engine>(&self, setup: &Arc<RunSetup>, engine: &E, guard: &impl PanicGuard) -> (Plan, Vec<PathDecision>) {
-        let mut run = Run::watched(setup.clone(), engine.clone(), ExploreWatch::new(rules::oracles(setup), false));
-        run.expect_injections();
+        let mut run = new_run(setup, engine, false);
         let mut plan = setup.scenario.plan.clone();
         let words = content();
         let mut decisions = Vec::new();
@@ -109,7 +107,7 @@ impl ExploredPath {
 
 /// The violations of a run that goes as its scenario plans it, with all oracles on: what a finding is held against.
 pub fn replay<E: Engine>(planned: &Arc<RunSetup>, engine: &E, accepted: Option<&str>, guard: &impl PanicGuard) -> Vec<Violation> {
-    let run = Run::watched(planned.clone(), engine.clone(), ExploreWatch::new(rules::oracles(planned), false));
+    let run = new_run(planned, engine, false);
     let now = run.now();
     let known = run.watcher().oracles.violations().len();
     match guard.run(|| run.finish()) {

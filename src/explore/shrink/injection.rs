@@ -7,6 +7,7 @@ use super::probe::{EventChoices, ProbedRun};
 use reenact_scenario::boundary::BoundarySide;
 use reenact_scenario::plan::{LateCompletion, Plan, PlannedDeviation, PlannedInterrupt};
 use reenact_scenario::single_fault::SingleFault;
+use reenact_scenario::types::Scenario;
 use reenact_wire::prelude::*;
 
 /// One injection of a plan.
@@ -108,6 +109,11 @@ impl PlanInjection {
             }
         }
     }
+}
+
+/// A scenario with these injections and no other.
+pub(in super::super) fn with_injections(scenario: &Scenario, injections: &[PlanInjection]) -> Scenario {
+    Scenario { plan: PlanInjection::planned(&scenario.plan, injections), ..scenario.clone() }
 }
 
 impl AnchoredInjection {

@@ -1,6 +1,7 @@
 //! Runs of changed scenarios, for the search for a smaller one (E-5).
 
 use super::super::PanicGuard;
+use super::super::fingerprint::Fingerprint;
 use super::super::interrupt::describe;
 use super::super::verdict::{panicked, violations_of};
 use reenact_engine::contract::{Engine, Input};
@@ -154,6 +155,11 @@ fn unmet_statements<E>(setup: &RunSetup, report: &RunReport<E>) -> Vec<String> {
 }
 
 impl ProbedRun {
+    /// Whether it breaks this rule in this way.
+    pub fn breaks(&self, fingerprint: &Fingerprint) -> bool {
+        self.violations.iter().any(|violation| violation.oracle == fingerprint.oracle && Fingerprint::from(violation) == *fingerprint)
+    }
+
     /// The inputs of the engine, in order: what a plan counts as events.
     pub fn inputs(&self) -> impl Iterator<Item = (Time, &Input)> {
         self.transcript.events.iter().filter_map(|event| match &event.what {
