@@ -146,7 +146,8 @@ impl<'a> AskedExploration<'a> {
                 (_, false) => "the engine has no `key`",
                 _ => "there are findings",
             };
-            entry.notes.push(format!("no certificate of {}: {why}", self.largest));
+            let what = if self.older.is_some() { "nothing was compared with the certificate" } else { "no certificate" };
+            entry.notes.push(format!("{what} of {}: {why}", self.largest));
             entry.is_certified = false;
             return;
         };
