@@ -41,6 +41,7 @@ pub(super) struct NamedValue {
 /// Every such value of a text, in order. `looked` counts the bytes of values that were looked at.
 pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
     let (mut found, mut at) = (Vec::new(), 0);
+    let mut fruitless = FruitlessStretch { end: 0, tells: TellingName::Weak };
     while let Some(word) = WORDS.find_at(text, at) {
         let name = name_around(text, word.range());
         at = name.end.max(word.end());
@@ -51,6 +52,9 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
         let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
         let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
         let tells = if is_key_of_prose(text, &name) { TellingName::Strong } else { tells };
+        if name.start < fruitless.end && tells <= fruitless.tells {
+            continue;
+        }
         let mut values = value_forms::phrase(text, &name, tells);
         if values.is_empty() {
             values.extend(value_after(text, &name, tells, looked));
@@ -62,10 +66,29 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
         if values.is_empty() {
             values.extend(drawn_near(text, &name, tells, looked));
         }
+        if values.is_empty() && is_unbroken(text, name.end) {
+            fruitless = FruitlessStretch { end: name.end + FRUITLESS_BYTES, tells };
+        }
         at = values.last().map_or(at, |value| value.end);
         found.extend(values.into_iter().map(|value| NamedValue { name: name.clone(), value }));
     }
     found
+}
+
+/// How far behind a name without a value another is no news, in a text without an end of a word. Such a text may have a name in every few bytes, and
+/// all of them have nearly the same value: it is not looked at for each (K-12).
+const FRUITLESS_BYTES: usize = 64;
+
+/// A stretch in which a name tells nothing: its value was looked at already, for a name that tells as much.
+struct FruitlessStretch {
+    end: usize,
+    tells: TellingName,
+}
+
+/// Whether a text goes on from here without a blank, a quote or a sign that ends a value, for as long as heads of values are.
+fn is_unbroken(text: &[u8], from: usize) -> bool {
+    let is_inner = |byte: &u8| byte.is_ascii_graphic() && !b"\"'`<>&,;\\".contains(byte);
+    text.get(from..from + BARE_HEAD_BYTES).is_some_and(|head| head.iter().all(is_inner))
 }
 
 /// Whether a word is there that some telling name contains.

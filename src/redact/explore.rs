@@ -8,6 +8,7 @@
 //! A view is text with the places that it comes from ([`MappedText`]). Its own views are found in it in the same way, to a depth of eight. What is
 //! found in any of them is a hit at the places of the text that was given.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::assignments::{self, NamedValue};
@@ -48,6 +49,8 @@ pub(super) struct SecretExplorer<'a> {
     pub(super) work: u64,
     /// There are views inside of the deepest: they were not looked at.
     pub(super) is_too_deep: bool,
+    /// The views of the whole of the text that is looked at: the digest of each, and the least depth at which it was read.
+    pub(super) whole_views: BTreeMap<[u8; 32], usize>,
 }
 
 impl SecretExplorer<'_> {
@@ -97,7 +100,7 @@ impl SecretExplorer<'_> {
             let is_spelt = json.keys.iter().any(|key| text[key.clone()].contains(&b'\\'));
             let escapes = views::escapes(text).filter(|_| is_spelt);
             for view in event_text::deltas(text, json).into_iter().chain(views::colours(text)).chain(escapes) {
-                found.extend(self.child(&view, depth));
+                found.extend(self.child(&view, text.len(), depth));
             }
         }
         // A key is never a secret because of a name, but what has the shape of one is a secret also as a key.
@@ -155,16 +158,32 @@ impl SecretExplorer<'_> {
         }
         let mut view = MappedText::default();
         Flattener::string().feed(value.start as u64, inner, &mut view);
-        self.child(&view, depth)
+        self.child(&view, value.len(), depth)
     }
 
-    /// The secrets in a view, at the places from which it comes.
-    fn child(&mut self, view: &MappedText, depth: usize) -> Vec<FoundSecret> {
+    /// The secrets in a view of a text of `length` bytes, at the places from which it comes.
+    ///
+    /// Views of a whole text commute: without its colours and then without its entities it is what it is in the other order. One of them is read.
+    fn child(&mut self, view: &MappedText, length: usize, depth: usize) -> Vec<FoundSecret> {
         if depth >= DEPTH_MAX {
             return Vec::new();
         }
-        let found = self.document(view.text(), &JsonStart::Beginning, depth + 1).0;
+        let is_whole = view.text().len() >= length - length / 8;
+        let outer = if is_whole { None } else { Some(std::mem::take(&mut self.whole_views)) };
+        let is_new = !is_whole || self.is_new_view(view.text(), depth);
+        let found = if is_new { self.document(view.text(), &JsonStart::Beginning, depth + 1).0 } else { Vec::new() };
+        if let Some(outer) = outer {
+            self.whole_views = outer;
+        }
         found.into_iter().map(|found| mapped(found, view)).collect()
+    }
+
+    /// Whether no view of the same bytes was read with as many views left to be inside of it.
+    fn is_new_view(&mut self, text: &[u8], depth: usize) -> bool {
+        let least = self.whole_views.entry(*blake3::hash(text).as_bytes()).or_insert(usize::MAX);
+        let is_new = depth < *least;
+        *least = (*least).min(depth);
+        is_new
     }
 
     /// Text that is not JSON.
@@ -186,7 +205,7 @@ impl SecretExplorer<'_> {
             let views = [views::escapes(text), views::colours(text), views::entities(text)];
             let stretches = views::lines(text).into_iter().chain(event_text::blocks(text));
             for view in views.into_iter().flatten().chain(stretches) {
-                found.extend(self.child(&view, depth));
+                found.extend(self.child(&view, text.len(), depth));
             }
             for json in JsonStrings::in_text(text) {
                 found.extend(self.members(text, &json, depth));
@@ -230,14 +249,14 @@ impl SecretExplorer<'_> {
             let pair = views::percent(text, value.clone());
             if views::has_percent(&text[value.clone()]) {
                 let view = views::value_of_form(&pair);
-                found.extend(self.child(view.as_ref().unwrap_or(&pair), depth));
+                found.extend(self.child(view.as_ref().unwrap_or(&pair), text.len(), depth));
             }
             // A form writes a blank as a plus.
             let is_read = depth < FORM_DEPTH_MAX || !views::has_percent(&text[value.clone()]);
             if is_read && memchr::memchr(b'+', &text[value]).is_some() {
                 let form = views::form(&pair);
                 let view = views::value_of_form(&form);
-                found.extend(self.child(view.as_ref().unwrap_or(&form), depth));
+                found.extend(self.child(view.as_ref().unwrap_or(&form), text.len(), depth));
             }
         }
     }

@@ -228,7 +228,8 @@ impl Redactor {
 
     /// Every secret in `text`, in order, none overlapping another; and its strings, where it is JSON.
     fn explore(&mut self, text: &[u8], start: &JsonStart) -> (Vec<FoundSecret>, Option<JsonStrings>) {
-        let mut explorer = SecretExplorer { rules: &self.rules, learned: &self.learned, work: 0, is_too_deep: false };
+        let mut explorer =
+            SecretExplorer { rules: &self.rules, learned: &self.learned, work: 0, is_too_deep: false, whole_views: BTreeMap::new() };
         let (mut found, strings) = explorer.explore(text, start);
         self.work += explorer.work;
         self.is_too_deep |= explorer.is_too_deep;

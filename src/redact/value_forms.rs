@@ -135,16 +135,27 @@ fn cell(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize
 
 /// How long the value of a cell is: up to its closing tick where one opens it. A bar may be a part of what has other signs in it, too.
 fn cell_length(text: &[u8], start: usize) -> usize {
-    let is_ticked = text[start - 1] == b'`';
-    let is_part = |byte: &u8| byte.is_ascii_graphic() || is_ticked && *byte == b' ';
-    let run = &text[start..start + text[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| is_part(byte)).count()];
-    if let Some(tick) = memchr::memchr(b'`', run).filter(|_| is_ticked) {
+    let rest = &text[start..text.len().min(start + VALUE_BYTES_MAX)];
+    let graphic = |rest: &[u8], more: &[u8]| rest.iter().take_while(|byte| byte.is_ascii_graphic() || more.contains(byte)).count();
+    if text[start - 1] == b'`'
+        && let Some(tick) = memchr::memchr(b'`', rest)
+        && graphic(&rest[..tick], b" ") == tick
+    {
         return tick;
     }
     let has_signs = |part: &[u8]| part.iter().any(|byte| byte.is_ascii_punctuation() && !b"-_.:/`*".contains(byte));
-    let mut parts = run.split(|byte| b"|`".contains(byte));
-    let first = parts.next().map_or(0, <[u8]>::len);
-    first + parts.take_while(|part| has_signs(part) && is_mixed(part)).map(|part| part.len() + 1).sum::<usize>()
+    // Parts are cut one by one: a table may have a name in each of its cells.
+    let part_at = |at: usize| rest[at..].iter().take_while(|byte| byte.is_ascii_graphic() && !b"|`".contains(byte)).count();
+    let mut length = part_at(0);
+    while rest.get(length).is_some_and(|byte| b"|`".contains(byte)) {
+        let next = length + 1 + part_at(length + 1);
+        let part = &rest[length + 1..next];
+        if !(has_signs(part) && is_mixed(part)) {
+            break;
+        }
+        length = next;
+    }
+    length
 }
 
 /// The second argument of a call that asks for a setting, or makes one: `environ.get("API_KEY", "…")`.

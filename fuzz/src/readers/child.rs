@@ -31,8 +31,9 @@ pub(crate) fn run(target: &ReaderTarget, options: &ReaderFuzzOptions, first: u64
         let problem = match read {
             Err(panic) => Some(format!("panic: {}", panic_text(&*panic))),
             Ok(Err(problem)) => Some(problem),
-            Ok(Ok(())) if begin.elapsed() > CASE_TIME_MAX => Some(format!("{} bytes took {:?}", bytes.len(), begin.elapsed())),
-            Ok(Ok(())) => None,
+            Ok(Ok(())) => {
+                slow(begin.elapsed(), || drop((target.read)(&bytes, folder))).map(|took| format!("{} bytes took {took:?}", bytes.len()))
+            }
         };
         if let Some(problem) = problem {
             println!("{number}\t{}", problem.lines().next().unwrap_or_default());
@@ -41,6 +42,21 @@ pub(crate) fn run(target: &ReaderTarget, options: &ReaderFuzzOptions, first: u64
     }
     println!("{number}");
     ExitCode::SUCCESS
+}
+
+/// How long a case takes that takes too long. It is read twice more: the machine may have been busy with something else.
+#[expect(clippy::disallowed_methods, reason = "whether a reader hangs is a question of time")]
+fn slow(first: Duration, read: impl Fn()) -> Option<Duration> {
+    let mut least = first;
+    for _ in 0..2 {
+        if least <= CASE_TIME_MAX {
+            return None;
+        }
+        let begin = Instant::now();
+        read();
+        least = least.min(begin.elapsed());
+    }
+    (least > CASE_TIME_MAX).then_some(least)
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
