@@ -275,7 +275,7 @@ pub(super) fn write_certificate(
 }
 
 /// Of this program's file; empty where it cannot be read.
-fn binary_digest() -> String {
+pub(super) fn binary_digest() -> String {
     let bytes = std::env::current_exe().and_then(|file| open::read(&file, u64::MAX)).unwrap_or_default();
     if bytes.is_empty() { String::new() } else { crate::files::scenario::bytes_digest(&bytes) }
 }

@@ -1,7 +1,10 @@
 //! `reenact fuzz PATH…`: random runs from a seed, beyond what `explore` finishes (E-4).
 
+mod campaign;
+mod search;
+
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use tokio::time::Instant;
@@ -10,16 +13,17 @@ use super::certify::SearchShard;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
+use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document};
 use super::selection::Selection;
-use super::{CommandExit, SILENCE, STOPPED};
+use super::{CommandExit, STOPPED};
 use crate::engine::contract::Engine;
-use crate::explore::explorer::Workers;
-use crate::explore::fingerprint::Fingerprint;
-use crate::explore::fuzz::{FuzzCase, FuzzGround, FuzzStrategy};
+use crate::explore::fuzz::{FuzzCase, FuzzIsland, FuzzStrategy};
 use crate::files::scenario::LoadedScenario;
+use crate::oracle::ORACLES;
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
-use crate::runner::explore::Threads;
+use campaign::FindingRecord;
+use search::FuzzOutcome;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FuzzArguments {
@@ -40,6 +44,18 @@ pub(super) struct FuzzArguments {
     /// Make the part k of n of all cases: `2/8`; no case is in two parts
     #[arg(long, value_name = "K/N")]
     shard: Option<SearchShard>,
+    /// Keep the search in this folder: a search that was stopped goes on, and folders of parts are merged by copying them into one
+    #[arg(long, value_name = "FOLDER")]
+    campaign: Option<PathBuf>,
+    /// In which form; `json` is one document
+    #[arg(long, value_enum, default_value = "text")]
+    format: FuzzFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FuzzFormat {
+    Text,
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -48,20 +64,26 @@ enum FuzzStrategyArgument {
     Mix,
     /// Each order as likely as any other
     Uniform,
+    /// As uniform, but an arrival is as likely as its source has arrivals waiting
+    Weighted,
     /// A few changes at places that are drawn before
     Pct,
     /// Some kinds of changes, and several of them
     Swarm,
+    /// One change in a case that showed something new
+    Guided,
 }
 
-/// So many cases are made at once.
-const BATCH: u64 = 256;
-
-/// The cases of one scenario.
-struct FuzzOutcome {
+/// All searches of a command.
+#[derive(Default)]
+struct FuzzTotals {
+    entries: Vec<FuzzEntry>,
     cases: u64,
-    /// By fingerprint: how many cases, and the one with the fewest decisions.
-    findings: BTreeMap<Fingerprint, (u64, FuzzCase)>,
+    /// Those that a campaign had before.
+    earlier: u64,
+    findings: usize,
+    /// How often each oracle was asked.
+    asked: BTreeMap<String, u64>,
 }
 
 pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
@@ -70,35 +92,49 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     if selected.scenarios.is_empty() {
         return exit;
     }
-    let (mut findings, mut cases, began) = (0, 0, Instant::now());
-    let fuzz_each = || {
-        let mut done = 0;
+    if arguments.shard.is_some_and(|shard| (0..FuzzIsland::COUNT).all(|island| !shard.has(island))) {
+        return wrong_input(&format!("a search has at most {} parts, so there is nothing in this --shard", FuzzIsland::COUNT));
+    }
+    let began = Instant::now();
+    let fuzz_each = || -> Result<FuzzTotals, String> {
+        let mut totals = FuzzTotals::default();
         for scenario in &selected.scenarios {
-            let engine = new_engine();
-            let outcome = fuzz(arguments, scenario, &engine);
-            findings += outcome.findings.len();
-            cases += outcome.cases;
-            show(arguments, scenario, &engine, &outcome);
-            done += 1;
+            totals.add(arguments, scenario, &search::fuzz(arguments, scenario, &new_engine())?);
             if is_stopped() {
                 break;
             }
         }
-        done
+        Ok(totals)
     };
-    let done = without_panic_messages(|| until_ctrl_c(fuzz_each));
-    print_line(&format!("{}, {}, {}", plural(done, "scenario"), plural(cases, "case"), plural(findings as u64, "finding")));
-    // How fast it went is no part of the output.
-    let seconds = began.elapsed().as_secs_f64().max(0.001);
-    complain(&format!("note: {:.0} cases a second", f64::from(u32::try_from(cases).unwrap_or(u32::MAX)) / seconds));
-    if cases == 0 && !is_stopped() {
-        return wrong_input(
+    let totals = match without_panic_messages(|| until_ctrl_c(fuzz_each)) {
+        Ok(totals) => totals,
+        Err(problem) => return wrong_input(&format!("the campaign cannot go on: {problem}")),
+    };
+    if totals.findings > 0 {
+        exit = exit.max(CommandExit::Failed);
+    }
+    if totals.cases == 0 && !is_stopped() {
+        exit = wrong_input(
             "no case was made, so nothing was looked at: --cases N and --time N are at least 1, and a --shard has some of the cases",
         );
     }
-    if findings > 0 {
-        exit = exit.max(CommandExit::Failed);
+    let FuzzTotals { entries, cases, earlier, findings, asked } = totals;
+    let done = plural(entries.len() as u64, "scenario");
+    match arguments.format {
+        FuzzFormat::Json => print_document(&FuzzReportDocument::new(entries, selected.unread, exit as u8)),
+        FuzzFormat::Text => {
+            let unasked: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| !asked.contains_key(*oracle)).collect();
+            let unasked = if unasked.is_empty() {
+                String::new()
+            } else {
+                format!("; never asked, so nothing is claimed of them: {}", unasked.join(", "))
+            };
+            print_line(&format!("{done}, {}, {}{unasked}", plural(cases, "case"), plural(findings as u64, "finding")));
+        }
     }
+    // How fast it went is no part of the output.
+    let seconds = began.elapsed().as_secs_f64().max(0.001);
+    complain(&format!("note: {:.0} cases a second", f64::from(u32::try_from(cases - earlier).unwrap_or(u32::MAX)) / seconds));
     if is_stopped() {
         complain(&format!("stopped: the rest of {} was not looked at", plural(selected.scenarios.len() as u64, "scenario")));
         std::process::exit(STOPPED);
@@ -106,66 +142,82 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     exit
 }
 
-fn fuzz<E: Engine + Send>(arguments: &FuzzArguments, scenario: &LoadedScenario, engine: &E) -> FuzzOutcome {
-    let ground = FuzzGround::new(&scenario.setup, engine, &PanicCatcher);
-    let threads = Threads(arguments.selection.threads());
-    let (began, mut silence) = (Instant::now(), SILENCE);
-    let mut outcome = FuzzOutcome { cases: 0, findings: BTreeMap::new() };
-    let mut next = 0;
-    let is_over = |next: u64| match arguments.time {
-        Some(time) => began.elapsed() >= Duration::from_secs(time),
-        None => next >= arguments.cases,
-    };
-    while !is_over(next) && !is_stopped() {
-        let end = if arguments.time.is_some() { next + BATCH } else { arguments.cases.min(next + BATCH) };
-        let numbers = (next..end).filter(|number| arguments.shard.is_none_or(|shard| shard.has(*number)));
-        let numbers: Vec<(u64, E)> = numbers.map(|number| (number, engine.clone())).collect();
-        outcome.cases += numbers.len() as u64;
-        next = end;
-        let case = |(number, engine): (u64, E)| {
-            let strategy = arguments.strategy.of_case(number);
-            ground.case(&scenario.setup, &engine, (strategy, arguments.fuzz_seed, number), &PanicCatcher)
+impl FuzzTotals {
+    /// Takes a search into the totals, and shows it.
+    fn add(&mut self, arguments: &FuzzArguments, scenario: &LoadedScenario, outcome: &FuzzOutcome) {
+        let FuzzOutcome { cases, earlier, behaviours, tally, findings } = outcome;
+        self.cases += cases;
+        self.earlier += earlier;
+        self.findings += findings.len();
+        tally.asked.iter().for_each(|(oracle, count)| *self.asked.entry(oracle.clone()).or_default() += count);
+        let entry = |(count, finding): &(u64, FindingRecord)| {
+            let FindingRecord { defect, case, decisions, violations, command, .. } = finding;
+            FuzzFindingEntry::new(defect, ((*count).max(1), *case), (decisions, violations), command)
         };
-        for case in threads.map(numbers, case) {
-            let Some(fingerprint) = case.fingerprint() else { continue };
-            let known = outcome.findings.entry(fingerprint).or_insert_with(|| (0, case.clone()));
-            known.0 += 1;
-            if (case.decisions(), case.number) < (known.1.decisions(), known.1.number) {
-                known.1 = case;
-            }
-        }
-        if began.elapsed() > silence {
-            silence *= 2;
-            let path = scenario.path.display();
-            complain(&format!("fuzzing {path}: {} cases, {}", outcome.cases, plural(outcome.findings.len() as u64, "finding")));
+        let findings = findings.values().map(entry).collect();
+        self.entries.push(FuzzEntry::new((&scenario.name, &scenario.path), (*cases, *earlier, *behaviours), tally.asked.clone(), findings));
+        if arguments.format == FuzzFormat::Text {
+            show(scenario, outcome);
         }
     }
-    outcome
 }
 
 impl FuzzStrategyArgument {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Mix => "mix",
+            _ => self.of_case(0).as_str(),
+        }
+    }
+
     fn of_case(self, number: u64) -> FuzzStrategy {
         match self {
             Self::Uniform => FuzzStrategy::Uniform,
             Self::Pct => FuzzStrategy::Pct,
             Self::Swarm => FuzzStrategy::Swarm,
+            Self::Weighted => FuzzStrategy::Weighted,
+            Self::Guided => FuzzStrategy::Guided,
             Self::Mix => FuzzStrategy::ALL[usize::try_from(number % FuzzStrategy::ALL.len() as u64).unwrap_or(0)],
         }
     }
 }
 
-fn show<E: Engine>(arguments: &FuzzArguments, scenario: &LoadedScenario, engine: &E, outcome: &FuzzOutcome) {
-    let FuzzOutcome { cases, findings } = outcome;
+fn show(scenario: &LoadedScenario, outcome: &FuzzOutcome) {
+    let FuzzOutcome { cases, earlier, behaviours, findings, .. } = outcome;
     let word = if findings.is_empty() { "ok" } else { "FAILED" };
-    print_line(&format!("{word:<7} {:<44} {:>9} {:>11}", scenario.name, plural(*cases, "case"), plural(findings.len() as u64, "finding")));
-    for (fingerprint, (count, case)) in findings {
-        let (plan, decisions) = case.plan(&scenario.setup, engine, &PanicCatcher);
-        let options = arguments.selection.options(scenario.setup.scenario.seed.0);
-        let command = plan_command(&scenario.path, &options, &scenario.setup.scenario, &plan);
+    let earlier = if *earlier > 0 { format!(" ({earlier} of them earlier)") } else { String::new() };
+    print_line(&format!(
+        "{word:<7} {:<44} {:>9}, {}, {}{earlier}",
+        scenario.name,
+        plural(*cases, "case"),
+        plural(*behaviours as u64, "behaviour"),
+        plural(findings.len() as u64, "finding")
+    ));
+    for (count, finding) in findings.values() {
+        let FindingRecord { defect, case, decisions, violations, command, .. } = finding;
         let mut text =
-            format!("{fingerprint}\n  {} of {cases}; the one with the fewest decisions, case {}:", plural(*count, "case"), case.number);
+            format!("{defect}\n  {} of {cases}; the one with the fewest decisions, case {case}:", plural((*count).max(1), "case"));
         text += &decisions.iter().map(|decision| format!("\n    {decision}")).collect::<String>();
-        text += &case.violations.iter().map(|violation| format!("\n  {violation}")).collect::<String>();
-        complain(&format!("{text}\n  look at it: {command}\n  {}", shrink_command(&command)));
+        text += &violations.iter().map(|violation| format!("\n  {violation}")).collect::<String>();
+        complain(&format!("{text}\n  look at it: {command}\n  {}", shrink_command(command)));
+    }
+}
+
+/// A finding in words, with the command that makes it again.
+fn case_record<E: Engine>(
+    arguments: &FuzzArguments,
+    scenario: &LoadedScenario,
+    engine: &E,
+    (defect, case): (&str, &FuzzCase),
+) -> FindingRecord {
+    let (plan, decisions) = case.plan(&scenario.setup, engine, &PanicCatcher);
+    let options = arguments.selection.options(scenario.setup.scenario.seed.0);
+    FindingRecord {
+        defect: defect.into(),
+        decision_count: case.decisions(),
+        case: case.number,
+        decisions: decisions.iter().map(ToString::to_string).collect(),
+        violations: case.violations.iter().map(ToString::to_string).collect(),
+        command: plan_command(&scenario.path, &options, &scenario.setup.scenario, &plan),
     }
 }

@@ -4,25 +4,35 @@
 //!   case 17 ── strategy, draws ──> at each state one decision ──> to its end, all oracles on
 //! ```
 //!
-//! Each case is a walk: at each state the strategy takes the next arrival or another decision. A case depends on the seed, its number and its strategy, and on nothing else.
+//! Each case is a walk: at each state the strategy takes the next arrival or another decision. A case depends on the seed, its number and its strategy, and on
+//! nothing else; a guided one also on the cases that its [`FuzzIsland`] kept before it.
+
+mod behaviour;
+mod island;
+mod walk;
+
+pub(super) use behaviour::BehaviourWatch;
+pub use behaviour::FuzzBehaviour;
+pub use island::{FuzzIsland, KeptCase};
+
+use alloc::collections::BTreeMap;
+
+use walk::CasePlan;
 
 use super::PanicGuard;
 use super::explorer::{ExploreChoice, ExploreStep, ExploredPath, ExploredRun, PathDecision, StepOutcome, faults_of, new_run};
 use super::fingerprint::Fingerprint;
 use super::interrupt::content;
-use super::verdict::{accepted_end, judge, panicked};
+use super::verdict::{accepted_end, judge_counting, panicked};
 use reenact_engine::contract::{Agent, Engine, RequestId};
 use reenact_engine::random::{KeyedDraws, Seed};
-use reenact_oracle::Violation;
+use reenact_oracle::{QuestionCounts, Violation};
 use reenact_scenario::plan::Plan;
 use reenact_scenario::single_fault::{SingleFault, SingleFaultKind};
 use reenact_sim::rules;
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
-
-/// A walk has at most so many decisions beside the next arrival: more make a run that nobody reads.
-const DECISIONS_MAX: usize = 8;
 
 words! {
     /// How a case chooses its decisions.
@@ -32,8 +42,12 @@ words! {
         Uniform = "uniform",
         /// From one to three places, drawn before, at which something else happens than usual: as probabilistic concurrency testing has it.
         Pct = "pct",
+        /// As uniform, but an arrival is as likely as its source has arrivals waiting.
+        Weighted = "weighted",
         /// Each case permits some kinds of decisions and faults, and makes several of them.
         Swarm = "swarm",
+        /// In half of the cases a case that showed something new is changed in one place: as guided fuzzing has it. The others are as those of `pct`.
+        Guided = "guided",
     }
 }
 
@@ -58,6 +72,10 @@ pub struct FuzzCase {
     pub path: ExploredPath,
     /// The violations; none in a case that is in order.
     pub violations: Vec<Violation>,
+    /// Each behaviour that it showed, with the number of the step that did so first.
+    pub behaviours: BTreeMap<FuzzBehaviour, u64>,
+    /// How often each oracle was asked.
+    pub asked: QuestionCounts,
 }
 
 impl FuzzGround {
@@ -87,13 +105,32 @@ impl FuzzGround {
         setup: &Arc<RunSetup>,
         engine: &E,
         (strategy, seed, number): (FuzzStrategy, u64, u64),
+        kept: &[KeptCase],
         guard: &impl PanicGuard,
     ) -> FuzzCase {
         let mut draws = Seed(seed).draws(strategy.as_str(), &number.to_string());
-        let (mut plan, faults) = CasePlan::new(strategy, self, &mut draws);
-        let mut case = FuzzCase { number, faults, path: ExploredPath::default(), violations: Vec::new() };
-        let setup = &case.setup(setup);
-        let mut run = new_run(setup, engine, false);
+        let is_guided = strategy == FuzzStrategy::Guided && !kept.is_empty() && draws.below(2) == 0;
+        let base = if is_guided { kept.get(index(&mut draws, kept.len())) } else { None };
+        let (plan, faults) = CasePlan::new(strategy, self, base, &mut draws);
+        let path = ExploredPath::default();
+        let mut case =
+            FuzzCase { number, faults, path, violations: Vec::new(), behaviours: BTreeMap::new(), asked: QuestionCounts::default() };
+        let setup = case.setup(setup);
+        let mut run = new_run(&setup, engine, false);
+        run.watcher_mut().behaviours = Some(BehaviourWatch::default());
+        self.walk(&mut case, &setup, run, (plan, draws), guard);
+        case
+    }
+
+    /// Makes the run of a case to its end, or to a violation.
+    fn walk<E: Engine>(
+        &self,
+        case: &mut FuzzCase,
+        setup: &Arc<RunSetup>,
+        mut run: ExploredRun<E>,
+        (mut plan, mut draws): (CasePlan, KeyedDraws),
+        guard: &impl PanicGuard,
+    ) {
         let words = content();
         let is_shown = |violation: &Violation| rules::shows(&setup.scenario.expect, violation.oracle);
         loop {
@@ -113,21 +150,24 @@ impl FuzzGround {
                     case.violations =
                         run.watcher().oracles.violations()[known..].iter().filter(|found| !is_shown(found)).cloned().collect();
                     if !case.violations.is_empty() {
-                        return case;
+                        case.asked = run.watcher().oracles.question_counts();
+                        return;
                     }
                 }
                 Ok(StepOutcome::Over(end)) => {
                     case.path.choices.push(choice);
-                    let finished = run.finished(end);
+                    let mut finished = run.finished(end);
+                    case.behaviours = finished.watcher.behaviours.take().map(BehaviourWatch::finish).unwrap_or_default();
                     let accepted = accepted_end(self.usual_end.as_ref(), &finished.end, finished.has_endless_fault);
-                    case.violations = judge(setup, finished.watcher.oracles, known, (&finished.end, finished.at), accepted);
+                    (case.violations, case.asked) =
+                        judge_counting(setup, finished.watcher.oracles, known, (&finished.end, finished.at), accepted);
                     case.violations.retain(|found| !is_shown(found));
-                    return case;
+                    return;
                 }
                 Err(panic) => {
                     case.path.choices.push(choice);
                     case.violations = vec![panicked(at, &panic)];
-                    return case;
+                    return;
                 }
             }
         }
@@ -160,95 +200,6 @@ impl FuzzCase {
         let faults = self.faults.iter().map(|fault| PathDecision::Fault(Arc::new(fault.clone())));
         let (plan, decisions) = self.path.plan(&self.setup(setup), engine, guard);
         (plan, faults.chain(decisions).collect())
-    }
-}
-
-/// The decisions of a case beside its faults, as far as they are drawn before it begins.
-struct CasePlan {
-    strategy: FuzzStrategy,
-    /// At which arrivals something else happens; for the uniform strategy, an input.
-    places: Vec<u64>,
-    /// The steps that may be taken, by their kinds.
-    kinds: Vec<StepKind>,
-    /// How many decisions may still be made.
-    left: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StepKind {
-    Deviation,
-    Input(ExploreStep),
-    Late,
-}
-
-impl StepKind {
-    /// A deviation is as likely as all inputs together.
-    fn all() -> Vec<Self> {
-        let inputs = ExploreStep::INPUTS.map(Self::Input);
-        [Self::Deviation; 4].into_iter().chain(inputs).chain([Self::Late]).collect()
-    }
-}
-
-impl CasePlan {
-    /// The same with the faults of the case.
-    fn new(strategy: FuzzStrategy, ground: &FuzzGround, draws: &mut KeyedDraws) -> (Self, Vec<SingleFault>) {
-        let arrivals = ground.arrivals.max(1);
-        let mut kinds = StepKind::all();
-        let (places, faults) = match strategy {
-            FuzzStrategy::Uniform => {
-                let places = if draws.below(2) == 0 { vec![draws.below(arrivals)] } else { Vec::new() };
-                (places, ground.faults(draws.below(2), &SingleFaultKind::ALL, draws))
-            }
-            FuzzStrategy::Pct => {
-                // A fault is one of the places.
-                let fault = draws.below(3) / 2;
-                let count = (1 + draws.below(3)).saturating_sub(fault);
-                ((0..count).map(|_| draws.below(arrivals)).collect(), ground.faults(fault, &SingleFaultKind::ALL, draws))
-            }
-            FuzzStrategy::Swarm => {
-                kinds.retain(|_| draws.below(2) == 0);
-                let permitted: Vec<SingleFaultKind> = SingleFaultKind::ALL.into_iter().filter(|_| draws.below(2) == 0).collect();
-                let places = (0..arrivals).filter(|_| draws.below(8) == 0).collect();
-                let count = draws.below(3);
-                (places, ground.faults(count, &permitted, draws))
-            }
-        };
-        (Self { strategy, places, kinds, left: DECISIONS_MAX }, faults)
-    }
-
-    /// The step at a state, before which so many steps were taken.
-    fn step<E: Engine>(&mut self, run: &ExploredRun<E>, number: u64, draws: &mut KeyedDraws) -> ExploreStep {
-        if self.left == 0 {
-            return ExploreStep::Next;
-        }
-        let is_place = self.places.contains(&number);
-        let step = match self.strategy {
-            FuzzStrategy::Uniform if is_place => ExploreStep::INPUTS[index(draws, ExploreStep::INPUTS.len())],
-            FuzzStrategy::Uniform => {
-                let deviations = run.deviations();
-                // The next arrival is one of them.
-                let chosen = index(draws, deviations.len() + 1);
-                deviations.get(chosen).map_or(ExploreStep::Next, |deviation| ExploreStep::Deviation(*deviation))
-            }
-            _ if is_place && !self.kinds.is_empty() => self.drawn(run, draws),
-            _ => ExploreStep::Next,
-        };
-        self.left -= usize::from(step != ExploreStep::Next);
-        step
-    }
-
-    fn drawn<E: Engine>(&self, run: &ExploredRun<E>, draws: &mut KeyedDraws) -> ExploreStep {
-        match self.kinds[index(draws, self.kinds.len())] {
-            StepKind::Input(step) => step,
-            StepKind::Deviation => {
-                let deviations = run.deviations();
-                if deviations.is_empty() { ExploreStep::Next } else { ExploreStep::Deviation(deviations[index(draws, deviations.len())]) }
-            }
-            StepKind::Late => {
-                let stopping = run.stopping_tools().len();
-                if stopping == 0 { ExploreStep::Next } else { ExploreStep::LateCompletion(index(draws, stopping)) }
-            }
-        }
     }
 }
 

@@ -10,6 +10,8 @@ extern crate alloc;
 pub mod atomic;
 pub mod compression;
 #[doc(hidden)]
+pub mod content_folder;
+#[doc(hidden)]
 pub mod file_set;
 #[doc(hidden)]
 pub mod open;

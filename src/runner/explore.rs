@@ -18,14 +18,25 @@ const SHARE: usize = 8;
 pub struct Threads(pub NonZeroUsize);
 
 impl Workers for Threads {
-    #[expect(clippy::disallowed_types, reason = "the threads take items from one list, and no engine sees it")]
     fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        if self.0 == NonZeroUsize::MIN || items.len() < ITEMS_MIN {
+        if items.len() < ITEMS_MIN { items.into_iter().map(work).collect() } else { self.map_shares(items, SHARE, work) }
+    }
+}
+
+impl Threads {
+    /// As [`Workers::map`], for work that takes long: each thread takes one item after the other, however few there are.
+    pub fn map_each<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+        self.map_shares(items, 1, work)
+    }
+
+    #[expect(clippy::disallowed_types, reason = "the threads take items from one list, and no engine sees it")]
+    fn map_shares<T: Send, R: Send>(&self, items: Vec<T>, share: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+        if self.0 == NonZeroUsize::MIN {
             return items.into_iter().map(work).collect();
         }
         let waiting = std::sync::Mutex::new((0..).zip(items).collect::<Vec<(usize, T)>>().into_iter());
         // A thread that is held up keeps no other one waiting for long: each takes some more items when it is done with some.
-        let take_some = || -> Vec<(usize, T)> { waiting.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(SHARE).collect() };
+        let take_some = || -> Vec<(usize, T)> { waiting.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(share).collect() };
         let work_off = || {
             let mut results = Vec::new();
             loop {

@@ -164,3 +164,21 @@ fn an_exploration_tells_what_it_finished_and_each_defect_with_its_command() {
     assert_eq!((exploration["verdict"].as_str(), exploration["budgets"][0]["outcome"].as_str()), (Some("failed"), Some("stopped")));
     assert!(texts(&exploration["notes"])[0].contains("nothing is claimed of it"), "{document}");
 }
+
+#[test]
+fn a_search_by_chance_tells_what_it_made_and_each_defect_with_its_command() {
+    let folder = folder(&[("hello.toml", HELLO), ("wrong.toml", &format!("titel = 1\n{HELLO}"))]);
+    let at = folder.path();
+    let (document, _) = report(at, &["fuzz", "hello.toml", "wrong.toml", "--cases", "40", "--campaign", "kept"]);
+    let search = &document["searches"][0];
+    assert_eq!((search["cases"].as_i64(), search["earlier"].as_i64(), search["verdict"].as_str()), (Some(40), Some(0), Some("ok")));
+    assert!(search["behaviours"].as_u64().unwrap() > 5 && document["unread"][0]["path"] == "wrong.toml", "{document}");
+    let (document, _) = report(at, &["fuzz", "hello.toml", "--cases", "60", "--campaign", "kept"]);
+    let search = &document["searches"][0];
+    assert_eq!((search["cases"].as_i64(), search["earlier"].as_i64()), (Some(60), Some(40)), "the search goes on");
+    let (document, said) = report(at, &["fuzz", "hello.toml", "--cases", "0"]);
+    assert!(document["exit"] == 2 && said.contains("no case was made"), "{document}{said}");
+    // A file in the place of the folder, and a folder that cannot be made.
+    let (_, said, code) = reenact(at, &["fuzz", "hello.toml", "--cases", "4", "--campaign", "hello.toml"]);
+    assert!(code == Some(2) && said.contains("the campaign cannot go on: hello.toml"), "{said}");
+}

@@ -4,6 +4,7 @@ use core::hash::{Hash as _, Hasher as _};
 
 use super::super::PanicGuard;
 use super::super::budget::ExploreBudget;
+use super::super::fuzz::BehaviourWatch;
 use super::super::interrupt::content;
 use super::super::verdict::{accepted_end, judge_counting, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
@@ -29,6 +30,8 @@ pub(crate) struct ExploreWatch {
     pub(crate) requests: Vec<(Agent, RequestId)>,
     /// Where they are wanted.
     effects: Option<Vec<(Agent, Effect)>>,
+    /// Where they are wanted.
+    pub(crate) behaviours: Option<BehaviourWatch>,
 }
 
 /// A state with its run, before it is left.
@@ -86,13 +89,14 @@ pub(crate) fn new_run<E: Engine>(setup: &Arc<RunSetup>, engine: &E, keeps_effect
 
 impl ExploreWatch {
     fn new(oracles: Oracles, keeps_effects: bool) -> Self {
-        Self { oracles, requests: Vec::new(), effects: keeps_effects.then(Vec::new) }
+        Self { oracles, requests: Vec::new(), effects: keeps_effects.then(Vec::new), behaviours: None }
     }
 
     /// Forgets the requests and effects so far.
     pub(crate) fn begin_decision(&mut self) {
         self.requests.clear();
         self.effects.iter_mut().for_each(Vec::clear);
+        self.behaviours.iter_mut().for_each(BehaviourWatch::begin_decision);
     }
 
     /// A hash of a decision that was made at an instant, and of its effects; 0 where these are not kept.
@@ -106,6 +110,7 @@ impl ExploreWatch {
 
 impl TranscriptWatch for ExploreWatch {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
+        self.behaviours.iter_mut().for_each(|behaviours| behaviours.input(input));
         self.oracles.input(at, agent, input);
     }
 
@@ -116,6 +121,7 @@ impl TranscriptWatch for ExploreWatch {
         if let Some(effects) = &mut self.effects {
             effects.push((agent.clone(), effect.clone()));
         }
+        self.behaviours.iter_mut().for_each(|behaviours| behaviours.effect(effect));
         self.oracles.effect(at, agent, effect);
     }
 
