@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{ReportLine, print_header};
-use super::{decode, explore, foreign, framing, level, record, redact, run, serve, start, sweep};
+use super::{decode, explore, foreign, framing, level, record, redact, run, search, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -32,6 +32,16 @@ const BENCHES: &[Bench] = &[
         name: "explore",
         holds: "a transition of an exploration costs at most 8 times an event of a run with all oracles",
         measure: explore::transitions,
+    },
+    Bench {
+        name: "certify",
+        holds: "a certificate is checked in at most 1.5 times the exploration that it is of",
+        measure: search::certificates,
+    },
+    Bench {
+        name: "fuzz",
+        holds: "an event of a random case costs at most 2 times one of a plain run with all oracles; two threads make 1.7 times as many",
+        measure: search::cases,
     },
     Bench {
         name: "framing",

@@ -19,6 +19,7 @@ mod record;
 mod redact;
 mod rounds;
 mod run;
+mod search;
 mod serve;
 mod session;
 mod start;

@@ -119,7 +119,8 @@ impl CasePlan {
         if is_possible { kept } else { ExploreStep::Next }
     }
 
-    /// An arrival, as likely as its source has arrivals waiting: every order of all that is waiting is then as likely as any other.
+    /// An arrival, as likely as its source has arrivals waiting: every order of all that is waiting is then as likely as any other. Hooks and answers of
+    /// people are sources of one arrival each.
     fn weighted<E: Engine>(run: &ExploredRun<E>, draws: &mut KeyedDraws) -> ExploreStep {
         let deviations = run.deviations();
         if deviations.is_empty() {
@@ -128,7 +129,7 @@ impl CasePlan {
         let pending: Vec<_> = run.pending().map(|(place, _, _, arrival)| (place, arrival)).collect();
         let weight_of = |wanted: Option<usize>| {
             let arrival = pending.iter().find(|(place, _)| wanted.is_none_or(|wanted| wanted == *place)).map(|(_, arrival)| arrival);
-            let of_source = |of: &&Arrival| pending.iter().filter(|(_, other)| other.is_of_one_source(of)).count() as u64;
+            let of_source = |of: &&Arrival| (pending.iter().filter(|(_, other)| other.is_of_one_source(of)).count() as u64).max(1);
             arrival.map_or(1, of_source)
         };
         let candidates = core::iter::once((ExploreStep::Next, weight_of(None)))
