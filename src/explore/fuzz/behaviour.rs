@@ -45,6 +45,8 @@ pub(in super::super) struct BehaviourWatch {
     /// Each behaviour, and the number of the decision that showed it first.
     seen: BTreeMap<FuzzBehaviour, u64>,
     step: Option<FuzzBehaviour>,
+    /// Whether the step is among those that were seen.
+    is_counted: bool,
     decisions: u64,
 }
 
@@ -56,16 +58,15 @@ impl BehaviourWatch {
     }
 
     pub(in super::super) fn input(&mut self, input: &Input) {
-        let before = self.step.map(|step| step.input);
         self.end_step();
+        let before = self.step.map(|step| step.input);
+        self.is_counted = false;
         self.step = Some(FuzzBehaviour { before, input: InputKind::from(input), effects: 0 });
     }
 
     pub(in super::super) fn effect(&mut self, effect: &Effect) {
-        let kind = EffectKind::of_effect(effect);
-        let bit = EffectKind::ALL.iter().position(|known| Some(*known) == kind);
-        if let (Some(step), Some(bit)) = (&mut self.step, bit) {
-            step.effects |= 1 << bit;
+        if let (Some(step), Some(kind)) = (&mut self.step, EffectKind::of_effect(effect)) {
+            step.effects |= 1 << kind as u64;
         }
     }
 
@@ -77,7 +78,9 @@ impl BehaviourWatch {
 
     /// The step stays: the next one follows it.
     fn end_step(&mut self) {
-        if let Some(step) = self.step {
+        if let Some(step) = self.step
+            && !core::mem::replace(&mut self.is_counted, true)
+        {
             self.seen.entry(step).or_insert(self.decisions.saturating_sub(1));
         }
     }
