@@ -105,20 +105,22 @@ fn e_3_states_with_one_key_run_on_alike() {
     assert!(pairs > 150, "only {pairs} pairs: too few to say anything");
 }
 
-/// `REENACT_AUDIT_PAIRS=100000 cargo test --release -p reenact-runner -- --ignored audit`: so many pairs over all shipped scenarios.
+/// `cargo test --release -p reenact-runner -- --ignored audit --nocapture`: a hundred thousand pairs of the shipped scenarios.
 #[test]
 #[ignore = "it takes minutes"]
 fn e_3_a_long_audit_of_the_shipped_scenarios() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut pairs = 0;
     let mut differences = Vec::new();
-    for path in search(std::slice::from_ref(&folder)).scenarios {
+    let paths = search(std::slice::from_ref(&folder)).scenarios;
+    let budgets = [ExploreBudget::new(2, 0, 1), ExploreBudget::new(0, 1, 0)];
+    for (budget, path) in budgets.iter().flat_map(|budget| paths.iter().map(move |path| (*budget, path))) {
         // Of a matrix there is more than one run; one of each kind of scenario is enough.
-        if load_with(&path, &LoadOptions::default()).is_err() {
+        if load_with(path, &LoadOptions::default()).is_err() {
             continue;
         }
         let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
-        let (count, difference) = audited(&name, ExploreBudget::new(1, 0, 1), 1);
+        let (count, difference) = audited(&name, budget, 1);
         pairs += count;
         differences.extend(difference);
         if pairs >= 100_000 {
@@ -126,6 +128,7 @@ fn e_3_a_long_audit_of_the_shipped_scenarios() {
         }
     }
     println!("{pairs} pairs, {} scenarios with a difference\n{}", differences.len(), differences.join("\n\n"));
+    assert!(pairs >= 100_000, "only {pairs} pairs");
     assert_eq!(differences.len(), 0);
 }
 
