@@ -119,7 +119,7 @@ fn e_3_a_long_audit_of_the_shipped_scenarios() {
         if load_with(path, &LoadOptions::default()).is_err() {
             continue;
         }
-        let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+        let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
         let (count, difference) = audited(&name, budget, 1);
         pairs += count;
         differences.extend(difference);
