@@ -41,7 +41,7 @@ pub(super) struct NamedValue {
 /// Every such value of a text, in order. `looked` counts the bytes of values that were looked at.
 pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
     let (mut found, mut at) = (Vec::new(), 0);
-    let mut fruitless = FruitlessStretch { end: 0, tells: TellingName::Weak };
+    let mut fruitless = FruitlessStretch { end: 0, tells: TellingName::Weak, names: 0 };
     while let Some(word) = WORDS.find_at(text, at) {
         let name = name_around(text, word.range());
         at = name.end.max(word.end());
@@ -52,7 +52,7 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
         let is_cookie = text[name.clone()].to_ascii_lowercase().ends_with(b"set-cookie");
         let Some(tells) = telling(&text[name.clone()]).filter(|_| !is_cookie) else { continue };
         let tells = if is_key_of_prose(text, &name) { TellingName::Strong } else { tells };
-        if name.start < fruitless.end && tells <= fruitless.tells {
+        if fruitless.holds(&name, tells) {
             continue;
         }
         let mut values = value_forms::phrase(text, &name, tells);
@@ -67,7 +67,9 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
             values.extend(drawn_near(text, &name, tells, looked));
         }
         if values.is_empty() && is_unbroken(text, name.end) {
-            fruitless = FruitlessStretch { end: name.end + FRUITLESS_BYTES, tells };
+            let goes_on = name.start <= fruitless.end + FRUITLESS_BYTES;
+            let names = if goes_on { fruitless.names + 1 } else { 1 };
+            fruitless = FruitlessStretch { end: name.end + FRUITLESS_BYTES, tells, names };
         }
         at = values.last().map_or(at, |value| value.end);
         found.extend(values.into_iter().map(|value| NamedValue { name: name.clone(), value }));
@@ -75,14 +77,25 @@ pub(super) fn find(text: &[u8], looked: &mut u64) -> Vec<NamedValue> {
     found
 }
 
-/// How far behind a name without a value another is no news, in a text without an end of a word. Such a text may have a name in every few bytes, and
-/// all of them have nearly the same value: it is not looked at for each (K-12).
+/// How far behind a name without a value another is no news, in a text without an end of a word that has had [`FRUITLESS_NAMES`] of them. Such a text may
+/// have a name in every few bytes, and all of them have nearly the same value: it is not looked at for each (K-12).
 const FRUITLESS_BYTES: usize = 64;
+
+/// So many names in a row without a value no text of anybody has.
+const FRUITLESS_NAMES: usize = 16;
 
 /// A stretch in which a name tells nothing: its value was looked at already, for a name that tells as much.
 struct FruitlessStretch {
     end: usize,
     tells: TellingName,
+    /// How many names were looked at in vain, one near the other.
+    names: usize,
+}
+
+impl FruitlessStretch {
+    fn holds(&self, name: &Range<usize>, tells: TellingName) -> bool {
+        self.names >= FRUITLESS_NAMES && name.start < self.end && tells <= self.tells
+    }
 }
 
 /// Whether a text goes on from here without a blank, a quote or a sign that ends a value, for as long as heads of values are.

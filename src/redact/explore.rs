@@ -153,12 +153,11 @@ impl SecretExplorer<'_> {
             return self.text(inner, depth).into_iter().map(|found| shifted(found, value.start)).collect();
         }
         if memchr::memchr(b'\\', inner).is_none() {
-            let found = self.document(inner, &JsonStart::Beginning, depth + 1).0;
-            return found.into_iter().map(|found| shifted(found, value.start)).collect();
+            return self.part(inner, depth).into_iter().map(|found| shifted(found, value.start)).collect();
         }
         let mut view = MappedText::default();
         Flattener::string().feed(value.start as u64, inner, &mut view);
-        self.child(&view, value.len(), depth)
+        self.part(view.text(), depth).into_iter().map(|found| mapped(found, &view)).collect()
     }
 
     /// The secrets in a view of a text of `length` bytes, at the places from which it comes.
@@ -168,14 +167,20 @@ impl SecretExplorer<'_> {
         if depth >= DEPTH_MAX {
             return Vec::new();
         }
-        let is_whole = view.text().len() >= length - length / 8;
-        let outer = if is_whole { None } else { Some(std::mem::take(&mut self.whole_views)) };
-        let is_new = !is_whole || self.is_new_view(view.text(), depth);
-        let found = if is_new { self.document(view.text(), &JsonStart::Beginning, depth + 1).0 } else { Vec::new() };
-        if let Some(outer) = outer {
-            self.whole_views = outer;
-        }
+        let found = match view.text().len() >= length - length / 8 {
+            true if !self.is_new_view(view.text(), depth) => Vec::new(),
+            true => self.document(view.text(), &JsonStart::Beginning, depth + 1).0,
+            false => self.part(view.text(), depth),
+        };
         found.into_iter().map(|found| mapped(found, view)).collect()
+    }
+
+    /// The secrets in a part of a text, which has views of its own: an equal part at another place is read as well.
+    fn part(&mut self, part: &[u8], depth: usize) -> Vec<FoundSecret> {
+        let outer = std::mem::take(&mut self.whole_views);
+        let found = self.document(part, &JsonStart::Beginning, depth + 1).0;
+        self.whole_views = outer;
+        found
     }
 
     /// Whether no view of the same bytes was read with as many views left to be inside of it.
@@ -265,7 +270,7 @@ impl SecretExplorer<'_> {
     fn packed(&mut self, text: &[u8], depth: usize, found: &mut Vec<FoundSecret>) {
         for lines in base64_text::runs(text) {
             let Some(packed) = PackedText::read(text, &lines) else { continue };
-            let inner = self.document(&packed.bytes, &JsonStart::Beginning, depth + 1).0;
+            let inner = self.part(&packed.bytes, depth);
             found.extend(inner.into_iter().map(|inner| mapped(repacked(inner, &packed), &packed.characters)));
         }
     }

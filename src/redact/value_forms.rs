@@ -135,17 +135,16 @@ fn cell(text: &[u8], name: &Range<usize>, tells: TellingName) -> Vec<Range<usize
 
 /// How long the value of a cell is: up to its closing tick where one opens it. A bar may be a part of what has other signs in it, too.
 fn cell_length(text: &[u8], start: usize) -> usize {
+    let is_ticked = text[start - 1] == b'`';
+    let is_part = |byte: &u8| byte.is_ascii_graphic() || is_ticked && *byte == b' ';
     let rest = &text[start..text.len().min(start + VALUE_BYTES_MAX)];
-    let graphic = |rest: &[u8], more: &[u8]| rest.iter().take_while(|byte| byte.is_ascii_graphic() || more.contains(byte)).count();
-    if text[start - 1] == b'`'
-        && let Some(tick) = memchr::memchr(b'`', rest)
-        && graphic(&rest[..tick], b" ") == tick
-    {
+    let tick = rest.iter().position(|byte| *byte == b'`' || !is_part(byte)).filter(|end| is_ticked && rest[*end] == b'`');
+    if let Some(tick) = tick {
         return tick;
     }
     let has_signs = |part: &[u8]| part.iter().any(|byte| byte.is_ascii_punctuation() && !b"-_.:/`*".contains(byte));
     // Parts are cut one by one: a table may have a name in each of its cells.
-    let part_at = |at: usize| rest[at..].iter().take_while(|byte| byte.is_ascii_graphic() && !b"|`".contains(byte)).count();
+    let part_at = |at: usize| rest[at..].iter().take_while(|byte| is_part(byte) && !b"|`".contains(byte)).count();
     let mut length = part_at(0);
     while rest.get(length).is_some_and(|byte| b"|`".contains(byte)) {
         let next = length + 1 + part_at(length + 1);

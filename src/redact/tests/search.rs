@@ -215,3 +215,21 @@ fn k_2_a_quote_behind_a_placeholder_is_no_part_of_a_value() {
     assert!(out.contains("x\"toolCallStates\":[") || out.contains("=\"toolCallStates\":["), "{out}");
     assert_eq!(streamed(&mut redactor(), AnswerRedactor::body(), &[out.clone().into_bytes()]).concat(), out.as_bytes());
 }
+
+/// Equal strings at two places are two places: what was read at one says nothing of the other.
+#[test]
+fn k_2_a_secret_that_stands_twice_is_found_twice() {
+    use base64::Engine as _;
+    // No text but a view of it has the name, and the view is nearly as long as the text.
+    let words = "words and more words ".repeat(12);
+    let inner = [
+        format!("{words}\\npass\\u0077ord=hunter2-Zk7Qw9Xb\\nlast"),
+        format!("{words} pass&#119;ord=hunter2-Zk7Qw9Xb&#10;"),
+        base64::engine::general_purpose::STANDARD.encode(format!("{words} pass&#119;ord=hunter2-Zk7Qw9Xb&#10;")),
+    ];
+    for text in inner {
+        for body in [format!("{{\"a\":\"{text}\",\"b\":\"{text}\"}}"), format!("x {{\"a\":\"{text}\"}}\ny {{\"b\":\"{text}\"}}\n")] {
+            assert_eq!(scan(body.as_bytes(), &RULES).len(), 2, "{body}");
+        }
+    }
+}
