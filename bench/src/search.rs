@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::explore::budget::ExploreBudget;
-use reenact::explore::certificate::{Certificate, CertificateClaim, KEY_VERSION, ORACLES_VERSION, VERSION, WINDOWS};
+use reenact::explore::certificate::{Certificate, CertificateClaim};
 use reenact::explore::certify::{CertifyPart, certify};
-use reenact::explore::explorer::{ExploreOptions, explore_with, fault_list};
+use reenact::explore::explorer::{ExploreOptions, explore_with};
 use reenact::explore::fuzz::{FuzzGround, FuzzIsland, FuzzStrategy};
 use reenact::oracle::Oracles;
 use reenact::runner::PanicCatcher;
@@ -42,25 +42,7 @@ pub(crate) fn certificates() -> Vec<ReportLine> {
     let explored = || explore_with(&setup, &AgentLoop::default(), BUDGET, &PanicCatcher, &threads(1), (options(), &mut |_| true));
     let exploration = explored();
     let report = &exploration.report;
-    let claim = CertificateClaim {
-        reenact_certificate: VERSION,
-        program: String::new(),
-        binary: String::new(),
-        path: String::new(),
-        set: Vec::new(),
-        scenario: String::new(),
-        budget: report.budget.to_string(),
-        faults: fault_list(),
-        windows: String::from(WINDOWS),
-        key_version: KEY_VERSION,
-        oracles_version: ORACLES_VERSION,
-        asked: report.asked.by_oracle().map(|(oracle, count)| (oracle.into(), count)).collect(),
-        states: 0,
-        transitions: 0,
-        collision_log2: 0,
-        root: String::new(),
-    };
-    let certificate = Certificate::new(claim, exploration.graph.as_ref().expect("it was asked for"));
+    let certificate = Certificate::new(CertificateClaim::new(report), exploration.graph.as_ref().expect("it was asked for"));
     let checked = || {
         let report = certify(&certificate, &setup, &AgentLoop::default(), &PanicCatcher, (CertifyPart::All, &mut |_| true));
         report.expect("the certificate holds")

@@ -4,15 +4,17 @@ mod canaries;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use tokio::time::Instant;
 
 use super::output::{complain, one_line, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, program_name, quoted};
+use super::report::unasked_text;
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
 use crate::explore::against::{VersionDifference, compare};
-use crate::explore::certificate::{Certificate, CertificateClaim, KEY_VERSION, MARK, ORACLES_VERSION, VERSION, WINDOWS};
+use crate::explore::certificate::{Certificate, CertificateClaim, MARK, WINDOWS};
 use crate::explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
 use crate::explore::explorer::{ExploreReport, ExploredGraph, PathDecision, fault_list};
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, load_with};
@@ -234,8 +236,8 @@ fn told(part: CertifyPart, certificate: &Certificate, loaded: &LoadedScenario, r
     let unasked = certificate.unasked();
     if part != CertifyPart::All {
         text += "\n  the figures of the claim (transitions, rules that were asked) are compared when it is checked as a whole";
-    } else if !unasked.is_empty() {
-        text += &format!("\n  never asked, so nothing is claimed of them: {}", unasked.join(", "));
+    } else if let Some(unasked) = unasked_text(&unasked) {
+        text += &format!("\n  {unasked}");
     }
     text
 }
@@ -253,31 +255,25 @@ pub(super) fn write_certificate(
     (report, graph): (&ExploreReport, &ExploredGraph),
 ) -> Result<(), String> {
     let claim = CertificateClaim {
-        reenact_certificate: VERSION,
         program: String::from(env!("CARGO_PKG_VERSION")),
         binary: binary_digest(),
         path: loaded.path.display().to_string(),
         set,
         scenario: digest(loaded).map_err(|error| error.to_string())?,
-        budget: report.budget.to_string(),
-        faults: fault_list(),
-        windows: String::from(WINDOWS),
-        key_version: KEY_VERSION,
-        oracles_version: ORACLES_VERSION,
-        asked: report.asked.by_oracle().map(|(oracle, count)| (oracle.into(), count)).collect(),
-        states: 0,
-        transitions: 0,
-        collision_log2: 0,
-        root: String::new(),
+        ..CertificateClaim::new(report)
     };
     let bytes = Certificate::new(claim, graph).encode();
     atomic::write(path, &bytes).map_err(|error| format!("{}: cannot write the certificate: {error}", path.display()))
 }
 
-/// Of this program's file; empty where it cannot be read.
+/// Of this program's file, which is read once; empty where it cannot be read.
 pub(super) fn binary_digest() -> String {
-    let bytes = std::env::current_exe().and_then(|file| open::read(&file, u64::MAX)).unwrap_or_default();
-    if bytes.is_empty() { String::new() } else { crate::files::scenario::bytes_digest(&bytes) }
+    static DIGEST: OnceLock<String> = OnceLock::new();
+    let read = || {
+        let bytes = std::env::current_exe().and_then(|file| open::read(&file, u64::MAX)).unwrap_or_default();
+        if bytes.is_empty() { String::new() } else { crate::files::scenario::bytes_digest(&bytes) }
+    };
+    DIGEST.get_or_init(read).clone()
 }
 
 /// An older certificate, to be held against a new exploration of the same scenario.

@@ -13,7 +13,9 @@ use super::certify;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
-use super::report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, verdict_word};
+use super::report::{
+    ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, unasked_text, verdict_word,
+};
 use super::selection::Selection;
 use super::shrink::{self, ShrinkTask};
 use super::{CommandExit, SILENCE, STOPPED};
@@ -384,10 +386,7 @@ fn totals(entries: &[ExploreEntry]) -> String {
         0 => String::new(),
         count => format!("; {} with a budget that was not finished", plural(count as u64, "scenario")),
     };
-    let unasked = match unasked(entries) {
-        rules if rules.is_empty() => String::new(),
-        rules => format!("; never asked, so nothing is claimed of them: {}", rules.join(", ")),
-    };
+    let unasked = unasked_text(&unasked(entries)).map(|text| format!("; {text}")).unwrap_or_default();
     let nearest = entries.iter().flat_map(|entry| &entry.findings).filter_map(|finding| finding.distance).min();
     let nearest = nearest.map(|nearest| format!(", the nearest {} away", Micros(nearest))).unwrap_or_default();
     format!("{}, {}{nearest}{unfinished}{unasked}", plural(entries.len() as u64, "scenario"), plural(findings as u64, "finding"))

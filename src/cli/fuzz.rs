@@ -13,7 +13,7 @@ use super::certify::SearchShard;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
-use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document};
+use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document, unasked_text};
 use super::selection::Selection;
 use super::{CommandExit, STOPPED};
 use crate::engine::contract::Engine;
@@ -124,11 +124,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
         FuzzFormat::Json => print_document(&FuzzReportDocument::new(entries, selected.unread, exit as u8)),
         FuzzFormat::Text => {
             let unasked: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| !asked.contains_key(*oracle)).collect();
-            let unasked = if unasked.is_empty() {
-                String::new()
-            } else {
-                format!("; never asked, so nothing is claimed of them: {}", unasked.join(", "))
-            };
+            let unasked = unasked_text(&unasked).map(|text| format!("; {text}")).unwrap_or_default();
             print_line(&format!("{done}, {}, {}{unasked}", plural(cases, "case"), plural(findings as u64, "finding")));
         }
     }

@@ -55,6 +55,11 @@ pub(super) fn verdict_word(is_fine: bool) -> &'static str {
     if is_fine { "ok" } else { "failed" }
 }
 
+/// The rules of which a verdict says nothing, in words; `None` where each was asked.
+pub(super) fn unasked_text(rules: &[&str]) -> Option<String> {
+    (!rules.is_empty()).then(|| format!("never asked, so nothing is claimed of them: {}", rules.join(", ")))
+}
+
 /// Writes a document to standard output.
 pub(super) fn print_document(document: &impl Serialize) {
     // A document of texts and figures has a JSON form.

@@ -11,9 +11,9 @@ use reenact_engine::key::StateKey;
 use reenact_explore::against::compare;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{Canary, Saboteur};
-use reenact_explore::certificate::{Certificate, CertificateClaim, CertifiedState, KEY_VERSION, ORACLES_VERSION, VERSION, WINDOWS};
+use reenact_explore::certificate::{Certificate, CertificateClaim, CertifiedState};
 use reenact_explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
-use reenact_explore::explorer::{ExploreOptions, ExploreStep, ExploredGraph, FinishedExploration, explore_with, fault_list};
+use reenact_explore::explorer::{ExploreOptions, ExploreStep, ExploredGraph, FinishedExploration, explore_with};
 use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with};
 use reenact_wire::prelude::*;
 
@@ -35,25 +35,7 @@ fn graph<E: Engine + Send>(loaded: &LoadedScenario, engine: &E, budget: ExploreB
 }
 
 fn certificate(explored: &FinishedExploration) -> Certificate {
-    let claim = CertificateClaim {
-        reenact_certificate: VERSION,
-        program: String::new(),
-        binary: String::new(),
-        path: String::new(),
-        set: Vec::new(),
-        scenario: String::new(),
-        budget: explored.report.budget.to_string(),
-        faults: fault_list(),
-        windows: WINDOWS.into(),
-        key_version: KEY_VERSION,
-        oracles_version: ORACLES_VERSION,
-        asked: explored.report.asked.by_oracle().map(|(oracle, count)| (oracle.into(), count)).collect(),
-        states: 0,
-        transitions: 0,
-        collision_log2: 0,
-        root: String::new(),
-    };
-    Certificate::new(claim, explored.graph.as_ref().unwrap())
+    Certificate::new(CertificateClaim::new(&explored.report), explored.graph.as_ref().unwrap())
 }
 
 fn check<E: Engine>(certificate: &Certificate, loaded: &LoadedScenario, engine: &E, part: CertifyPart) -> Result<CertifyReport, String> {

@@ -89,7 +89,13 @@ impl<'a, E: Engine + Send> ScenarioSearch<'a, E> {
             let scenario_digest = digest(scenario).map_err(|error| error.to_string())?;
             let set = arguments.selection.overrides();
             let drawn = (arguments.strategy.as_str(), arguments.fuzz_seed);
-            let record = SearchRecord::new(&scenario.name, scenario_digest, binary_digest(), set, drawn);
+            let binary = binary_digest();
+            if binary.is_empty() {
+                return Err(String::from(
+                    "the program's own file cannot be read, so nobody knows what its folder would be of: leave out --campaign",
+                ));
+            }
+            let record = SearchRecord::new(&scenario.name, scenario_digest, binary, set, drawn);
             let (folder, past) = CampaignFolder::open(campaign, &record)?;
             search.resume(past, threads)?;
             search.folder = Some(folder);
