@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::agent::{DEFECTS, TEST};
 use super::client::setup;
-use super::drive::wait;
+use super::drive::{side_by_side, wait};
 use reenact::live::drive::client_sweep::{ClientSweep, ClientSweepReport, client_sweep};
 use reenact::live::drive::{ChildSignal, ClientAction, ClientHarness, SignalTarget, drive};
 use reenact::scenario::client_profile;
@@ -104,8 +104,8 @@ fn k_9_and_o_20_and_o_24_an_agent_without_a_defect_passes_at_every_moment() {
 #[test]
 fn k_9_and_o_20_and_o_24_each_defect_of_an_agent_is_found_and_named() {
     let moments = ["1:head", "1:8", "1:12", "1:marker", "done+50ms"];
-    for (defect, words) in DEFECTS {
-        let swept = swept(defect, vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group)], &moments);
+    let interrupt = || vec![ClientAction::Signal(ChildSignal::Interrupt, SignalTarget::Group)];
+    for ((defect, words), swept) in DEFECTS.iter().zip(side_by_side(&DEFECTS, |(defect, _)| swept(defect, interrupt(), &moments))) {
         let table = swept.to_string();
         println!("{defect}:\n{table}\n");
         assert!(!swept.is_fine(), "{defect}: {table}");

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::drive::has_python;
+use super::drive::{has_python, side_by_side};
 
 /// The switch, the scenario, the moment of a sweep where one is needed, and words of the problem.
 const DEFECTS: [(&str, &str, Option<&str>, &str); 23] = [
@@ -62,13 +62,14 @@ fn k_9_each_defect_that_was_planted_in_an_agent_is_found_and_named() {
     if !has_python() {
         return;
     }
-    let mut missed = Vec::new();
-    for (defect, scenario, moment, words) in DEFECTS {
-        let (code, said) = driven(profile(), scenario, defect, &moment.into_iter().collect::<Vec<_>>());
-        if code != Some(1) || !said.contains(words) {
-            missed.push(format!("{defect}: exit {code:?}, without {words}:\n{said}"));
-        }
-    }
+    let runs = side_by_side(&DEFECTS, |(defect, scenario, moment, _)| driven(profile(), scenario, defect, moment.as_slice()));
+    let is_found = |code, said: &str, words| code == Some(1) && said.contains(words);
+    let missed: Vec<_> = DEFECTS
+        .iter()
+        .zip(runs)
+        .filter(|((.., words), (code, said))| !is_found(*code, said, words))
+        .map(|((defect, .., words), (code, said))| format!("{defect}: exit {code:?}, without {words}:\n{said}"))
+        .collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
@@ -77,15 +78,21 @@ fn k_9_the_agent_passes_where_nothing_is_planted() {
     if !has_python() {
         return;
     }
-    for scenario in ["look.toml", "parallel.toml", "retried.toml"] {
-        let (code, said) = driven(profile(), scenario, "", &["1:5", "1:tools+300ms", "2:head", "done+50ms"]);
-        assert_eq!(code, Some(0), "{scenario}: {said}");
-    }
-    // Both answers say the same, and the second is broken off.
-    let (code, said) = driven(profile(), "tricky.toml", "", &["2:7"]);
-    assert_eq!(code, Some(0), "{said}");
-    for scenario in ["fails.toml", "fails-cut.toml", "fails-413.toml", "talk.toml"] {
-        let (code, said) = driven(profile(), scenario, "", &[]);
+    const MOMENTS: &[&str] = &["1:5", "1:tools+300ms", "2:head", "done+50ms"];
+    const RUNS: [(&str, &[&str]); 8] = [
+        ("look.toml", MOMENTS),
+        ("parallel.toml", MOMENTS),
+        ("retried.toml", MOMENTS),
+        // Both answers say the same, and the second is broken off.
+        ("tricky.toml", &["2:7"]),
+        ("fails.toml", &[]),
+        ("fails-cut.toml", &[]),
+        ("fails-413.toml", &[]),
+        ("talk.toml", &[]),
+    ];
+    for ((scenario, _), (code, said)) in
+        RUNS.iter().zip(side_by_side(&RUNS, |(scenario, moments)| driven(profile(), scenario, "", moments)))
+    {
         assert_eq!(code, Some(0), "{scenario}: {said}");
     }
 }

@@ -30,3 +30,24 @@ fn start(package: &str, cargo_options: &[&str], words: &[&str]) -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// The packages with an optimisation of their own in a profile.
+    fn packages(manifest: &str, profile: &str) -> BTreeSet<String> {
+        let lines = manifest.lines().skip_while(|line| *line != format!("[profile.{profile}.package]")).skip(1);
+        lines.take_while(|line| !line.is_empty()).filter_map(|line| Some(line.split_once('.')?.0.to_owned())).collect()
+    }
+
+    /// `dist` and `fuzz` begin as `dev`: what that optimises a little, they optimise fully.
+    #[test]
+    fn profiles_that_begin_as_dev_set_each_of_its_packages() {
+        let manifest = std::fs::read_to_string(crate::root().join("Cargo.toml")).unwrap();
+        let dev = packages(&manifest, "dev");
+        assert!(!dev.is_empty());
+        assert_eq!(packages(&manifest, "dist"), dev);
+        assert_eq!(packages(&manifest, "fuzz"), dev);
+    }
+}
