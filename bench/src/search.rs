@@ -7,7 +7,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::explore::budget::ExploreBudget;
 use reenact::explore::certificate::{Certificate, CertificateClaim};
 use reenact::explore::certify::{CertifyPart, certify};
-use reenact::explore::explorer::{ExploreOptions, explore_with};
+use reenact::explore::explorer::{ExploreOptions, Workers as _, explore_with};
 use reenact::explore::fuzz::{FuzzGround, FuzzIsland, FuzzStrategy};
 use reenact::oracle::Oracles;
 use reenact::runner::PanicCatcher;
@@ -83,7 +83,7 @@ pub(crate) fn cases() -> Vec<ReportLine> {
             };
             (0..CASES).map(case).sum::<usize>()
         };
-        threads(on).map_each((0..FuzzIsland::COUNT).collect(), island).into_iter().sum()
+        threads(on).map((0..FuzzIsland::COUNT).collect(), island).into_iter().sum()
     };
     let events = fuzzed(1);
     assert_eq!(events, fuzzed(2), "the same on one thread and on two");

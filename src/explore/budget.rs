@@ -30,6 +30,9 @@ impl ExploreBudget {
         Self::new(2, 1, 1),
     ];
 
+    /// No decision at all: the run goes on as it is.
+    pub const NONE: Self = Self::new(0, 0, 0);
+
     /// So many of each.
     pub const fn new(deviations: u8, faults: u8, inputs: u8) -> Self {
         Self { deviations, faults, inputs }

@@ -94,6 +94,11 @@ pub fn certify<E: Engine>(
         report: CertifyReport { states: certificate.states.len(), ..CertifyReport::default() },
         asked: QuestionCounts::default(),
     };
+    // All other states are found by their keys.
+    if state_key(&first, budget, &mut checker.sink) != certificate.states.first().map(|state| state.key) {
+        let reason = "state 0 has another key than the certificate says: it is of another budget, or of another engine";
+        return Err(Some(CertifyRefusal { reason: reason.into(), path: Some(ExploredPath::default()) }));
+    }
     let mut open = vec![OpenState { place: 0, run: first.into(), left: budget }];
     while let Some(state) = open.pop() {
         if checker.report.checked.is_multiple_of(256) && !goes_on(checker.report.checked) {
@@ -200,10 +205,6 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
     fn check<E: Engine>(&mut self, state: OpenState<E>) -> Result<Vec<OpenState<E>>, String> {
         let OpenState { place, run, left } = state;
         let certified = self.certificate.states[place];
-        if state_key(&run, left, &mut self.sink) != Some(certified.key) {
-            let why = if place == 0 { ": it is of another budget, or of another engine" } else { "" };
-            return Err(format!("state {place} has another key than the certificate says{why}"));
-        }
         let mut transitions = Vec::new();
         let mut next = Vec::new();
         let mut children = self.tree.children[place].iter().peekable();

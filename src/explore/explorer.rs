@@ -15,9 +15,11 @@ mod expansion;
 mod faults;
 mod graph;
 mod key_audit;
+mod masked_effect;
 mod path;
 mod report;
 mod states;
+mod states_ahead;
 
 pub(super) use choice::StepOutcome;
 pub use choice::{ExploreChoice, ExploreStep};
@@ -43,15 +45,20 @@ use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 use states::{ExploredStates, StateIndex, Successor};
+use states_ahead::{AheadOutcome, AheadState, KnownStates, StatesAhead};
 
-/// Gives work to threads: pure rooms have none. What comes back is in the order of the items, however many threads there are.
+/// Gives work to threads: pure rooms have none. An item is work for some milliseconds. What comes back is in the order of the items, however many threads
+/// there are.
 pub trait Workers {
     /// The results of `work` for each item, in order.
     fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R>;
 }
 
-/// So many states are left at once before what follows them is merged: more take more memory, fewer leave threads waiting.
-const BATCH: usize = 1024;
+/// So many states are a piece of work for a thread.
+const PIECE: usize = 4;
+
+/// So many pieces are worked off before what follows is merged: more take more memory, fewer leave threads waiting.
+const BATCH: usize = 32;
 
 /// How far an exploration is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,18 +122,21 @@ pub fn explore_with<E: Engine + Send>(
     workers: &impl Workers,
     (options, goes_on): (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> bool),
 ) -> FinishedExploration {
-    let run = new_run(setup, engine, options.keeps_graph);
+    let run = Box::new(new_run(setup, engine, options.keeps_graph));
     let usual_end = guard.run(|| run.clone().finish().end).ok();
     let expansion = Expansion::new(setup, guard, usual_end, options.hole);
     let mut exploration = Exploration {
+        first: run.clone(),
         states: ExploredStates::default(),
+        ahead: StatesAhead::default(),
+        runs_ahead: BTreeMap::new(),
         frontier: Vec::new(),
         findings: BTreeMap::new(),
         audit: MergeSample { every: options.audit_every, merges: Vec::new() },
         graph: options.keeps_graph.then(ExploredGraph::default),
         report: ExploreReport::new(budget),
     };
-    exploration.begin(run.into(), budget);
+    exploration.begin(run, budget);
     while !exploration.frontier.is_empty() {
         if !exploration.leave_level(&expansion, workers, goes_on) {
             exploration.report.outcome = ExploreOutcome::Stopped;
@@ -136,6 +146,9 @@ pub fn explore_with<E: Engine + Send>(
     exploration.finish(&expansion)
 }
 
+/// The last decision on the way to a state: the state before it, the decision, and its number among all decisions there.
+type LastDecision = (StateIndex, ExploreChoice, u32);
+
 /// Every n-th merge of an exploration.
 struct MergeSample {
     every: u64,
@@ -144,14 +157,27 @@ struct MergeSample {
 }
 
 struct Exploration<E> {
+    /// The run that has not begun.
+    first: Box<ExploredRun<E>>,
     states: ExploredStates,
-    /// The states of the present level, by their keys.
-    frontier: Vec<FrontierState<E>>,
+    ahead: StatesAhead,
+    /// The runs of states behind those that were left ahead.
+    runs_ahead: BTreeMap<StateKey, Box<ExploredRun<E>>>,
+    /// The states of the present level, in the order in which they were reached.
+    frontier: Vec<WaitingState<E>>,
     /// The findings by fingerprint: where the smallest is, its violations, and how many there are.
     findings: BTreeMap<Fingerprint, FoundViolation>,
     audit: MergeSample,
     graph: Option<ExploredGraph>,
     report: ExploreReport,
+}
+
+/// A state that is reached and not left.
+enum WaitingState<E> {
+    /// Its run is at hand.
+    Run(FrontierState<E>),
+    /// It was left ahead.
+    Ahead(StateIndex, AheadState),
 }
 
 struct FoundViolation {
@@ -171,10 +197,10 @@ impl<E: Engine + Send> Exploration<E> {
         self.report.is_merged = key.is_some();
         self.graph = self.graph.take().filter(|_| key.is_some());
         let index = self.add(key, None);
-        self.frontier.push(FrontierState { index, run, left: budget });
+        self.frontier.push(WaitingState::Run(FrontierState { index, run, left: budget }));
     }
 
-    fn add(&mut self, key: Option<StateKey>, from: Option<(StateIndex, ExploreChoice, u32)>) -> StateIndex {
+    fn add(&mut self, key: Option<StateKey>, from: Option<LastDecision>) -> StateIndex {
         if let (Some(graph), Some(key)) = (&mut self.graph, key) {
             graph.add_state(key, from.as_ref());
         }
@@ -190,61 +216,114 @@ impl<E: Engine + Send> Exploration<E> {
     ) -> bool {
         self.report.levels += 1;
         let mut level = core::mem::take(&mut self.frontier).into_iter();
-        let mut next = NextLevel::new(self.states.len());
-        let mut waiting = level.len();
-        while waiting > 0 {
-            let progress = ExploreProgress { states: self.states.len() + next.states.len(), transitions: self.report.transitions, waiting };
-            if !goes_on(progress) {
+        while level.len() > 0 {
+            let waiting = level.len() + self.frontier.len();
+            if !goes_on(ExploreProgress { states: self.states.len(), transitions: self.report.transitions, waiting }) {
                 return false;
             }
-            let batch: Vec<_> = level.by_ref().take(BATCH).collect();
-            waiting -= batch.len();
-            let all = workers.map(batch, |state| (state.index, expansion.leave(state, &self.states)));
-            for (from, expanded) in all {
-                self.take(from, expanded, &mut next);
-            }
-        }
-        for NewState { key, run, left, from } in next.states {
-            let index = self.add(key, Some(from));
-            self.frontier.push(FrontierState { index, run, left });
+            self.leave_batch(level.by_ref().take(PIECE * BATCH).collect(), expansion, workers);
         }
         true
     }
 
-    fn take(&mut self, from: StateIndex, expanded: ExpandedState<E>, next: &mut NextLevel<E>) {
+    /// Leaves some states of a level.
+    fn leave_batch<G: PanicGuard + Sync>(&mut self, batch: Vec<WaitingState<E>>, expansion: &Expansion<'_, G>, workers: &impl Workers) {
+        let (mut runs, mut order) = (Vec::new(), Vec::new());
+        for state in batch {
+            match state {
+                WaitingState::Ahead(index, state) => order.push((index, Some(state))),
+                WaitingState::Run(state) => {
+                    order.push((state.index, None));
+                    runs.push(state);
+                }
+            }
+        }
+        let mut runs = runs.into_iter();
+        let piece = || Some(runs.by_ref().take(PIECE).collect()).filter(|piece: &Vec<_>| !piece.is_empty());
+        let pieces = core::iter::from_fn(piece).collect();
+        let leave = |piece: Vec<FrontierState<E>>| {
+            let mut known = KnownStates { reached: &self.states, ahead: &self.ahead, own: StatesAhead::default() };
+            let mut runs = Vec::new();
+            let expanded: Vec<_> = piece.into_iter().map(|state| expansion.leave(state, &mut known, &mut runs)).collect();
+            (expanded, known.own, runs)
+        };
+        let mut all = Vec::new();
+        for (expanded, ahead, runs) in workers.map(pieces, leave) {
+            all.extend(expanded);
+            self.ahead.add_all(ahead);
+            self.runs_ahead.extend(runs);
+        }
+        let mut all = all.into_iter();
+        for (index, state_ahead) in order {
+            match state_ahead {
+                Some(state) => self.take_ahead(index, state),
+                None => all.next().into_iter().for_each(|expanded| self.take(index, expanded)),
+            }
+        }
+    }
+
+    /// Takes in what follows a state.
+    fn take(&mut self, from: StateIndex, expanded: ExpandedState<E>) {
         let ExpandedState { transitions, asked } = expanded;
         self.report.count(&transitions, &asked);
-        if let Some(graph) = &mut self.graph {
-            graph.begin_state();
-        }
+        let mut decisions = Vec::new();
         for (event, ExploreTransition { choice, outcome, hash }) in (0..).zip(transitions) {
             let successor = match outcome {
-                ExploreTransitionOutcome::Known(index) => {
-                    self.count_merge(index, from, &choice);
-                    Successor::State(index)
-                }
+                ExploreTransitionOutcome::Known(key) => self.reach((from, choice, event), Some(key), None),
+                ExploreTransitionOutcome::State { run, key, left } => self.reach((from, choice, event), key, Some((run, left))),
                 ExploreTransitionOutcome::End => Successor::End,
                 ExploreTransitionOutcome::Finding(violations) => {
                     self.find(from, Some(choice), violations);
                     Successor::End
                 }
-                ExploreTransitionOutcome::State { run, key, left } => {
-                    let (index, is_new) = next.place_of(key);
-                    if is_new {
-                        next.states.push(NewState { key, run, left, from: (from, choice, event) });
-                    } else {
-                        self.count_merge(index, from, &choice);
-                    }
-                    Successor::State(index)
-                }
             };
-            if let Some(graph) = &mut self.graph {
-                graph.add_decision(hash, successor.place());
+            decisions.push((hash, successor));
+        }
+        self.set_decisions(from, &decisions);
+    }
+
+    /// Takes in the arrival at a state that was left ahead.
+    fn take_ahead(&mut self, from: StateIndex, AheadState { hash, asked, outcome }: AheadState) {
+        self.report.count_arrival(&asked);
+        let arrival = ExploreChoice { step: ExploreStep::Next, fault: None };
+        let successor = match outcome {
+            AheadOutcome::State(key) => self.reach((from, arrival, 0), Some(key), None),
+            AheadOutcome::End => Successor::End,
+            AheadOutcome::Finding(violations) => {
+                self.find(from, Some(arrival), violations);
+                Successor::End
             }
-            // The first decision is the next arrival.
-            if event == 0 {
-                self.states.set_next(from, successor);
+        };
+        self.set_decisions(from, &[(hash, successor)]);
+    }
+
+    /// The state that a decision leads to. One that is new waits for its level.
+    fn reach(&mut self, last: LastDecision, key: Option<StateKey>, run: Option<(Box<ExploredRun<E>>, ExploreBudget)>) -> Successor {
+        if let Some(index) = key.and_then(|key| self.states.find(key)) {
+            self.count_merge(index, last.0, &last.1);
+            return Successor::State(index);
+        }
+        let index = self.add(key, Some(last));
+        let run_ahead = key.and_then(|key| self.runs_ahead.remove(&key));
+        let waiting = match (key.and_then(|key| self.ahead.take(key)), run) {
+            (Some(state), _) => WaitingState::Ahead(index, state),
+            (None, Some((run, left))) => WaitingState::Run(FrontierState { index, run, left }),
+            (None, None) => {
+                let Some(run) = run_ahead else { unreachable!("a known state was reached or left, or its run waits") };
+                WaitingState::Run(FrontierState { index, run, left: ExploreBudget::NONE })
             }
+        };
+        self.frontier.push(waiting);
+        Successor::State(index)
+    }
+
+    /// Sets where the decisions at a state lead. The first is the next arrival.
+    fn set_decisions(&mut self, state: StateIndex, decisions: &[(u64, Successor)]) {
+        if let Some((_, next)) = decisions.first() {
+            self.states.set_next(state, *next);
+        }
+        if let Some(graph) = &mut self.graph {
+            graph.add_decisions(state, decisions);
         }
     }
 
@@ -288,6 +367,7 @@ impl<E: Engine + Send> Exploration<E> {
             }
         }
         self.report.states = self.states.len();
+        debug_assert!(self.report.outcome == ExploreOutcome::Stopped || self.ahead.is_empty() && self.runs_ahead.is_empty());
         self.report.usual_end = expansion.usual_end.clone().map(|end: RunEnd| end.as_str().into());
         let states = &self.states;
         self.report.findings = self
@@ -297,40 +377,12 @@ impl<E: Engine + Send> Exploration<E> {
                 let FoundViolation { from, last, violations, count, others } = found;
                 let path = |from, last| ExploredPath { choices: states.path(from).into_iter().chain(last).collect() };
                 let others = others.into_iter().map(|(from, last)| path(from, last)).collect();
-                ExploreFinding { fingerprint, path: path(from, last), violations, count, others }
+                let path = path(from, last);
+                let violations = expansion.violations_of(&self.first, &path, self.report.budget).unwrap_or(violations);
+                ExploreFinding { fingerprint, path, violations, count, others }
             })
             .collect();
         let is_clean = self.report.outcome == ExploreOutcome::Finished && self.report.findings.is_empty();
         FinishedExploration { graph: self.graph.filter(|_| is_clean), report: self.report, equal_states }
-    }
-}
-
-/// The states of the next level, in the order in which they are reached.
-struct NextLevel<E> {
-    states: Vec<NewState<E>>,
-    by_key: BTreeMap<StateKey, StateIndex>,
-    /// The place of the first.
-    first: usize,
-}
-
-/// A state of the next level.
-struct NewState<E> {
-    key: Option<StateKey>,
-    run: Box<ExploredRun<E>>,
-    left: ExploreBudget,
-    /// The state that it follows, the decision, and the number of that among all decisions there.
-    from: (StateIndex, ExploreChoice, u32),
-}
-
-impl<E> NextLevel<E> {
-    fn new(first: usize) -> Self {
-        Self { states: Vec::new(), by_key: BTreeMap::new(), first }
-    }
-
-    /// The place of the state with this key, and whether it is a new one.
-    fn place_of(&mut self, key: Option<StateKey>) -> (StateIndex, bool) {
-        let fresh = StateIndex::try_from(self.first + self.states.len()).unwrap_or(StateIndex::MAX);
-        let place = key.map_or(fresh, |key| *self.by_key.entry(key).or_insert(fresh));
-        (place, place == fresh)
     }
 }

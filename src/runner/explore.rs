@@ -7,46 +7,20 @@ use std::thread;
 
 use reenact_explore::explorer::Workers;
 
-/// So few items are not worth a second thread.
-const ITEMS_MIN: usize = 32;
-
-/// So many items a thread takes at once.
-const SHARE: usize = 8;
-
 /// So many threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads(pub NonZeroUsize);
 
 impl Workers for Threads {
-    fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        if items.len() < ITEMS_MIN { items.into_iter().map(work).collect() } else { self.map_shares(items, SHARE, work) }
-    }
-}
-
-impl Threads {
-    /// As [`Workers::map`], for work that takes long: each thread takes one item after the other, however few there are.
-    pub fn map_each<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        self.map_shares(items, 1, work)
-    }
-
     #[expect(clippy::disallowed_types, reason = "the threads take items from one list, and no engine sees it")]
-    fn map_shares<T: Send, R: Send>(&self, items: Vec<T>, share: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        if self.0 == NonZeroUsize::MIN {
+    fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+        if self.0 == NonZeroUsize::MIN || items.len() < 2 {
             return items.into_iter().map(work).collect();
         }
         let waiting = std::sync::Mutex::new((0..).zip(items).collect::<Vec<(usize, T)>>().into_iter());
-        // A thread that is held up keeps no other one waiting for long: each takes some more items when it is done with some.
-        let take_some = || -> Vec<(usize, T)> { waiting.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(share).collect() };
-        let work_off = || {
-            let mut results = Vec::new();
-            loop {
-                let share = take_some();
-                if share.is_empty() {
-                    return results;
-                }
-                results.extend(share.into_iter().map(|(place, item)| (place, work(item))));
-            }
-        };
+        // A thread that is held up keeps no other one waiting for long: each takes another item when it is done with one.
+        let take_one = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work_off = || -> Vec<(usize, R)> { core::iter::from_fn(take_one).map(|(place, item)| (place, work(item))).collect() };
         let mut results: Vec<(usize, R)> = thread::scope(|scope| {
             let others: Vec<_> = (1..self.0.get()).map(|_| scope.spawn(work_off)).collect();
             let mut results = work_off();

@@ -12,6 +12,7 @@ use crate::cli::certify::binary_digest;
 use crate::cli::ctrl_c::is_stopped;
 use crate::cli::output::complain;
 use crate::engine::contract::Engine;
+use crate::explore::explorer::Workers as _;
 use crate::explore::fuzz::{FuzzCase, FuzzGround, FuzzIsland};
 use crate::files::scenario::{LoadedScenario, digest};
 use crate::prelude::*;
@@ -121,7 +122,7 @@ impl<'a, E: Engine + Send> ScenarioSearch<'a, E> {
             Ok(island)
         };
         let islands = std::mem::take(&mut self.islands).into_iter().map(|island| (island, self.engine.clone())).collect();
-        for island in threads.map_each(islands, resumed) {
+        for island in threads.map(islands, resumed) {
             self.islands.push(island?);
         }
         self.outcome.cases = self.islands.iter().map(FuzzIsland::cases).sum();
@@ -154,7 +155,7 @@ impl<'a, E: Engine + Send> ScenarioSearch<'a, E> {
             (island, cases)
         };
         let mut made = Vec::new();
-        for (island, cases) in threads.map_each(islands.into_iter().map(|island| (island, self.engine.clone())).collect(), work) {
+        for (island, cases) in threads.map(islands.into_iter().map(|island| (island, self.engine.clone())).collect(), work) {
             self.islands.push(island);
             made.extend(cases);
         }

@@ -9,7 +9,10 @@ use super::super::interrupt::content;
 use super::super::verdict::{accepted_end, judge_counting, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::faults::faults_of;
+use super::masked_effect::masked;
+use super::path::ExploredPath;
 use super::states::{ExploredStates, StateIndex};
+use super::states_ahead::{AHEAD_MAX, AheadOutcome, AheadState, KnownStates, StatesAhead};
 use reenact_engine::contract::{Agent, Block, Effect, Engine, Input, KeySink, RequestId, Time};
 use reenact_engine::key::StateKey;
 use reenact_oracle::{Oracles, QuestionCounts, Violation};
@@ -59,8 +62,8 @@ pub(super) struct ExpandedState<E> {
 
 /// Where a decision led.
 pub(super) enum ExploreTransitionOutcome<E> {
-    /// To a state that was reached before.
-    Known(StateIndex),
+    /// To a state that was reached or left before.
+    Known(StateKey),
     /// To another one.
     State { run: Box<ExploredRun<E>>, key: Option<StateKey>, left: ExploreBudget },
     /// To a good end.
@@ -119,7 +122,7 @@ impl TranscriptWatch for ExploreWatch {
             self.requests.push((agent.clone(), *id));
         }
         if let Some(effects) = &mut self.effects {
-            effects.push((agent.clone(), effect.clone()));
+            effects.push((agent.clone(), masked(at, effect.clone())));
         }
         self.behaviours.iter_mut().for_each(|behaviours| behaviours.effect(effect));
         self.oracles.effect(at, agent, effect);
@@ -136,7 +139,12 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
     }
 
     /// All that may follow a state, in a fixed order. The first is the next arrival.
-    pub(super) fn leave<E: Engine>(&self, state: FrontierState<E>, known: &ExploredStates) -> ExpandedState<E> {
+    pub(super) fn leave<E: Engine>(
+        &self,
+        state: FrontierState<E>,
+        known: &mut KnownStates<'_>,
+        runs_ahead: &mut Vec<(StateKey, Box<ExploredRun<E>>)>,
+    ) -> ExpandedState<E> {
         let FrontierState { run, left, .. } = state;
         let mut sink = KeySink::default();
         let mut asked = QuestionCounts::default();
@@ -147,7 +155,12 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         let others = inputs.iter().copied().chain(late).chain(deviations.into_iter().map(ExploreStep::Deviation));
         let others = others.filter(|step| !self.hole.is_some_and(|hole| hole(step)));
         let mut attempt = |run: Box<ExploredRun<E>>, step, fault: Option<Arc<SingleFault>>| {
-            self.carry_out(run, left, ExploreChoice { step, fault }, known, (&mut sink, &mut asked))
+            let (mut transition, faults) = self.carry_out(run, left, ExploreChoice { step, fault }, known, (&mut sink, &mut asked))?;
+            if let ExploreTransitionOutcome::State { run, key: Some(key), left: ExploreBudget::NONE } = transition.outcome {
+                runs_ahead.extend(self.run_ahead(run, key, known, &mut sink));
+                transition.outcome = ExploreTransitionOutcome::Known(key);
+            }
+            Some((transition, faults))
         };
         let mut with_faults = Vec::new();
         for step in others {
@@ -157,7 +170,7 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         }
         let mut transitions = Vec::new();
         if left.faults == 0 {
-            // Most states have no budget left, and one thing that follows: no copy is needed.
+            // No copy is needed for the last decision.
             transitions.extend(attempt(run, ExploreStep::Next, None).map(|(transition, _)| transition));
         } else if let Some((transition, faults)) = attempt(run.clone(), ExploreStep::Next, None) {
             transitions.push(transition);
@@ -167,13 +180,37 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         ExpandedState { transitions, asked }
     }
 
+    /// Leaves a state without budget, and those behind it while they are unknown. Returns the run that waits at the last one, unless there is none.
+    fn run_ahead<E: Engine>(
+        &self,
+        mut run: Box<ExploredRun<E>>,
+        mut key: StateKey,
+        known: &mut KnownStates<'_>,
+        sink: &mut KeySink,
+    ) -> Option<(StateKey, Box<ExploredRun<E>>)> {
+        for _ in 0..AHEAD_MAX {
+            let mut asked = QuestionCounts::default();
+            let choice = ExploreChoice { step: ExploreStep::Next, fault: None };
+            let (transition, _) = self.carry_out(run, ExploreBudget::NONE, choice, known, (sink, &mut asked))?;
+            let (outcome, next) = match transition.outcome {
+                ExploreTransitionOutcome::State { run, key: Some(next), .. } => (AheadOutcome::State(next), Some((next, run))),
+                ExploreTransitionOutcome::Known(next) => (AheadOutcome::State(next), None),
+                ExploreTransitionOutcome::Finding(violations) => (AheadOutcome::Finding(violations), None),
+                ExploreTransitionOutcome::End | ExploreTransitionOutcome::State { key: None, .. } => (AheadOutcome::End, None),
+            };
+            known.own.add(key, AheadState { hash: transition.hash, asked, outcome });
+            (key, run) = next?;
+        }
+        Some((key, run))
+    }
+
     /// Makes one decision. Also returns the faults of the requests that were made because of it; `None` when it cannot be made here.
-    fn carry_out<E: Engine>(
+    pub(super) fn carry_out<E: Engine>(
         &self,
         mut run: Box<ExploredRun<E>>,
         left: ExploreBudget,
         choice: ExploreChoice,
-        known: &ExploredStates,
+        known: &KnownStates<'_>,
         (sink, asked): (&mut KeySink, &mut QuestionCounts),
     ) -> Option<(ExploreTransition<E>, Vec<Arc<SingleFault>>)> {
         let at = run.now();
@@ -209,12 +246,34 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         } else {
             asked.add_between(&asked_before, &watch.oracles.question_counts());
             let key = state_key(&run, left, sink);
-            match key.and_then(|key| known.find(key)) {
-                Some(index) => ExploreTransitionOutcome::Known(index),
+            match key.filter(|key| known.has(*key)) {
+                Some(key) => ExploreTransitionOutcome::Known(key),
                 None => ExploreTransitionOutcome::State { run, key, left },
             }
         };
         Some((ExploreTransition { choice, outcome, hash }, faults))
+    }
+
+    /// The violations at the end of a way. A state that was left ahead may have been left by another way to it, at another time.
+    pub(super) fn violations_of<E: Engine>(
+        &self,
+        first: &ExploredRun<E>,
+        path: &ExploredPath,
+        budget: ExploreBudget,
+    ) -> Option<Vec<Violation>> {
+        let (last, before) = path.choices.split_last()?;
+        let mut run = Box::new(first.clone());
+        for choice in before {
+            self.guard.run(|| choice.make(&mut run, &self.words)).ok()?;
+        }
+        let (states, ahead) = (ExploredStates::default(), StatesAhead::default());
+        let known = KnownStates { reached: &states, ahead: &ahead, own: StatesAhead::default() };
+        let (transition, _) =
+            self.carry_out(run, budget, last.clone(), &known, (&mut KeySink::default(), &mut QuestionCounts::default()))?;
+        match transition.outcome {
+            ExploreTransitionOutcome::Finding(violations) => Some(violations),
+            _ => None,
+        }
     }
 
     /// A run that is over, with how often each oracle was asked in all of it.

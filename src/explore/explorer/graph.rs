@@ -1,8 +1,10 @@
 //! The states and decisions of a whole exploration: what a certificate is made of (E-3c).
 
+use core::ops::Range;
+
 use super::choice::ExploreChoice;
 use super::path::ExploredPath;
-use super::states::StateIndex;
+use super::states::{StateIndex, Successor};
 use reenact_engine::key::StateKey;
 use reenact_wire::prelude::*;
 
@@ -16,8 +18,8 @@ pub struct ExploredGraph {
     /// The last decision on the way to each.
     choices: Vec<Option<ExploreChoice>>,
     decisions: Vec<GraphDecision>,
-    /// Where the decisions of each state begin.
-    starts: Vec<usize>,
+    /// Where the decisions of each state are.
+    places: Vec<Range<usize>>,
 }
 
 /// A decision: a hash of it and of its effects, and the place that it leads to.
@@ -32,6 +34,7 @@ impl ExploredGraph {
         self.keys.push(key);
         self.parents.push(from.map(|(place, _, event)| ((*place).into(), *event)));
         self.choices.push(from.map(|(_, choice, _)| choice.clone()));
+        self.places.push(0..0);
     }
 
     /// The decisions that lead to a state.
@@ -45,20 +48,17 @@ impl ExploredGraph {
         ExploredPath { choices }
     }
 
-    /// The decisions of the next state are added, one by one.
-    pub(super) fn begin_state(&mut self) {
-        self.starts.push(self.decisions.len());
-    }
-
-    pub(super) fn add_decision(&mut self, hash: u64, to: Option<StateIndex>) {
-        self.decisions.push(GraphDecision { hash, to });
+    /// Adds the decisions at a state: a hash of each, and the place that it leads to.
+    pub(super) fn add_decisions(&mut self, state: StateIndex, decisions: &[(u64, Successor)]) {
+        let start = self.decisions.len();
+        self.decisions.extend(decisions.iter().map(|(hash, to)| GraphDecision { hash: *hash, to: to.place() }));
+        self.places[state as usize] = start..self.decisions.len();
     }
 
     /// The decisions at a state: a hash of each, and the place that it leads to; `None` is an end.
     pub fn transitions(&self, place: usize) -> impl Iterator<Item = (u64, Option<u64>)> + '_ {
-        let start = self.starts.get(place).copied().unwrap_or(self.decisions.len());
-        let end = self.starts.get(place + 1).copied().unwrap_or(self.decisions.len());
-        self.decisions[start..end].iter().map(|decision| (decision.hash, decision.to.map(u64::from)))
+        let decisions = self.places.get(place).and_then(|range| self.decisions.get(range.clone())).unwrap_or_default();
+        decisions.iter().map(|decision| (decision.hash, decision.to.map(u64::from)))
     }
 
     /// How many decisions there are.

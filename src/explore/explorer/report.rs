@@ -91,6 +91,12 @@ impl ExploreReport {
         }
     }
 
+    /// Counts the arrival at a state without budget.
+    pub(super) fn count_arrival(&mut self, asked: &QuestionCounts) {
+        self.asked.add_all(asked);
+        self.transitions += 1;
+    }
+
     /// Counts what followed one state.
     pub(super) fn count<E>(&mut self, transitions: &[ExploreTransition<E>], asked: &QuestionCounts) {
         self.asked.add_all(asked);

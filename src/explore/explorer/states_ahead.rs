@@ -1,0 +1,83 @@
+//! States that were left ahead of their level (E-3).
+//!
+//! Most states have no budget left, and one thing follows them: the next arrival. Such states are left one after the other as soon as the first of them is
+//! reached. Then the run is in the processor's caches, and needs no memory afterwards.
+//!
+//! ```text
+//!   level 7   ●──cancel──▶ 8 ──▶ 9 ──▶ … ──▶ end        carried out at once
+//!                          a     b     c                 and kept by key, until their levels come
+//! ```
+//!
+//! The exploration goes level by level all the same. When it reaches a state, it finds by its key what follows. So how far some part of it went ahead
+//! changes no result.
+
+use alloc::collections::BTreeMap;
+
+use super::states::ExploredStates;
+use reenact_engine::key::StateKey;
+use reenact_oracle::{QuestionCounts, Violation};
+use reenact_wire::prelude::*;
+
+/// So many states are left at once, one after the other.
+pub(super) const AHEAD_MAX: usize = 64;
+
+/// What follows a state without budget: its next arrival.
+pub(super) struct AheadState {
+    /// Of the arrival and its effects, where these are wanted.
+    pub(super) hash: u64,
+    /// How often each oracle was asked because of it.
+    pub(super) asked: QuestionCounts,
+    pub(super) outcome: AheadOutcome,
+}
+
+/// Where such an arrival leads.
+pub(super) enum AheadOutcome {
+    /// To a state that was reached or left before, or whose run waits.
+    State(StateKey),
+    /// To a good end.
+    End,
+    /// To the violation of a rule.
+    Finding(Vec<Violation>),
+}
+
+/// The states that were left and whose level has not come, by their keys.
+#[derive(Default)]
+pub(super) struct StatesAhead {
+    by_key: BTreeMap<StateKey, AheadState>,
+}
+
+impl StatesAhead {
+    pub(super) fn has(&self, key: StateKey) -> bool {
+        self.by_key.contains_key(&key)
+    }
+
+    /// Another part of the exploration may have left the same state: what follows is the same.
+    pub(super) fn add(&mut self, key: StateKey, state: AheadState) {
+        self.by_key.entry(key).or_insert(state);
+    }
+
+    pub(super) fn add_all(&mut self, others: Self) {
+        others.by_key.into_iter().for_each(|(key, state)| self.add(key, state));
+    }
+
+    pub(super) fn take(&mut self, key: StateKey) -> Option<AheadState> {
+        self.by_key.remove(&key)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+}
+
+/// The states that a piece of work knows: those of all pieces before, and its own.
+pub(super) struct KnownStates<'a> {
+    pub(super) reached: &'a ExploredStates,
+    pub(super) ahead: &'a StatesAhead,
+    pub(super) own: StatesAhead,
+}
+
+impl KnownStates<'_> {
+    pub(super) fn has(&self, key: StateKey) -> bool {
+        self.own.has(key) || self.reached.find(key).is_some() || self.ahead.has(key)
+    }
+}
