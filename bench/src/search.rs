@@ -42,7 +42,8 @@ pub(crate) fn certificates() -> Vec<ReportLine> {
     let explored = || explore_with(&setup, &AgentLoop::default(), BUDGET, &PanicCatcher, &threads(1), (options(), &mut |_| true));
     let exploration = explored();
     let report = &exploration.report;
-    let certificate = Certificate::new(CertificateClaim::new(report), exploration.graph.as_ref().expect("it was asked for"));
+    let certificate =
+        Certificate::new(CertificateClaim::new(report, &setup.scenario.explore), exploration.graph.as_ref().expect("it was asked for"));
     let checked = || {
         let report = certify(&certificate, &setup, &AgentLoop::default(), &PanicCatcher, (CertifyPart::All, &mut |_| true));
         report.expect("the certificate holds")

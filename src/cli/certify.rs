@@ -14,13 +14,14 @@ use super::report::unasked_text;
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
 use crate::explore::against::{VersionDifference, compare};
-use crate::explore::certificate::{Certificate, CertificateClaim, MARK, WINDOWS};
+use crate::explore::certificate::{Certificate, CertificateClaim, MARK, windows};
 use crate::explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
 use crate::explore::explorer::{ExploreReport, ExploredGraph, PathDecision, fault_list};
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, load_with};
 use crate::files::{atomic, open};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
+use crate::scenario::explore_settings::ExploreSettings;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CertifyArguments {
@@ -166,7 +167,7 @@ fn read(arguments: &CertifyArguments) -> Result<(Certificate, LoadedScenario), C
     if known != claim.scenario {
         return Err(CertifyProblem::Refused(format!("the scenario {} is not the one that was explored", path.display())));
     }
-    let differences = claim.differences();
+    let differences = claim.differences(&loaded.setup.scenario.explore);
     if !differences.is_empty() {
         return Err(CertifyProblem::Refused(format!("it cannot be compared: {}", differences.join("; "))));
     }
@@ -226,7 +227,7 @@ fn told(part: CertifyPart, certificate: &Certificate, loaded: &LoadedScenario, r
         ),
     };
     text += &format!("\n  two states with one key: at most 2^{collision_log2} likely; {trials} canaries were caught");
-    if *faults != fault_list() {
+    if *faults != fault_list(&ExploreSettings::default()) {
         let faults = if faults.is_empty() { String::from("none") } else { one_line(&faults.join(", ")) };
         text += &format!("\n  its faults are not the usual ones: {faults}");
     }
@@ -260,7 +261,7 @@ pub(super) fn write_certificate(
         path: loaded.path.display().to_string(),
         set,
         scenario: digest(loaded).map_err(|error| error.to_string())?,
-        ..CertificateClaim::new(report)
+        ..CertificateClaim::new(report, &loaded.setup.scenario.explore)
     };
     let bytes = Certificate::new(claim, graph).encode();
     atomic::write(path, &bytes).map_err(|error| format!("{}: cannot write the certificate: {error}", path.display()))
@@ -286,7 +287,8 @@ pub(super) fn read_older(path: &Path, loaded: &LoadedScenario) -> Result<Certifi
     if digest(loaded).map_err(|error| error.to_string())? != claim.scenario {
         return refused(&format!("it is of another scenario than {}", loaded.path.display()));
     }
-    if claim.windows != WINDOWS || claim.faults != fault_list() {
+    let settings = &loaded.setup.scenario.explore;
+    if claim.windows != windows(settings) || claim.faults != fault_list(settings) {
         return refused("its arrivals or faults are others than those of this program");
     }
     Ok(certificate)

@@ -34,6 +34,7 @@ use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::explore::Threads;
 use crate::scenario::plan::Plan;
+use crate::scenario::single_fault::SingleFaultKind;
 use crate::scenario::types::Scenario;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -209,6 +210,7 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
     let AskedExploration { arguments, largest, .. } = asked;
     let mut entry = ExploreEntry::new(&scenario.name, &scenario.path, scenario.setup.scenario.seed.0);
     entry.notes.extend(neighbourhood::scope(scenario));
+    entry.notes.extend(untried_faults_text(scenario));
     let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
     let mut finished: Vec<ExploreBudget> = Vec::new();
     let mut swaps = 0;
@@ -272,6 +274,12 @@ fn explore_budget<E: Engine + Send>(
     (explored, cause)
 }
 
+/// The faults that the scenario leaves out of its explorations.
+pub(super) fn untried_faults_text(scenario: &LoadedScenario) -> Option<String> {
+    let untried: Vec<&str> = scenario.setup.scenario.explore.untried_faults().into_iter().map(SingleFaultKind::as_str).collect();
+    (!untried.is_empty()).then(|| format!("[explore] leaves out these faults, so nothing is claimed of them: {}", untried.join(", ")))
+}
+
 /// Notes on the parts that were not looked at.
 fn notes(report: &ExploreReport, swaps: u64) -> Vec<String> {
     let mut notes = Vec::new();
@@ -282,7 +290,7 @@ fn notes(report: &ExploreReport, swaps: u64) -> Vec<String> {
         notes.push(String::from("nothing to reorder: at no state could another arrival come first"));
     }
     if report.budget.faults > 0 && report.faults == 0 && report.outcome == ExploreOutcome::Finished {
-        notes.push(String::from("no fault was tried: no request was made"));
+        notes.push(String::from("no fault was tried: no request was made, or `faults` in [explore] is empty"));
     }
     notes
 }

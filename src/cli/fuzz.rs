@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::certify::SearchShard;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
+use super::explore::untried_faults_text;
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document, unasked_text};
@@ -99,6 +100,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     let fuzz_each = || -> Result<FuzzTotals, String> {
         let mut totals = FuzzTotals::default();
         for scenario in &selected.scenarios {
+            untried_faults_text(scenario).iter().for_each(|text| complain(&format!("note: {}: {text}", scenario.path.display())));
             totals.add(arguments, scenario, &search::fuzz(arguments, scenario, &new_engine())?);
             if is_stopped() {
                 break;

@@ -18,6 +18,7 @@ use reenact_engine::contract::KeySink;
 use reenact_engine::key::StateKey;
 use reenact_engine::time::Time;
 use reenact_oracle::ORACLES;
+use reenact_scenario::explore_settings::{ArrivalJitter, ExploreSettings};
 use reenact_wire::prelude::*;
 
 /// How each certificate begins.
@@ -33,7 +34,16 @@ pub const KEY_VERSION: u32 = 1;
 pub const ORACLES_VERSION: u32 = 1;
 
 /// When arrivals may come, in words.
-pub const WINDOWS: &str = "an arrival that comes first comes as early as it can, between half and twice its usual span, and within a millisecond where that is nothing; timers at their time";
+pub fn windows(settings: &ExploreSettings) -> String {
+    let ArrivalJitter { tools, answers, hooks, permissions, user, auth } = settings.jitter;
+    let named = [("tools", tools), ("answers", answers), ("hooks", hooks), ("permissions", permissions), ("user", user), ("auth", auth)];
+    let jitter: String =
+        named.iter().filter_map(|(name, jitter)| Some(format!("; {name} at most {} from their time", (*jitter)?))).collect();
+    format!(
+        "an arrival that comes first comes as early as it can, between half and twice its usual span, and within a millisecond where that is nothing; timers at \
+         their time{jitter}"
+    )
+}
 
 /// So many bytes a state has.
 const STATE_SIZE: usize = 32;
@@ -222,7 +232,7 @@ impl Certificate {
 
 impl CertificateClaim {
     /// The claim of a finished exploration by the facts that this room knows: nothing of the program, its file and the scenario's.
-    pub fn new(report: &ExploreReport) -> Self {
+    pub fn new(report: &ExploreReport, settings: &ExploreSettings) -> Self {
         Self {
             reenact_certificate: VERSION,
             program: String::new(),
@@ -231,8 +241,8 @@ impl CertificateClaim {
             set: Vec::new(),
             scenario: String::new(),
             budget: report.budget.to_string(),
-            faults: fault_list(),
-            windows: String::from(WINDOWS),
+            faults: fault_list(settings),
+            windows: windows(settings),
             key_version: KEY_VERSION,
             oracles_version: ORACLES_VERSION,
             asked: report.asked.by_oracle().map(|(oracle, count)| (oracle.into(), count)).collect(),
@@ -243,8 +253,8 @@ impl CertificateClaim {
         }
     }
 
-    /// The differences from claims of this program, in words: such certificates cannot be compared.
-    pub fn differences(&self) -> Vec<String> {
+    /// The differences from claims of this program about a scenario with these settings, in words: such certificates cannot be compared.
+    pub fn differences(&self, settings: &ExploreSettings) -> Vec<String> {
         let mut found = Vec::new();
         if self.key_version != KEY_VERSION {
             found.push(format!("its keys have the version {}, and this program's {KEY_VERSION}", self.key_version));
@@ -252,7 +262,7 @@ impl CertificateClaim {
         if self.oracles_version != ORACLES_VERSION {
             found.push(format!("its oracles have the version {}, and this program's {ORACLES_VERSION}", self.oracles_version));
         }
-        if self.windows != WINDOWS {
+        if self.windows != windows(settings) {
             found.push(format!("its arrivals come otherwise: {}", self.windows));
         }
         if !self.asked.iter().map(|(oracle, _)| &**oracle).eq(ORACLES.iter().map(|(oracle, _)| *oracle)) {

@@ -93,7 +93,7 @@ impl FuzzGround {
                 _ => break,
             }
             ground.arrivals += 1;
-            let of = |(agent, id): &(Agent, RequestId)| faults_of(agent, *id, run.count_answer_events(agent, *id));
+            let of = |(agent, id): &(Agent, RequestId)| faults_of(&setup.scenario.explore, agent, *id, run.count_answer_events(agent, *id));
             ground.requests.extend(run.watcher().requests.iter().map(of));
         }
         ground

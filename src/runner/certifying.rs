@@ -15,6 +15,7 @@ use reenact_explore::certificate::{Certificate, CertificateClaim, CertifiedState
 use reenact_explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
 use reenact_explore::explorer::{ExploreOptions, ExploreStep, ExploredGraph, FinishedExploration, explore_with};
 use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with};
+use reenact_scenario::explore_settings::ExploreSettings;
 use reenact_wire::prelude::*;
 
 const SIDE_BY_SIDE: &str = "executor/tool-details.toml";
@@ -35,7 +36,7 @@ fn graph<E: Engine + Send>(loaded: &LoadedScenario, engine: &E, budget: ExploreB
 }
 
 fn certificate(explored: &FinishedExploration) -> Certificate {
-    Certificate::new(CertificateClaim::new(&explored.report), explored.graph.as_ref().unwrap())
+    Certificate::new(CertificateClaim::new(&explored.report, &ExploreSettings::default()), explored.graph.as_ref().unwrap())
 }
 
 fn check<E: Engine>(certificate: &Certificate, loaded: &LoadedScenario, engine: &E, part: CertifyPart) -> Result<CertifyReport, String> {

@@ -1,7 +1,7 @@
 //! Explorations of shipped scenarios: the same on one thread and on many, and each finding is a run that its plan makes again.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::PanicCatcher;
 use super::explore::Threads;
@@ -9,15 +9,20 @@ use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::contract::Engine;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
-use reenact_explore::explorer::{EqualStates, ExploreOptions, ExploreOutcome, ExploreReport, ExploreStep, explore, explore_with, replay};
+use reenact_explore::explorer::{
+    EqualStates, ExploreOptions, ExploreOutcome, ExploreReport, ExploreStep, explore, explore_with, fault_list, replay,
+};
 use reenact_explore::fingerprint::Fingerprint;
 use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with, search};
 use reenact_sim::Run;
 use reenact_wire::prelude::*;
 
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name)
+}
+
 fn load(name: &str) -> LoadedScenario {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    load_with(&folder.join(name), &LoadOptions::default()).unwrap()
+    load_with(&path(name), &LoadOptions::default()).unwrap()
 }
 
 fn explored<E: Engine + Send>(loaded: &LoadedScenario, engine: &E, budget: ExploreBudget, threads: usize) -> ExploreReport {
@@ -49,6 +54,26 @@ fn e_3_each_part_of_a_budget_adds_what_it_says() {
     assert_eq!(count([1, 0, 0]), (true, false, false));
     assert_eq!(count([0, 1, 0]), (false, true, false));
     assert_eq!(count([0, 0, 1]), (false, false, true));
+}
+
+#[test]
+fn e_3_a_scenario_chooses_the_faults_and_the_times_of_its_explorations() {
+    let loaded = |set: &[(&str, &str)]| {
+        let overrides = set.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        load_with(&path(SIDE_BY_SIDE), &LoadOptions { overrides, ..LoadOptions::default() }).unwrap()
+    };
+    let explored = |set: &[(&str, &str)]| explored(&loaded(set), &AgentLoop::default(), ExploreBudget::new(1, 1, 0), 1);
+    let usual = explored(&[]);
+    let resets = explored(&[("explore.faults", r#"["reset"]"#)]);
+    assert!(resets.faults > 0 && resets.faults * 5 < usual.faults, "{resets:?}");
+    let none = explored(&[("explore.faults", "[]")]);
+    assert_eq!(none.faults, 0);
+    // Where the tools keep to their times, none of them can overtake another arrival; where they need not, they can overtake more.
+    let swaps = |jitter: &str| explored(&[("explore.faults", "[]"), ("explore.jitter", jitter)]).swaps;
+    let exact = r#"{ tools = "0ms", answers = "0ms", hooks = "0ms", permissions = "0ms", user = "0ms", auth = "0ms" }"#;
+    let wide = r#"{ tools = "10s", answers = "10s" }"#;
+    assert!(swaps(exact) < none.swaps && none.swaps < swaps(wide), "{} {} {}", swaps(exact), none.swaps, swaps(wide));
+    assert_eq!(fault_list(&loaded(&[("explore.faults", r#"["reset"]"#)]).setup.scenario.explore), ["reset once", "reset forever"]);
 }
 
 #[test]
@@ -114,15 +139,17 @@ fn e_3_a_long_audit_of_the_shipped_scenarios() {
     let mut differences = Vec::new();
     let paths = search(std::slice::from_ref(&folder)).scenarios;
     let budgets = [ExploreBudget::new(2, 0, 1), ExploreBudget::new(0, 1, 0)];
-    for (budget, path) in budgets.iter().flat_map(|budget| paths.iter().map(move |path| (*budget, path))) {
-        // Of a matrix there is more than one run; one of each kind of scenario is enough.
-        if load_with(path, &LoadOptions::default()).is_err() {
-            continue;
+    for budget in budgets {
+        for path in &paths {
+            // Of a matrix there is more than one run; one of each kind of scenario is enough.
+            if load_with(path, &LoadOptions::default()).is_err() {
+                continue;
+            }
+            let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
+            let (count, difference) = audited(&name, budget, 1);
+            pairs += count;
+            differences.extend(difference);
         }
-        let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
-        let (count, difference) = audited(&name, budget, 1);
-        pairs += count;
-        differences.extend(difference);
         if pairs >= 100_000 {
             break;
         }

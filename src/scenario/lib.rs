@@ -14,6 +14,7 @@ pub mod conversation;
 pub mod derive;
 pub mod drive;
 pub mod expectations;
+pub mod explore_settings;
 pub mod fault;
 pub mod interrupt;
 pub mod known_tools;

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::drive::DriveScript;
+use super::explore_settings::ExploreSettings;
 use super::fault::FaultRule;
 use super::interrupt::ScriptedInterrupt;
 use super::language::keys::keys;
@@ -78,6 +79,8 @@ pub struct Scenario {
     pub chunking: Chunking,
     /// Where a run is stopped (M-9).
     pub limits: RunLimits,
+    /// The decisions that explorations try (E-3).
+    pub explore: ExploreSettings,
     /// How requests are held against the recorded ones (M-3).
     pub matching: RequestMatching,
     /// The expectations for the end (F-10).

@@ -64,10 +64,14 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// Schedules an arrival. `now` is the present.
-    pub fn push(&mut self, now: Time, at: Time, arrival: Arrival) {
+    /// Schedules an arrival. `now` is the present. With `jitter` it may come so much earlier or later when it comes out of order.
+    pub fn push(&mut self, now: Time, at: Time, arrival: Arrival, jitter: Option<Micros>) {
         self.sequence += 1;
-        let window = if arrival.is_timer() { ArrivalWindow::point(at) } else { ArrivalWindow::around(now, at) };
+        let window = match jitter {
+            _ if arrival.is_timer() => ArrivalWindow::point(at),
+            Some(jitter) => ArrivalWindow { earliest: now.max(Time(at.0.saturating_sub(jitter.0))), latest: at + jitter },
+            None => ArrivalWindow::around(now, at),
+        };
         self.heap.push(Reverse(AgendaEntry { at, class: arrival.class(), sequence: self.sequence, window, arrival }));
     }
 

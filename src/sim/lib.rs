@@ -477,7 +477,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {
         for (at, arrival) in schedule.drain(..) {
-            self.agenda.push(self.now, at, arrival);
+            let jitter = self.world.jitter(&arrival, &self.setup.scenario.explore.jitter);
+            self.agenda.push(self.now, at, arrival, jitter);
         }
         self.scratch.schedule = schedule;
     }

@@ -6,7 +6,8 @@ use super::delivery::AnswerPart;
 use super::tools::ToolAct;
 use super::{Arrival, ArrivalKind, World};
 use reenact_engine::contract::{Agent, HookRun, HookSubject, Input, RequestId, ToolRun};
-use reenact_engine::time::Time;
+use reenact_engine::time::{Micros, Time};
+use reenact_scenario::explore_settings::ArrivalJitter;
 use reenact_scenario::single_fault::SingleFault;
 use reenact_wire::prelude::*;
 
@@ -33,6 +34,22 @@ impl World {
         match &arrival.0 {
             ArrivalKind::Timer(serial) => self.timers.place(*serial).hash(state),
             other => other.hash(state),
+        }
+    }
+
+    /// How much earlier or later than usual an arrival may come, where the scenario says it.
+    pub fn jitter(&self, arrival: &Arrival, jitter: &ArrivalJitter) -> Option<Micros> {
+        match &arrival.0 {
+            ArrivalKind::Answer(..) => jitter.answers,
+            ArrivalKind::Tool(..) => jitter.tools,
+            ArrivalKind::Auth(..) => jitter.auth,
+            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => jitter.user,
+            ArrivalKind::Timer(_) => None,
+            ArrivalKind::Answered(agent, number) => match self.questions.get(agent)?.awaited(*number)? {
+                Input::HookEnded { .. } => jitter.hooks,
+                Input::PermissionAnswered { .. } | Input::ElicitationAnswered { .. } => jitter.permissions,
+                _ => None,
+            },
         }
     }
 

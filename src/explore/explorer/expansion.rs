@@ -232,7 +232,8 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         let watch = run.watcher();
         let hash = watch.hash_decision(at, &choice, sink);
         let faults = if left.faults > 0 && choice.fault.is_none() {
-            watch.requests.iter().flat_map(|(agent, id)| faults_of(agent, *id, run.count_answer_events(agent, *id))).collect()
+            let settings = &self.setup.scenario.explore;
+            watch.requests.iter().flat_map(|(agent, id)| faults_of(settings, agent, *id, run.count_answer_events(agent, *id))).collect()
         } else {
             Vec::new()
         };

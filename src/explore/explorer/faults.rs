@@ -1,6 +1,7 @@
 //! The faults that an exploration tries at each request (E-3).
 
 use reenact_engine::contract::{Agent, RequestId};
+use reenact_scenario::explore_settings::ExploreSettings;
 use reenact_scenario::single_fault::{FaultReach, SingleFault, SingleFaultKind};
 use reenact_wire::prelude::*;
 
@@ -17,14 +18,17 @@ const INSTEAD: [(SingleFaultKind, &[FaultReach]); 5] = [
 const WITHIN: [SingleFaultKind; 3] = [SingleFaultKind::Cut, SingleFaultKind::ErrorEvent, SingleFaultKind::Stall];
 
 /// The faults that are tried, in words: `overloaded once`, `cut after each event`.
-pub fn fault_list() -> Vec<String> {
-    let instead = INSTEAD.iter().flat_map(|(kind, reaches)| reaches.iter().map(|reach| format!("{} {}", kind.as_str(), reach.as_str())));
-    let within = WITHIN.iter().map(|kind| format!("{} after each event", kind.as_str()));
-    instead.chain(within).chain([format!("{} before the last event", SingleFaultKind::Close.as_str())]).collect()
+pub fn fault_list(settings: &ExploreSettings) -> Vec<String> {
+    let is_tried = |kind: &SingleFaultKind| settings.faults.contains(kind);
+    let instead = INSTEAD.iter().filter(|(kind, _)| is_tried(kind));
+    let instead = instead.flat_map(|(kind, reaches)| reaches.iter().map(|reach| format!("{} {}", kind.as_str(), reach.as_str())));
+    let within = WITHIN.iter().filter(|kind| is_tried(kind)).map(|kind| format!("{} after each event", kind.as_str()));
+    let close = is_tried(&SingleFaultKind::Close).then(|| format!("{} before the last event", SingleFaultKind::Close.as_str()));
+    instead.chain(within).chain(close).collect()
 }
 
-/// The faults of a request. `events` is how many events its answer has, if it is a stream.
-pub(crate) fn faults_of(agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
+/// The faults of a request that the scenario's explorations try. `events` is how many events its answer has, if it is a stream.
+pub(crate) fn faults_of(settings: &ExploreSettings, agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
     let request: Arc<str> = agent.key(id).into();
     let fault = |kind, after_event, reach| Arc::new(SingleFault { request: request.clone(), kind, after_event, reach });
     let mut faults = Vec::new();
@@ -37,5 +41,6 @@ pub(crate) fn faults_of(agent: &Agent, id: RequestId, events: Option<u32>) -> Ve
     if let Some(before_last) = events.and_then(|events| events.checked_sub(1)) {
         faults.push(fault(SingleFaultKind::Close, before_last, FaultReach::Once));
     }
+    faults.retain(|fault| settings.faults.contains(&fault.kind));
     faults
 }

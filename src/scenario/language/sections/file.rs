@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use crate::client_profile::ClientProfile;
 use crate::conversation::MAIN;
 use crate::drive::{DriveScript, NormaliseRule, ToolMarkers};
+use crate::explore_settings::ExploreSettings;
 use crate::fault::FaultRule;
 use crate::language::description::{ValueShape, WrittenForm};
 use crate::language::forms::SeedNumber;
@@ -65,6 +66,8 @@ keys! {
         timing: AnswerTiming as Section<AnswerTiming> = AnswerTiming::default();
         /// Where a run is stopped.
         limits: RunLimits as Section<RunLimits> = RunLimits::default();
+        /// The decisions that explorations try.
+        explore: ExploreSettings as Section<ExploreSettings> = ExploreSettings::default();
         /// How requests are held against the recorded ones.
         matching: RequestMatching as Section<RequestMatching> = RequestMatching::default();
         /// The way to new credentials.
@@ -166,6 +169,7 @@ impl ConvertedTable for Scenario {
             timing: keys.timing,
             chunking: keys.chunking,
             limits: keys.limits,
+            explore: keys.explore,
             matching: keys.matching,
             expect: keys.expect,
             plan: keys.plan,
@@ -209,6 +213,7 @@ impl ConvertedTable for Scenario {
             texts,
             timing: scenario.timing,
             limits: scenario.limits,
+            explore: scenario.explore,
             matching: scenario.matching,
             auth: scenario.auth,
             api: scenario.api,
