@@ -15,6 +15,7 @@ use crate::client_profile::{
     StorePlace,
 };
 use crate::drive::{DriveScript, KnownClient, NormaliseRule, ToolMarkers, VaryingPlace};
+use crate::explore_settings::{ArrivalJitter, ExploreSettings};
 use crate::fault::known_errors::KnownError;
 use crate::fault::{
     AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
@@ -24,6 +25,7 @@ use crate::known_tools::known_tool;
 use crate::latency::Latency;
 use crate::parse;
 use crate::side::SideRule;
+use crate::single_fault::SingleFaultKind;
 use crate::tape::Provenance;
 use crate::types::{
     AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome,
@@ -336,6 +338,10 @@ fn f_6_conditions_and_expectations_read_back() {
         },
         chunking: Chunking::Every(7),
         limits: RunLimits { time: Micros::from_secs(60), events: 5, requests: 6 },
+        explore: ExploreSettings {
+            faults: vec![SingleFaultKind::Reset, SingleFaultKind::Cut],
+            jitter: ArrivalJitter { tools: Some(Micros::ZERO), answers: Some(Micros(7)), ..ArrivalJitter::default() },
+        },
         auth: ScriptedAuth { refresh: RefreshOutcome::Fails, latency: Latency::Fixed(Micros(7)), may: true },
         api: SimulatedApi {
             context_window: Some(200_000),
