@@ -1,13 +1,17 @@
 //! `reenact explore PATH…`: every order, fault and input within a budget, all oracles on each transition (E-3).
 
+mod forecast;
 mod neighbourhood;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use tokio::time::Instant;
+
+use forecast::ExploreForecast;
 
 use super::certify;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
@@ -41,10 +45,10 @@ use crate::scenario::types::Scenario;
 pub(super) struct ExploreArguments {
     #[command(flatten)]
     selection: Selection,
-    /// The largest budget: deviations, faults and inputs of one run. Smaller ones come first
+    /// The largest budget: deviations, faults and inputs of one run. Smaller ones come first. `auto`: as many as --time permits
     #[arg(long, value_name = "D,F,I", default_value = "1,1,1")]
-    budget: ExploreBudget,
-    /// How many seconds each budget of a scenario may take; what is not finished by then is said
+    budget: BudgetArgument,
+    /// How many seconds each budget of a scenario may take, and with `--budget auto` all of them; what is not finished by then is said
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     time: u64,
     /// How many states are kept at once; an exploration that has more waiting is stopped
@@ -71,6 +75,23 @@ pub(super) struct ExploreArguments {
 enum ExploreFormat {
     Text,
     Json,
+}
+
+/// What `--budget` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BudgetArgument {
+    /// One budget after the other, while the next one is expected to be finished in time.
+    Auto,
+    /// All up to this one.
+    Largest(ExploreBudget),
+}
+
+impl FromStr for BudgetArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Largest).map_err(|problem: String| problem + ", or `auto`") }
+    }
 }
 
 /// Why a budget was not finished.
@@ -132,7 +153,14 @@ impl<'a> AskedExploration<'a> {
             return Err(format!("--certificate {}: this file exists and is not a certificate: name another file", path.display()));
         }
         let older = arguments.against.as_ref().map(|path| certify::read_older(path, &scenarios[0])).transpose()?;
-        let largest = older.as_ref().map_or(Ok(arguments.budget), Certificate::budget)?;
+        let named = match arguments.budget {
+            BudgetArgument::Largest(budget) => budget,
+            BudgetArgument::Auto if arguments.certificate.is_some() => {
+                return Err(String::from("--certificate takes a budget: write it in place of `auto`, as in `--budget 1,0,1`"));
+            }
+            BudgetArgument::Auto => ExploreBudget::RISING[ExploreBudget::RISING.len() - 1],
+        };
+        let largest = older.as_ref().map_or(Ok(named), Certificate::budget)?;
         Ok(Self { arguments, largest, older })
     }
 
@@ -214,8 +242,27 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
     let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
     let mut finished: Vec<ExploreBudget> = Vec::new();
     let mut swaps = 0;
+    let is_auto = arguments.budget == BudgetArgument::Auto;
+    let time = Duration::from_secs(arguments.time);
+    let began = Instant::now();
+    let (plain, _) = explore_budget(asked, scenario, engine, (ExploreBudget::NONE, time));
+    let mut forecast = ExploreForecast::new(began, plain.report.transitions);
     for budget in budgets(*largest) {
-        let (explored, cause) = explore_budget(asked, scenario, engine, budget);
+        let limit = if is_auto { forecast.time_left(time) } else { time };
+        if let Some((transitions, expected)) = forecast.size(budget) {
+            let seconds = plural(expected.as_secs(), "second");
+            if is_auto && expected > limit {
+                entry.notes.push(format!(
+                    "budget {budget} was not begun: about {transitions} transitions, {seconds}, and --time leaves {}; nothing is claimed of it, nor of larger ones",
+                    limit.as_secs()
+                ));
+                break;
+            }
+            if expected > SILENCE {
+                complain(&format!("exploring {}, budget {budget}: about {transitions} transitions, {seconds}", scenario.path.display()));
+            }
+        }
+        let (explored, cause) = explore_budget(asked, scenario, engine, (budget, limit));
         let report = &explored.report;
         swaps += report.swaps;
         for finding in &report.findings {
@@ -225,7 +272,7 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
             }
         }
         entry.notes.extend(notes(report, swaps));
-        entry.notes.extend(cause.map(|cause| stop_text(arguments, budget, cause)));
+        entry.notes.extend(cause.map(|cause| stop_text(arguments, (budget, limit), cause)));
         entry.budgets.push(ExploreBudgetEntry::new(report));
         if asked.keeps_graph(budget) {
             asked.use_graph(scenario, engine, &explored, &mut entry);
@@ -233,12 +280,14 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
         if report.outcome != ExploreOutcome::Finished {
             break;
         }
+        forecast.add(budget, report.transitions);
         entry.asked = report.asked.by_oracle().collect();
         finished.push(budget);
     }
     entry.notes.dedup();
     // What was asked for and not looked at is not green.
-    entry.verdict = verdict_word(entry.findings.is_empty() && finished.contains(largest) && entry.is_certified);
+    let is_done = finished.contains(largest) || is_auto && !finished.is_empty() && !is_stopped();
+    entry.verdict = verdict_word(entry.findings.is_empty() && is_done && entry.is_certified);
     entry
 }
 
@@ -246,7 +295,7 @@ fn explore_budget<E: Engine + Send>(
     asked: &AskedExploration<'_>,
     scenario: &LoadedScenario,
     engine: &E,
-    budget: ExploreBudget,
+    (budget, limit): (ExploreBudget, Duration),
 ) -> (FinishedExploration, Option<ExploreStopCause>) {
     let arguments = asked.arguments;
     let began = Instant::now();
@@ -256,7 +305,7 @@ fn explore_budget<E: Engine + Send>(
         let elapsed = began.elapsed();
         if is_stopped() {
             cause = Some(ExploreStopCause::CtrlC);
-        } else if elapsed > Duration::from_secs(arguments.time) {
+        } else if elapsed > limit {
             cause = Some(ExploreStopCause::Time);
         } else if progress.waiting > arguments.waiting {
             cause = Some(ExploreStopCause::Memory);
@@ -295,11 +344,11 @@ fn notes(report: &ExploreReport, swaps: u64) -> Vec<String> {
     notes
 }
 
-fn stop_text(arguments: &ExploreArguments, budget: ExploreBudget, cause: ExploreStopCause) -> String {
+fn stop_text(arguments: &ExploreArguments, (budget, limit): (ExploreBudget, Duration), cause: ExploreStopCause) -> String {
     match cause {
         ExploreStopCause::Time => format!(
             "budget {budget} was not finished in {}: nothing is claimed of it, nor of larger ones; --time N gives it more",
-            plural(arguments.time, "second")
+            plural(limit.as_secs(), "second")
         ),
         ExploreStopCause::Memory => format!(
             "budget {budget} was not finished: more than {} states wait, and nothing is claimed of it, nor of larger ones; --waiting N keeps more",

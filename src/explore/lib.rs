@@ -23,6 +23,7 @@ pub mod canary;
 pub mod certificate;
 pub mod certify;
 pub mod coverage;
+pub mod estimate;
 pub mod explain;
 pub mod explorer;
 mod finding;

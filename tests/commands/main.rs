@@ -1,5 +1,6 @@
 //! The output of `run` and `sweep`: verdicts, coverage, seeds, reports for programs.
 
+mod budgets;
 mod certificates;
 mod coverage;
 mod fuzzing;
