@@ -77,7 +77,7 @@ enum ExploreFormat {
     Json,
 }
 
-/// What `--budget` says.
+/// The value of `--budget`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BudgetArgument {
     /// One budget after the other, while the next one is expected to be finished in time.

@@ -36,7 +36,7 @@ use alloc::collections::btree_map::Entry;
 use super::PanicGuard;
 use super::budget::ExploreBudget;
 use super::fingerprint::Fingerprint;
-use expansion::{ExpandedState, Expansion, ExploreTransition, ExploreTransitionOutcome, FrontierState};
+use expansion::{ExpandedState, Expansion, ExploreTransition, ExploreTransitionOutcome, FrontierState, RunsAhead};
 pub(super) use expansion::{ExploredRun, new_run, state_key};
 use reenact_engine::contract::{Engine, KeySink};
 use reenact_engine::key::StateKey;
@@ -130,6 +130,7 @@ pub fn explore_with<E: Engine + Send>(
         states: ExploredStates::default(),
         ahead: StatesAhead::default(),
         runs_ahead: BTreeMap::new(),
+        keyless_runs: BTreeMap::new(),
         frontier: Vec::new(),
         findings: BTreeMap::new(),
         audit: MergeSample { every: options.audit_every, merges: Vec::new() },
@@ -161,8 +162,10 @@ struct Exploration<E> {
     first: Box<ExploredRun<E>>,
     states: ExploredStates,
     ahead: StatesAhead,
-    /// The runs of states behind those that were left ahead.
+    /// The runs of states behind those that were left ahead, by their keys.
     runs_ahead: BTreeMap<StateKey, Box<ExploredRun<E>>>,
+    /// Those of states without a key, by the keys of the states before them.
+    keyless_runs: BTreeMap<StateKey, Box<ExploredRun<E>>>,
     /// The states of the present level, in the order in which they were reached.
     frontier: Vec<WaitingState<E>>,
     /// The findings by fingerprint: where the smallest is, its violations, and how many there are.
@@ -243,7 +246,7 @@ impl<E: Engine + Send> Exploration<E> {
         let pieces = core::iter::from_fn(piece).collect();
         let leave = |piece: Vec<FrontierState<E>>| {
             let mut known = KnownStates { reached: &self.states, ahead: &self.ahead, own: StatesAhead::default() };
-            let mut runs = Vec::new();
+            let mut runs = RunsAhead { waiting: Vec::new(), keyless: Vec::new() };
             let expanded: Vec<_> = piece.into_iter().map(|state| expansion.leave(state, &mut known, &mut runs)).collect();
             (expanded, known.own, runs)
         };
@@ -251,7 +254,8 @@ impl<E: Engine + Send> Exploration<E> {
         for (expanded, ahead, runs) in workers.map(pieces, leave) {
             all.extend(expanded);
             self.ahead.add_all(ahead);
-            self.runs_ahead.extend(runs);
+            self.runs_ahead.extend(runs.waiting);
+            self.keyless_runs.extend(runs.keyless);
         }
         let mut all = all.into_iter();
         for (index, state_ahead) in order {
@@ -288,6 +292,10 @@ impl<E: Engine + Send> Exploration<E> {
         let arrival = ExploreChoice { step: ExploreStep::Next, fault: None };
         let successor = match outcome {
             AheadOutcome::State(key) => self.reach((from, arrival, 0), Some(key), None),
+            AheadOutcome::Keyless(before) => {
+                let Some(run) = self.keyless_runs.remove(&before) else { unreachable!("a state is left once") };
+                self.reach((from, arrival, 0), None, Some((run, ExploreBudget::NONE)))
+            }
             AheadOutcome::End => Successor::End,
             AheadOutcome::Finding(violations) => {
                 self.find(from, Some(arrival), violations);
@@ -367,7 +375,8 @@ impl<E: Engine + Send> Exploration<E> {
             }
         }
         self.report.states = self.states.len();
-        debug_assert!(self.report.outcome == ExploreOutcome::Stopped || self.ahead.is_empty() && self.runs_ahead.is_empty());
+        let is_all_taken = self.ahead.is_empty() && self.runs_ahead.is_empty() && self.keyless_runs.is_empty();
+        assert!(self.report.outcome == ExploreOutcome::Stopped || is_all_taken, "a state that was left ahead was never reached");
         self.report.usual_end = expansion.usual_end.clone().map(|end: RunEnd| end.as_str().into());
         let states = &self.states;
         self.report.findings = self
@@ -378,7 +387,7 @@ impl<E: Engine + Send> Exploration<E> {
                 let path = |from, last| ExploredPath { choices: states.path(from).into_iter().chain(last).collect() };
                 let others = others.into_iter().map(|(from, last)| path(from, last)).collect();
                 let path = path(from, last);
-                let violations = expansion.violations_of(&self.first, &path, self.report.budget).unwrap_or(violations);
+                let violations = expansion.violations_of(&self.first, &path.choices, self.report.budget).unwrap_or(violations);
                 ExploreFinding { fingerprint, path, violations, count, others }
             })
             .collect();

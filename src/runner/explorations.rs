@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::PanicCatcher;
 use super::explore::Threads;
 use reenact_engine::agent_loop::AgentLoop;
-use reenact_engine::contract::Engine;
+use reenact_engine::contract::{Effects, Engine, Environment, Input, KeySink, Time};
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
 use reenact_explore::explorer::{
@@ -74,6 +74,41 @@ fn e_3_a_scenario_chooses_the_faults_and_the_times_of_its_explorations() {
     let wide = r#"{ tools = "10s", answers = "10s" }"#;
     assert!(swaps(exact) < none.swaps && none.swaps < swaps(wide), "{} {} {}", swaps(exact), none.swaps, swaps(wide));
     assert_eq!(fault_list(&loaded(&[("explore.faults", r#"["reset"]"#)]).setup.scenario.explore), ["reset once", "reset forever"]);
+}
+
+/// It has a key only while it was asked for few.
+#[derive(Clone, Debug, PartialEq)]
+struct SometimesKeyless {
+    engine: AgentLoop,
+    steps: u32,
+    keys: u32,
+}
+
+impl Engine for SometimesKeyless {
+    fn step(&mut self, environment: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        self.steps += 1;
+        self.engine.step(environment, now, input, effects);
+    }
+
+    fn key(&self, now: Time, out: &mut KeySink) -> bool {
+        self.steps < self.keys && self.engine.key(now, out)
+    }
+}
+
+#[test]
+fn e_3_states_without_a_key_are_looked_at_one_by_one() {
+    let loaded = load("query/read-one-file.toml");
+    let size = |keys: u32| {
+        let engine = SometimesKeyless { engine: AgentLoop::default(), steps: 0, keys };
+        let report = explored(&loaded, &engine, ExploreBudget::new(0, 0, 1), 2);
+        assert_eq!((report.outcome, report.findings.len()), (ExploreOutcome::Finished, 0));
+        report.transitions
+    };
+    let sizes = [0, 8, 16, 24, u32::MAX].map(size);
+    assert!(
+        sizes.windows(2).all(|pair| pair[0] >= pair[1]) && sizes[0] > sizes[2] && sizes[2] > sizes[4],
+        "fewer keys, fewer merges: {sizes:?}"
+    );
 }
 
 #[test]

@@ -10,7 +10,6 @@ use super::super::verdict::{accepted_end, judge_counting, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::faults::faults_of;
 use super::masked_effect::masked;
-use super::path::ExploredPath;
 use super::states::{ExploredStates, StateIndex};
 use super::states_ahead::{AHEAD_MAX, AheadOutcome, AheadState, KnownStates, StatesAhead};
 use reenact_engine::contract::{Agent, Block, Effect, Engine, Input, KeySink, RequestId, Time};
@@ -43,6 +42,14 @@ pub(super) struct FrontierState<E> {
     /// It is some kilobytes large, and is handed on often.
     pub(super) run: Box<ExploredRun<E>>,
     pub(super) left: ExploreBudget,
+}
+
+/// The runs behind states that were left ahead.
+pub(super) struct RunsAhead<E> {
+    /// Of states that were not left, by their keys.
+    pub(super) waiting: Vec<(StateKey, Box<ExploredRun<E>>)>,
+    /// Of states without a key, by the keys of the states before them.
+    pub(super) keyless: Vec<(StateKey, Box<ExploredRun<E>>)>,
 }
 
 /// One decision at a state, and its outcome.
@@ -143,7 +150,7 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         &self,
         state: FrontierState<E>,
         known: &mut KnownStates<'_>,
-        runs_ahead: &mut Vec<(StateKey, Box<ExploredRun<E>>)>,
+        runs: &mut RunsAhead<E>,
     ) -> ExpandedState<E> {
         let FrontierState { run, left, .. } = state;
         let mut sink = KeySink::default();
@@ -157,7 +164,7 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         let mut attempt = |run: Box<ExploredRun<E>>, step, fault: Option<Arc<SingleFault>>| {
             let (mut transition, faults) = self.carry_out(run, left, ExploreChoice { step, fault }, known, (&mut sink, &mut asked))?;
             if let ExploreTransitionOutcome::State { run, key: Some(key), left: ExploreBudget::NONE } = transition.outcome {
-                runs_ahead.extend(self.run_ahead(run, key, known, &mut sink));
+                self.run_ahead((run, key), known, runs, &mut sink);
                 transition.outcome = ExploreTransitionOutcome::Known(key);
             }
             Some((transition, faults))
@@ -180,28 +187,38 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         ExpandedState { transitions, asked }
     }
 
-    /// Leaves a state without budget, and those behind it while they are unknown. Returns the run that waits at the last one, unless there is none.
+    /// Leaves a state without budget, and those behind it while they are unknown.
     fn run_ahead<E: Engine>(
         &self,
-        mut run: Box<ExploredRun<E>>,
-        mut key: StateKey,
+        (mut run, mut key): (Box<ExploredRun<E>>, StateKey),
         known: &mut KnownStates<'_>,
+        runs: &mut RunsAhead<E>,
         sink: &mut KeySink,
-    ) -> Option<(StateKey, Box<ExploredRun<E>>)> {
+    ) {
         for _ in 0..AHEAD_MAX {
             let mut asked = QuestionCounts::default();
             let choice = ExploreChoice { step: ExploreStep::Next, fault: None };
-            let (transition, _) = self.carry_out(run, ExploreBudget::NONE, choice, known, (sink, &mut asked))?;
-            let (outcome, next) = match transition.outcome {
-                ExploreTransitionOutcome::State { run, key: Some(next), .. } => (AheadOutcome::State(next), Some((next, run))),
+            let made = self.carry_out(run, ExploreBudget::NONE, choice, known, (sink, &mut asked));
+            let Some((ExploreTransition { outcome, hash, .. }, _)) = made else {
+                unreachable!("the next arrival comes, or the run is over")
+            };
+            let (outcome, next) = match outcome {
+                ExploreTransitionOutcome::State { run, key: Some(next), .. } => (AheadOutcome::State(next), Some((run, next))),
+                ExploreTransitionOutcome::State { run, key: None, .. } => {
+                    runs.keyless.push((key, run));
+                    (AheadOutcome::Keyless(key), None)
+                }
                 ExploreTransitionOutcome::Known(next) => (AheadOutcome::State(next), None),
                 ExploreTransitionOutcome::Finding(violations) => (AheadOutcome::Finding(violations), None),
-                ExploreTransitionOutcome::End | ExploreTransitionOutcome::State { key: None, .. } => (AheadOutcome::End, None),
+                ExploreTransitionOutcome::End => (AheadOutcome::End, None),
             };
-            known.own.add(key, AheadState { hash: transition.hash, asked, outcome });
-            (key, run) = next?;
+            known.own.add(key, AheadState { hash, asked, outcome });
+            match next {
+                Some(next) => (run, key) = next,
+                None => return,
+            }
         }
-        Some((key, run))
+        runs.waiting.push((key, run));
     }
 
     /// Makes one decision. Also returns the faults of the requests that were made because of it; `None` when it cannot be made here.
@@ -259,10 +276,10 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
     pub(super) fn violations_of<E: Engine>(
         &self,
         first: &ExploredRun<E>,
-        path: &ExploredPath,
+        choices: &[ExploreChoice],
         budget: ExploreBudget,
     ) -> Option<Vec<Violation>> {
-        let (last, before) = path.choices.split_last()?;
+        let (last, before) = choices.split_last()?;
         let mut run = Box::new(first.clone());
         for choice in before {
             self.guard.run(|| choice.make(&mut run, &self.words)).ok()?;

@@ -21,7 +21,7 @@ use reenact_wire::prelude::*;
 /// So many states are left at once, one after the other.
 pub(super) const AHEAD_MAX: usize = 64;
 
-/// What follows a state without budget: its next arrival.
+/// The next arrival at a state without budget.
 pub(super) struct AheadState {
     /// Of the arrival and its effects, where these are wanted.
     pub(super) hash: u64,
@@ -34,6 +34,8 @@ pub(super) struct AheadState {
 pub(super) enum AheadOutcome {
     /// To a state that was reached or left before, or whose run waits.
     State(StateKey),
+    /// To a state without a key: its run waits by the key of the state that was left, which is this.
+    Keyless(StateKey),
     /// To a good end.
     End,
     /// To the violation of a rule.
