@@ -194,6 +194,14 @@ fn in_an_address(draw: &mut Draw, text: &str) -> Option<String> {
     Some(shown.strip_prefix(before).unwrap_or("the address before it is altered").to_owned())
 }
 
+/// Whether a part of a secret stands in a text.
+fn is_left(secret: &str, shown: &str) -> bool {
+    let is_line_left = |line: &str| {
+        line.len() >= 9 && (shown.contains(&line[line.len() / 2 - 4..line.len() / 2 + 5]) || shown.contains(&line[line.len() - 6..]))
+    };
+    secret.split('\n').any(is_line_left)
+}
+
 /// The failure of one case.
 fn problem(draw: &mut Draw, kind: &PlantedKind, view: usize, place: Place) -> Option<String> {
     let depth = 1 + draw.below(4);
@@ -212,13 +220,10 @@ fn problem(draw: &mut Draw, kind: &PlantedKind, view: usize, place: Place) -> Op
     let start = body.bytes().zip(marked.bytes()).position(|pair| differ(&pair))?.saturating_sub(margin);
     let tail = body.bytes().rev().zip(marked.bytes().rev()).position(|pair| differ(&pair))?.saturating_sub(margin);
     let Some(shown) = read(view, &out) else { return Some(format!("its form is broken: view {view}:{depth}: {body}\n  {out}")) };
-    let is_left = |line: &str| {
-        line.len() >= 9 && (shown.contains(&line[line.len() / 2 - 4..line.len() / 2 + 5]) || shown.contains(&line[line.len() - 6..]))
-    };
     let mut again = redactor();
     let twice = String::from_utf8_lossy(&again.body(out.as_bytes())).into_owned();
     let problem = match () {
-        () if secret.split('\n').any(is_left) => "left",
+        () if is_left(&secret, &shown) => "left",
         () if !out.starts_with(&body[..start]) || !out.ends_with(&body[body.len() - tail..]) => "something else is altered",
         () if twice != out => "it is altered again when it is redacted again",
         () if scan(body.as_bytes(), &RULES).is_empty() => "not found by a search",
@@ -252,6 +257,39 @@ fn k_2_no_generated_secret_is_left_in_headers_and_addresses() {
     }
     assert!(places >= 1_000, "only {places} texts can stand there");
     assert!(problems.is_empty(), "{} of {places}\n{}", problems.len(), problems[..problems.len().min(25)].join("\n"));
+}
+
+/// Equal texts are read once, wherever they stand: each of them must be redacted all the same.
+#[test]
+fn k_2_no_generated_secret_is_left_where_it_stands_more_than_once() {
+    let (mut draw, kinds) = (Draw(9), PlantedKind::all());
+    let mut problems = Vec::new();
+    for case in 0..2_000 {
+        let kind = &kinds[case % kinds.len()];
+        let view = [0, 1, 5, 7, 8, 21][draw.below(6)];
+        let depth = 1 + draw.below(3);
+        let (before, secret, after) = kind.draw(&mut draw);
+        let text = spelt(view, depth, &format!("{before}{secret}{after}"));
+        let length = 1 + draw.below(3_000);
+        let filler = format!("{{\"content\":\"{}\"}}", draw.letters("abc def ghi ", length));
+        let copies = 2 + draw.below(3);
+        let body = format!("[{filler},{},{filler}]", vec![text.as_str(); copies].join(&format!(",{filler},")));
+        let out = String::from_utf8(redactor().body(body.as_bytes())).unwrap();
+        let parts: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"));
+        assert_eq!(parts.len(), 2 * copies + 1);
+        for part in parts.iter().skip(1).step_by(2) {
+            if read(view, part.get()).is_none_or(|shown| is_left(&secret, &shown)) {
+                problems.push(format!("view {view}:{depth}, {copies} copies: {text}\n  {}", part.get()));
+            }
+        }
+        let fillers = parts.iter().step_by(2).all(|part| part.get() == filler);
+        assert!(fillers, "something else is altered: {out}");
+        let found = scan(body.as_bytes(), &RULES).len();
+        if found < copies {
+            problems.push(format!("view {view}:{depth}: a search finds {found} of {copies}: {text}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}\n{}", problems.len(), problems[..problems.len().min(25)].join("\n"));
 }
 
 #[test]
