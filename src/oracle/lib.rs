@@ -350,7 +350,7 @@ impl TranscriptWatch for Oracles {
             return Arc::make_mut(&mut self.agents).entry(agent).live_streams.on_input(at, input);
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
-        self.kinds.on_input(input, &self.rules.settings.texts);
+        self.kinds.on_input(input, &self.rules.settings);
         self.permissions.on_input(&self.rules, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });

@@ -11,6 +11,7 @@ use super::tool_starts::CONSENT;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Agent, Effect, Emission, HookSubject, Input, Note, PermissionAnswer, ToolRun};
 use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionWord, RuleSource, rule};
+use reenact_engine::settings::OrphanedPermission;
 use reenact_wire::block::{Block, BlockKind, ToolUse};
 use reenact_wire::prelude::*;
 
@@ -120,6 +121,7 @@ impl PermissionRuleOracle {
             }
             Effect::Emit(Emission::User(message)) => self.on_result(agent, message.run),
             Effect::Emit(Emission::Init { prompt, .. }) if agent.is_root() => {
+                self.learn_from_earlier_session(rules);
                 for (_, allows) in self.commands.extract_if(.., |(of, _)| of == prompt) {
                     allows.iter().for_each(|about| learn(&mut self.learnt, PermissionWord::Allow, about));
                 }
@@ -134,6 +136,14 @@ impl PermissionRuleOracle {
                 }
             }
             _ => (),
+        }
+    }
+
+    /// The rules that a person gave with the answer to a question of an earlier session (S-3).
+    fn learn_from_earlier_session(&mut self, rules: &OracleRules) {
+        if let Some(OrphanedPermission { answer: PermissionAnswer::Allow { rules, .. }, .. }) = &rules.settings.session.orphaned_permission
+        {
+            rules.iter().for_each(|about| learn(&mut self.learnt, PermissionWord::Allow, about));
         }
     }
 

@@ -5,6 +5,7 @@
 
 use reenact_engine::contract::{Block, Input, Json, Request, RequestId, Role};
 use reenact_engine::key::SharedValue;
+use reenact_engine::settings::{CommandAction, Settings, SlashCommand};
 use reenact_engine::texts::{ModelTexts, TextName};
 use reenact_wire::block::BlockKind;
 
@@ -35,9 +36,16 @@ pub(super) struct RequestKindReader {
 }
 
 impl RequestKindReader {
-    pub(super) fn on_input(&mut self, input: &Input, texts: &ModelTexts) {
+    pub(super) fn on_input(&mut self, input: &Input, settings: &Settings) {
         if let Input::Prompt { content, .. } | Input::Interrupt { content, .. } = input {
-            self.is_summary_text_said |= content.iter().any(|block| begins_with(block, texts.template(TextName::SummaryPrompt)));
+            let prompt = settings.texts.template(TextName::SummaryPrompt);
+            self.is_summary_text_said |= content.iter().any(|block| begins_with(block, prompt));
+            // A command's text may be sent in the place of its name.
+            let is_such_command = |command: &SlashCommand| match &command.does {
+                CommandAction::Ask(text) => !prompt.is_empty() && text.starts_with(prompt),
+                _ => false,
+            };
+            self.is_summary_text_said |= settings.session.commands.iter().any(is_such_command);
         }
     }
 
@@ -82,7 +90,7 @@ mod tests {
         assert_eq!(kind(vec![Message::user(vec![prompt.clone(), Block::text("and then?")])]), RequestKind::Summary);
         assert_eq!(kind(vec![Message::user(vec![prompt.clone()]), said(), Message::user(vec![Block::text("hi")])]), RequestKind::Ordinary);
         let mut user = RequestKindReader::default();
-        user.on_input(&Input::Prompt { prompt: 1, content: [prompt.clone()].into() }, &texts);
+        user.on_input(&Input::Prompt { prompt: 1, content: [prompt.clone()].into() }, &Settings::default());
         assert_eq!(user.read(&Request::new("m", 1).with_messages([Message::user(vec![prompt])]), &texts), RequestKind::Ordinary);
         let mut line = Request::new("m", 1);
         line.system = Some(Json::from_value(TextName::ToolSummaryPrompt.ours()));

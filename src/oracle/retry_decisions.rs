@@ -382,7 +382,8 @@ impl ObservedCall {
             false => record.retries.plus(u32::from(is_counted), 1),
         };
         let status = if let AttemptEnd::Refused(error) = end { error.status } else { None };
-        record.refused += u32::from(status == Some(400));
+        // One after which less is asked for is no plain one.
+        record.refused += u32::from(status == Some(400) && !matches!(allowed.repeat, Some(Repetition::Lowered(_))));
         record.renewed_after_401 = self.has_new_credentials && status == Some(401);
         record.renewed_otherwise = self.has_new_credentials && status != Some(401);
         record.renewed_revoked |= self.has_new_credentials && status == Some(403);

@@ -146,6 +146,12 @@ impl ToolStartOracle {
             PersonWord::Allowed(updated) if *asked == run => updated.as_ref(),
             _ => None,
         });
+        // The question of an earlier session is answered by the settings (S-3).
+        let orphan = rules.settings.session.orphaned_permission.as_ref().filter(|_| run.request.turn == 0);
+        let by_person = by_person.or(match orphan.map(|orphan| &orphan.answer) {
+            Some(PermissionAnswer::Allow { updated_input, .. }) => updated_input.as_ref(),
+            _ => None,
+        });
         let by_hook = self.outcomes(run).filter_map(|(hook, outcome)| Some((hook, outcome.updated_input.as_ref()?)));
         found.ask(INPUT);
         let input = tool_use.input.as_str();

@@ -82,6 +82,10 @@ fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
         Role::Assistant => takes_prefill,
         Role::System => takes_system,
     });
+    // A message of the system stands behind one of the user.
+    let assistants: Vec<_> =
+        session.host_messages.iter().filter(|message| message.message.role == Role::Assistant).map(|message| message.at).collect();
+    session.host_messages.retain(|message| message.message.role != Role::System || !assistants.contains(&message.at));
 }
 
 fn no_pause(turn: &mut ScriptedTurn) {

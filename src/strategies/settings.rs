@@ -74,7 +74,11 @@ pub fn execution() -> BoxedStrategy<Settings> {
 /// `[texts]`: a set, and some texts in the place of its own, with the parts that they may have.
 fn texts() -> BoxedStrategy<ModelTexts> {
     let replaced = (select(TextName::ALL), words(), any::<bool>()).prop_map(|(name, words, has_parts)| {
-        let parts = parts(name.ours()).into_iter().filter(|_| has_parts).map(|part| format!(" {{{part}}}")).collect::<String>();
+        let parts = parts(name.ours())
+            .into_iter()
+            .filter(|_| has_parts || name == TextName::QueuedMessage)
+            .map(|part| format!(" {{{part}}}"))
+            .collect::<String>();
         (name, Arc::from(format!("{words}{parts}")))
     });
     let set = select(vec![TextSet::Reenact, TextSet::Observed]);

@@ -180,6 +180,10 @@ pub(super) fn allowed(rules: &OracleRules, request: &Request, record: &CallRecor
         return AllowedDecisions { hand_over: case.other_model(), ..AllowedDecisions::OPEN };
     }
     match end {
+        // The status of an error is known from its head, although the rest is not.
+        AttemptEnd::Unknown(Some(404)) if rules.settings.retry.fallback_on_missing_model => {
+            AllowedDecisions { hand_over: case.other_model(), ..AllowedDecisions::OPEN }
+        }
         AttemptEnd::Whole | AttemptEnd::Unknown(_) => AllowedDecisions { hand_over: case.is_due(), ..AllowedDecisions::OPEN },
         AttemptEnd::Unanswered => case.limited(Repetition::Waited),
         AttemptEnd::Broken(broken) => case.broken(broken),

@@ -75,5 +75,11 @@ fn check(reader: &mut TableReader<'_, '_>, name: TextName, text: &str) -> bool {
             false => reader.report.unknown(place, "part", part, &format!(" of `{key}`"), &known),
         }
     }
+    // Other texts may leave their parts out: what is lost then is said elsewhere, or is not the user's.
+    if wrong.is_empty() && name == TextName::QueuedMessage && !parts(text).contains(&"message") {
+        let help = String::from("add `{message}`");
+        reader.report.value(place, format!("`{key}` has no `{{message}}`: the model would never learn what the user said"), Some(help));
+        return false;
+    }
     wrong.is_empty()
 }
