@@ -427,6 +427,9 @@ impl TranscriptWatch for Oracles {
         if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
             Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).accounts.on_child_result(result);
         }
+        if let (Some(of_agent), Effect::Finished { .. }) = (agent.tool_use_id(), effect) {
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.progress_set.on_agent_finished(of_agent));
+        }
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.accounts.on_effect(&self.rules, effect, spent, found);
         watched.pairs.on_effect(&self.rules, effect);

@@ -20,6 +20,8 @@ use reenact_wire::prelude::*;
 pub(super) struct PermissionRuleOracle {
     /// The rules that were learnt.
     learnt: Vec<PermissionRule>,
+    /// Rules that may have been learnt: those of commands where a host's messages may stand in their place.
+    perhaps_learnt: Vec<PermissionRule>,
     mode: ModeKnowledge,
     /// The tool uses that are not over.
     uses: Vec<JudgedUse>,
@@ -122,8 +124,10 @@ impl PermissionRuleOracle {
             Effect::Emit(Emission::User(message)) => self.on_result(agent, message.run),
             Effect::Emit(Emission::Init { prompt, .. }) if agent.is_root() => {
                 self.learn_from_earlier_session(rules);
+                let is_certain = rules.settings.session.host_messages.is_empty();
+                let learnt = if is_certain { &mut self.learnt } else { &mut self.perhaps_learnt };
                 for (_, allows) in self.commands.extract_if(.., |(of, _)| of == prompt) {
-                    allows.iter().for_each(|about| learn(&mut self.learnt, PermissionWord::Allow, about));
+                    allows.iter().for_each(|about| learn(learnt, PermissionWord::Allow, about));
                 }
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
@@ -185,7 +189,7 @@ impl PermissionRuleOracle {
             Some(PermissionWord::Ask) if !is_asked => {
                 found.add(CONSENT, format!("tool {run} was started without a question, and a rule asks for one"));
             }
-            None if !is_asked && self.is_undecided(rules, of_use, tool_use) => {
+            None if !is_asked && self.is_undecided(rules, of_use, tool_use) && !self.is_perhaps_allowed(tool_use) => {
                 found.add(CONSENT, format!("tool {run} was started without a question, and nothing allows it"));
             }
             _ => (),
@@ -218,6 +222,11 @@ impl PermissionRuleOracle {
         let are_there_rules = rules.settings.permissions.is_some() || !self.learnt.is_empty() || self.mode != ModeKnowledge::OfSettings;
         let of_use = self.uses.iter().find(|of_use| of_use.run == run && of_use.agent == *agent);
         of_use.filter(|_| are_there_rules && run.request.turn > 0)
+    }
+
+    fn is_perhaps_allowed(&self, tool_use: &ToolUse) -> bool {
+        let input = tool_use.input.to_json();
+        self.perhaps_learnt.iter().any(|rule| rule::fits(&rule.about, &tool_use.name, &input))
     }
 
     /// Whether nothing but a person can allow a tool use about which no rule has a word.
@@ -279,12 +288,12 @@ fn mode_of(change: &str) -> Option<PermissionMode> {
     PermissionMode::from_word(change.strip_prefix("mode ")?)
 }
 
-/// The rules that a prompt brings because it is a command of the settings (S-3). A host may put its own messages in its place.
+/// The rules that a prompt brings because it is a command of the settings (S-3).
 fn command_rules<'r>(rules: &'r OracleRules, content: &[Block]) -> &'r [Arc<str>] {
     let session = &rules.settings.session;
     let [block] = content else { return &[] };
     let BlockKind::Text(text) = block.kind() else { return &[] };
     let name = text.trim().strip_prefix('/').and_then(|line| line.split(char::is_whitespace).next());
     let command = session.commands.iter().find(|command| Some(&*command.name) == name);
-    command.filter(|_| session.slash_commands && session.host_messages.is_empty()).map_or(&[], |command| &command.allows)
+    command.filter(|_| session.slash_commands).map_or(&[], |command| &command.allows)
 }

@@ -75,6 +75,11 @@ impl ProgressSetOracle {
         }
     }
 
+    /// A sub-agent is over, and so is the tool use that it is: no input says so, and its result may come later.
+    pub(super) fn on_agent_finished(&mut self, tool_use_id: &str) {
+        self.started.retain(|started| *started.tool_use_id != *tool_use_id);
+    }
+
     pub(super) fn on_effect(&mut self, tools: &ToolFacts, effect: &Effect) {
         match effect {
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
