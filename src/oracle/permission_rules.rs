@@ -20,7 +20,7 @@ use reenact_wire::prelude::*;
 pub(super) struct PermissionRuleOracle {
     /// The rules that were learnt.
     learnt: Vec<PermissionRule>,
-    /// Rules that may have been learnt: those of commands where a host's messages may stand in their place.
+    /// Rules that may have been learnt: those of an earlier session, and of commands where a host's messages may stand in their place.
     perhaps_learnt: Vec<PermissionRule>,
     mode: ModeKnowledge,
     /// The tool uses that are not over.
@@ -143,11 +143,11 @@ impl PermissionRuleOracle {
         }
     }
 
-    /// The rules that a person gave with the answer to a question of an earlier session (S-3).
+    /// The rules that a person gave with the answer to a question of an earlier session, if the tool use is still open (S-3).
     fn learn_from_earlier_session(&mut self, rules: &OracleRules) {
         if let Some(OrphanedPermission { answer: PermissionAnswer::Allow { rules, .. }, .. }) = &rules.settings.session.orphaned_permission
         {
-            rules.iter().for_each(|about| learn(&mut self.learnt, PermissionWord::Allow, about));
+            rules.iter().for_each(|about| learn(&mut self.perhaps_learnt, PermissionWord::Allow, about));
         }
     }
 
