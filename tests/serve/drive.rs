@@ -3,17 +3,20 @@
 #![cfg(unix)]
 
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::setup;
 use reenact::children::WatcherProgram;
+use reenact::explore::explorer::Workers as _;
 use reenact::live::drive::client_sweep::{ClientSweep, ClientSweepReport, ClientSweepRow, RowVerdict, client_sweep};
 use reenact::live::drive::{
     ActionOutcome, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, SignalTarget, drive,
 };
 use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::runner::explore::Threads;
 use reenact::world::setup::RunSetup;
 
 pub(crate) const TWO_TURNS: &str = r#"
@@ -156,21 +159,9 @@ pub(crate) fn wait<R>(work: impl Future<Output = R>) -> R {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
 }
 
-/// Clients wait most of their time: several at once are done sooner. The results are in the order of the items.
+/// Clients wait most of their time: four at once are done sooner. The results are in the order of the items.
 pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    const AT_ONCE: usize = 4;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..AT_ONCE)
-            .map(|first| {
-                scope.spawn({
-                    let work = &work;
-                    move || items.iter().skip(first).step_by(AT_ONCE).map(work).collect::<Vec<R>>()
-                })
-            })
-            .collect();
-        let mut parts: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap().into_iter()).collect();
-        (0..items.len()).map(|place| parts[place % AT_ONCE].next().unwrap()).collect()
-    })
+    Threads(NonZeroUsize::new(4).unwrap()).map(items.iter().collect(), work)
 }
 
 pub(crate) fn driven(setup: &Arc<RunSetup>, how: &ClientHarness) -> ClientRun {
