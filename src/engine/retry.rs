@@ -93,6 +93,11 @@ impl AttemptFailure {
         }
     }
 
+    /// Whether the same request would be refused again, because its content is the reason.
+    pub(crate) fn is_of_the_content(&self) -> bool {
+        matches!(self.status, Some(400 | 413)) && self.should_retry != Some(true)
+    }
+
     /// One line for people: `529 overloaded_error: Overloaded`.
     pub fn summary(&self) -> String {
         let status = self.status.map(|status| format!("{status} ")).unwrap_or_default();

@@ -101,7 +101,7 @@ impl Compaction {
     /// Begins; the first request that it makes is `id`.
     ///
     /// # Errors
-    /// When it fails at once: there is nothing to summarise, or what would be asked was too long before. This end is reported like any other failure.
+    /// When it fails at once: there is nothing to summarise, or what would be asked was refused before. This end is reported like any other failure.
     #[expect(clippy::too_many_arguments, reason = "a compaction starts from all that a request starts from")]
     pub(crate) fn start(
         env: &Environment,
@@ -275,12 +275,16 @@ impl Compaction {
         self.ask(env, now, id, effects)
     }
 
-    /// Makes the summarising call. A request that was too long in this prompt is not repeated: it is shortened as if the API had refused it once
-    /// more.
+    /// Makes the summarising call. A request that was refused in this prompt is not repeated. One that was too long is shortened, as if the API had
+    /// refused it once more.
     fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut AgentEffects) -> CompactionVerdict {
         let mut request = self.request(&env.settings.texts);
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
+            if !reactive::is_too_long(&failure) {
+                let before = format!("the same summary request was refused before: {}", failure.summary());
+                return self.fail(env, AttemptFailure::new("summary_refused", &before), effects);
+            }
             if !self.shorten(env, &failure) {
                 return self.fail(env, AttemptFailure::new("summary_too_long", "the same summary request was too long before"), effects);
             }
@@ -385,10 +389,13 @@ impl Compaction {
         failure: AttemptFailure,
         effects: &mut AgentEffects,
     ) -> CompactionVerdict {
-        if !reactive::is_too_long(&failure) {
+        let is_too_long = reactive::is_too_long(&failure);
+        if is_too_long || failure.is_of_the_content() {
+            self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request(&env.settings.texts)), failure: failure.clone() });
+        }
+        if !is_too_long {
             return self.fail(env, failure, effects);
         }
-        self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request(&env.settings.texts)), failure: failure.clone() });
         // A further try is no further attempt, because it asks something else.
         let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
         if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(env, failure, effects) }

@@ -49,8 +49,8 @@ pub(crate) struct CompactionUsage {
     pub(crate) refusals: Vec<SummaryRefusal>,
 }
 
-/// A summarising request that was too long itself. It is not made again in the same prompt, whichever level wants the summary. One whose answer was
-/// no use may be: a model may answer otherwise.
+/// A summarising request that was too long itself, or invalid. It is not made again in the same prompt, whichever level wants the summary. One whose
+/// answer was no use may be: a model may answer otherwise.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct SummaryRefusal {
     pub(super) request: Box<Request>,
