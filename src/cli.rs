@@ -15,6 +15,7 @@ mod access;
 mod certify;
 mod coverage;
 mod ctrl_c;
+mod diff;
 mod drive;
 mod explore;
 mod fuzz;
@@ -32,6 +33,8 @@ mod selection;
 mod serve;
 mod shrink;
 mod sweep;
+mod terminal;
+mod test;
 
 pub use program::set_first_arguments;
 
@@ -56,6 +59,10 @@ struct ProgramArguments {
 enum ProgramCommand {
     /// Run scenarios on the virtual clock and show what happened
     Run(run::RunArguments),
+    /// Run scenarios, and compare each with its snapshot, its expectations and the oracles
+    Test(test::TestArguments),
+    /// Show the differences of two runs event by event: added, removed, changed, moved, at another time
+    Diff(diff::DiffArguments),
     /// Interrupt scenarios before and after every event, and check all oracles on each run; `[expect]` is not asked for, `run` does that
     Sweep(sweep::SweepArguments),
     /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
@@ -110,6 +117,9 @@ impl SchemaArguments {
 /// The exit code of a search that Ctrl-C stops.
 const STOPPED: i32 = 130;
 
+/// The same as a document has it.
+const STOPPED_CODE: u8 = 130;
+
 /// So long a search is silent. After each word it is silent twice as long.
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -150,6 +160,8 @@ where
     }
     let exit = match ProgramArguments::parse().command {
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
+        ProgramCommand::Test(arguments) => test::run(&arguments, &new_engine),
+        ProgramCommand::Diff(arguments) => diff::run(&arguments, &new_engine),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
         ProgramCommand::Fuzz(arguments) => fuzz::run(&arguments, &new_engine),

@@ -38,6 +38,8 @@ pub use reenact_oracle as oracle;
 #[cfg(feature = "files")]
 pub use reenact_redact as redact;
 #[cfg(feature = "files")]
+pub use reenact_review as review;
+#[cfg(feature = "files")]
 pub use reenact_runner as runner;
 pub use reenact_scenario as scenario;
 pub use reenact_sim as sim;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{ReportLine, print_header};
-use super::{decode, explore, foreign, framing, level, record, redact, run, search, serve, start, sweep};
+use super::{decode, explore, foreign, framing, level, museum, record, redact, run, search, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -42,6 +42,16 @@ const BENCHES: &[Bench] = &[
         name: "fuzz",
         holds: "an event of a random case costs at most 2 times one of a plain run with all oracles; two threads make 1.7 times as many",
         measure: search::cases,
+    },
+    Bench {
+        name: "museum",
+        holds: "an exhibit is found in 50 ms (median) and 2 s at most, and its finding is made small in 50 ms (median) and 200 runs at most",
+        measure: museum::exhibits,
+    },
+    Bench {
+        name: "neighbourhood",
+        holds: "all orders around a run of 130 events: 0.3 s with one deviation, 60 s with two",
+        measure: museum::neighbourhood,
     },
     Bench {
         name: "framing",

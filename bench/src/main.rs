@@ -12,6 +12,7 @@ mod explore;
 mod foreign;
 mod framing;
 mod level;
+mod museum;
 mod network;
 mod outcome;
 mod peers;

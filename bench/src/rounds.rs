@@ -85,7 +85,7 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 #[expect(clippy::disallowed_methods, reason = "measuring the real time is what a bench is for")]
-fn timed(work: impl FnOnce()) -> Duration {
+pub(crate) fn timed(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()

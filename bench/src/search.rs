@@ -7,7 +7,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::explore::budget::ExploreBudget;
 use reenact::explore::certificate::{Certificate, CertificateClaim};
 use reenact::explore::certify::{CertifyPart, certify};
-use reenact::explore::explorer::{ExploreOptions, Workers as _, explore_with};
+use reenact::explore::explorer::{ExploreOptions, ExplorePace, Workers as _, explore_with};
 use reenact::explore::fuzz::{FuzzGround, FuzzIsland, FuzzStrategy};
 use reenact::oracle::Oracles;
 use reenact::runner::PanicCatcher;
@@ -39,7 +39,8 @@ fn threads(count: usize) -> Threads {
 pub(crate) fn certificates() -> Vec<ReportLine> {
     let setup = setup();
     let options = || ExploreOptions { keeps_graph: true, ..ExploreOptions::default() };
-    let explored = || explore_with(&setup, &AgentLoop::default(), BUDGET, &PanicCatcher, &threads(1), (options(), &mut |_| true));
+    let explored =
+        || explore_with(&setup, &AgentLoop::default(), BUDGET, &PanicCatcher, &threads(1), (options(), &mut |_| ExplorePace::Usual));
     let exploration = explored();
     let report = &exploration.report;
     let certificate =

@@ -18,7 +18,7 @@ use super::{rounds, session};
 type WatchedRun = Run<AgentLoop, Oracles>;
 
 /// The usual session, longer: one prompt, three answers with a tool and a last one, some 130 events.
-fn setup() -> Arc<RunSetup> {
+pub(crate) fn setup() -> Arc<RunSetup> {
     let mut scenario = session::scripted(session::TOOL);
     let turns = &mut scenario.prompts[0].turns;
     let with_tool = turns[0].clone();

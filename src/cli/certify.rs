@@ -14,7 +14,7 @@ use super::report::unasked_text;
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
 use crate::explore::against::{VersionDifference, compare};
-use crate::explore::certificate::{Certificate, CertificateClaim, MARK, windows};
+use crate::explore::certificate::{Certificate, CertificateClaim, MARK, unclaimed, windows};
 use crate::explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
 use crate::explore::explorer::{ExploreReport, ExploredGraph, PathDecision, fault_list};
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, load_with};
@@ -22,6 +22,7 @@ use crate::files::{atomic, open};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::scenario::explore_settings::ExploreSettings;
+use crate::scenario::types::Scenario;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CertifyArguments {
@@ -92,7 +93,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &CertifyArguments, new_engine: &(
     let (certificate, loaded) = match read(arguments) {
         Ok(read) => read,
         Err(CertifyProblem::Input(problem)) => return wrong_input(&format!("{name}: {problem}")),
-        Err(CertifyProblem::Refused(problem)) => return refuse(&arguments.certificate, &problem),
+        Err(CertifyProblem::Refused(problem)) => return refuse(&arguments.certificate, &one_line(&problem)),
     };
     let part = arguments.part();
     if part.is_empty(certificate.states.len()) {
@@ -159,6 +160,9 @@ fn refuse(path: &Path, problem: &str) -> CommandExit {
 fn read(arguments: &CertifyArguments) -> Result<(Certificate, LoadedScenario), CertifyProblem> {
     let certificate = read_certificate(&arguments.certificate)?;
     let claim = &certificate.claim;
+    if claim.path.contains(char::is_control) {
+        return Err(CertifyProblem::Refused(format!("its scenario has a path that no terminal shows: {}", one_line(&claim.path))));
+    }
     let reach = if arguments.allow_outside { FileReach::Anywhere } else { FileReach::Project };
     let path = arguments.scenario.clone().unwrap_or_else(|| PathBuf::from(&claim.path));
     let loaded =
@@ -231,6 +235,8 @@ fn told(part: CertifyPart, certificate: &Certificate, loaded: &LoadedScenario, r
         let faults = if faults.is_empty() { String::from("none") } else { one_line(&faults.join(", ")) };
         text += &format!("\n  its faults are not the usual ones: {faults}");
     }
+    let shown = unclaimed(&Scenario { explore: ExploreSettings::default(), ..loaded.setup.scenario.clone() });
+    shown.iter().for_each(|note| text += &format!("\n  {note}"));
     if program != env!("CARGO_PKG_VERSION") {
         text += &format!("\n  it says that it was made by version {}", one_line(program));
     }
@@ -278,7 +284,7 @@ pub(super) fn binary_digest() -> String {
 }
 
 /// An older certificate, to be held against a new exploration of the same scenario.
-pub(super) fn read_older(path: &Path, loaded: &LoadedScenario) -> Result<Certificate, String> {
+pub(super) fn read_older(path: &Path, loaded: &LoadedScenario, set: &[(String, String)]) -> Result<Certificate, String> {
     let certificate = read_certificate(path).map_err(|problem| match problem {
         CertifyProblem::Input(problem) | CertifyProblem::Refused(problem) => format!("{}: {problem}", path.display()),
     })?;
@@ -290,6 +296,12 @@ pub(super) fn read_older(path: &Path, loaded: &LoadedScenario) -> Result<Certifi
     let settings = &loaded.setup.scenario.explore;
     if claim.windows != windows(settings) || claim.faults != fault_list(settings) {
         return refused("its arrivals or faults are others than those of this program");
+    }
+    if claim.set != set {
+        return refused("other keys of its scenario were set: give the same --set and --seed");
+    }
+    if let Some(difference) = claim.differences(settings).first() {
+        return refused(difference);
     }
     Ok(certificate)
 }

@@ -1,6 +1,8 @@
 //! `reenact explore PATH…`: every order, fault and input within a budget, all oracles on each transition (E-3).
 
+mod comparisons;
 mod forecast;
+mod memory;
 mod neighbourhood;
 
 use std::collections::BTreeSet;
@@ -12,6 +14,7 @@ use clap::ValueEnum;
 use tokio::time::Instant;
 
 use forecast::ExploreForecast;
+use memory::{MemoryLimit, MemoryState, MemoryWatch};
 
 use super::certify;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
@@ -22,14 +25,14 @@ use super::report::{
 };
 use super::selection::Selection;
 use super::shrink::{self, ShrinkTask};
-use super::{CommandExit, SILENCE, STOPPED};
+use super::{CommandExit, SILENCE, STOPPED, STOPPED_CODE};
 use crate::engine::contract::Engine;
 use crate::engine::time::Micros;
 use crate::explore::budget::ExploreBudget;
-use crate::explore::certificate::Certificate;
+use crate::explore::certificate::{Certificate, unclaimed};
 use crate::explore::explorer::{
-    ExploreFinding, ExploreOptions, ExploreOutcome, ExploreProgress, ExploreReport, ExploredGraph, FinishedExploration, PathDecision,
-    explore_with,
+    ExploreFinding, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploredGraph, FinishedExploration,
+    PathDecision, explore_with,
 };
 use crate::explore::fingerprint::Fingerprint;
 use crate::files::scenario::LoadedScenario;
@@ -38,7 +41,6 @@ use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::explore::Threads;
 use crate::scenario::plan::Plan;
-use crate::scenario::single_fault::SingleFaultKind;
 use crate::scenario::types::Scenario;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -51,9 +53,9 @@ pub(super) struct ExploreArguments {
     /// How many seconds each budget of a scenario may take, and with `--budget auto` all of them; what is not finished by then is said
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     time: u64,
-    /// How many states are kept at once; an exploration that has more waiting is stopped
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
-    waiting: usize,
+    /// How many GiB of memory there are: with more in use, runs are made again and not kept, which takes longer; with twice as much it is stopped
+    #[arg(long, value_name = "GIB", default_value = "4")]
+    memory: MemoryLimit,
     /// Write the claim of the largest budget as a certificate, which `certify` checks without searching
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
@@ -122,8 +124,9 @@ pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(
     if entries.iter().any(|entry| entry.verdict != verdict_word(true)) {
         exit = exit.max(CommandExit::Failed);
     }
+    let code = if is_stopped() { STOPPED_CODE } else { exit as u8 };
     match arguments.format {
-        ExploreFormat::Json => print_document(&ExploreReportDocument::new(entries, selected.unread, exit as u8)),
+        ExploreFormat::Json => print_document(&ExploreReportDocument::new(entries, selected.unread, code)),
         ExploreFormat::Text => print_line(&totals(&entries)),
     }
     if is_stopped() {
@@ -152,7 +155,8 @@ impl<'a> AskedExploration<'a> {
         if let Some(path) = arguments.certificate.as_ref().filter(|path| !certify::may_write(path)) {
             return Err(format!("--certificate {}: this file exists and is not a certificate: name another file", path.display()));
         }
-        let older = arguments.against.as_ref().map(|path| certify::read_older(path, &scenarios[0])).transpose()?;
+        let set = arguments.selection.overrides();
+        let older = arguments.against.as_ref().map(|path| certify::read_older(path, &scenarios[0], &set)).transpose()?;
         let named = match arguments.budget {
             BudgetArgument::Largest(budget) => budget,
             BudgetArgument::Auto if arguments.certificate.is_some() => {
@@ -175,6 +179,7 @@ impl<'a> AskedExploration<'a> {
             let why = match (explored.report.outcome, explored.report.is_merged) {
                 (ExploreOutcome::Stopped, _) => "the budget was not finished",
                 (_, false) => "the engine has no `key`",
+                _ if explored.report.findings.is_empty() => "the engine has no `key` in some of its states",
                 _ => "there are findings",
             };
             let what = if self.older.is_some() { "nothing was compared with the certificate" } else { "no certificate" };
@@ -238,10 +243,10 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
     let AskedExploration { arguments, largest, .. } = asked;
     let mut entry = ExploreEntry::new(&scenario.name, &scenario.path, scenario.setup.scenario.seed.0);
     entry.notes.extend(neighbourhood::scope(scenario));
-    entry.notes.extend(untried_faults_text(scenario));
+    entry.notes.extend(unclaimed(&scenario.setup.scenario));
     let mut known: BTreeSet<Fingerprint> = BTreeSet::new();
     let mut finished: Vec<ExploreBudget> = Vec::new();
-    let mut swaps = 0;
+    let (mut swaps, mut stop) = (0, None);
     let is_auto = arguments.budget == BudgetArgument::Auto;
     let time = Duration::from_secs(arguments.time);
     let began = Instant::now();
@@ -272,7 +277,8 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
             }
         }
         entry.notes.extend(notes(report, swaps));
-        entry.notes.extend(cause.map(|cause| stop_text(arguments, (budget, limit), cause)));
+        entry.notes.extend(cause.map(|cause| stop_text((budget, limit), cause)));
+        stop = stop.or(cause);
         entry.budgets.push(ExploreBudgetEntry::new(report));
         if asked.keeps_graph(budget) {
             asked.use_graph(scenario, engine, &explored, &mut entry);
@@ -284,9 +290,13 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
         entry.asked = report.asked.by_oracle().collect();
         finished.push(budget);
     }
+    let options = arguments.selection.options(scenario.setup.scenario.seed.0);
+    let comparisons = comparisons::compare(scenario, engine, &options);
+    entry.asked.extend(comparisons.asked);
+    entry.findings.extend(comparisons.findings);
     entry.notes.dedup();
     // What was asked for and not looked at is not green.
-    let is_done = finished.contains(largest) || is_auto && !finished.is_empty() && !is_stopped();
+    let is_done = finished.contains(largest) || is_auto && !finished.is_empty() && stop.is_none_or(|cause| cause == ExploreStopCause::Time);
     entry.verdict = verdict_word(entry.findings.is_empty() && is_done && entry.is_certified);
     entry
 }
@@ -301,13 +311,15 @@ fn explore_budget<E: Engine + Send>(
     let began = Instant::now();
     let mut cause = None;
     let mut silence = SILENCE;
-    let mut goes_on = |progress: ExploreProgress| {
+    let mut memory = MemoryWatch::new(arguments.memory);
+    let mut pace = |progress: ExploreProgress| {
+        let memory = memory.look();
         let elapsed = began.elapsed();
         if is_stopped() {
             cause = Some(ExploreStopCause::CtrlC);
         } else if elapsed > limit {
             cause = Some(ExploreStopCause::Time);
-        } else if progress.waiting > arguments.waiting {
+        } else if memory == MemoryState::Exhausted {
             cause = Some(ExploreStopCause::Memory);
         } else if elapsed > silence {
             silence *= 2;
@@ -315,18 +327,16 @@ fn explore_budget<E: Engine + Send>(
             let path = scenario.path.display();
             complain(&format!("exploring {path}, budget {budget}: {states} states, {transitions} transitions, {waiting} states wait"));
         }
-        cause.is_none()
+        match (cause, memory) {
+            (Some(_), _) => ExplorePace::Stopped,
+            (None, MemoryState::Enough) => ExplorePace::Usual,
+            (None, _) => ExplorePace::Sparing,
+        }
     };
     let threads = Threads(arguments.selection.threads());
     let options = ExploreOptions { keeps_graph: asked.keeps_graph(budget), ..ExploreOptions::default() };
-    let explored = explore_with(&scenario.setup, engine, budget, &PanicCatcher, &threads, (options, &mut goes_on));
+    let explored = explore_with(&scenario.setup, engine, budget, &PanicCatcher, &threads, (options, &mut pace));
     (explored, cause)
-}
-
-/// The faults that the scenario leaves out of its explorations.
-pub(super) fn untried_faults_text(scenario: &LoadedScenario) -> Option<String> {
-    let untried: Vec<&str> = scenario.setup.scenario.explore.untried_faults().into_iter().map(SingleFaultKind::as_str).collect();
-    (!untried.is_empty()).then(|| format!("[explore] leaves out these faults, so nothing is claimed of them: {}", untried.join(", ")))
 }
 
 /// Notes on the parts that were not looked at.
@@ -344,15 +354,14 @@ fn notes(report: &ExploreReport, swaps: u64) -> Vec<String> {
     notes
 }
 
-fn stop_text(arguments: &ExploreArguments, (budget, limit): (ExploreBudget, Duration), cause: ExploreStopCause) -> String {
+fn stop_text((budget, limit): (ExploreBudget, Duration), cause: ExploreStopCause) -> String {
     match cause {
         ExploreStopCause::Time => format!(
             "budget {budget} was not finished in {}: nothing is claimed of it, nor of larger ones; --time N gives it more",
             plural(limit.as_secs(), "second")
         ),
         ExploreStopCause::Memory => format!(
-            "budget {budget} was not finished: more than {} states wait, and nothing is claimed of it, nor of larger ones; --waiting N keeps more",
-            arguments.waiting
+            "budget {budget} was not finished, because its states take more than twice the memory of --memory: nothing is claimed of it, nor of larger ones"
         ),
         ExploreStopCause::CtrlC => {
             format!("budget {budget} was not finished when it was stopped: nothing is claimed of it, nor of larger ones")

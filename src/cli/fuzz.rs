@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::certify::SearchShard;
 use super::ctrl_c::{is_stopped, until_ctrl_c};
-use super::explore::untried_faults_text;
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document, unasked_text};
 use super::selection::Selection;
-use super::{CommandExit, STOPPED};
+use super::{CommandExit, STOPPED, STOPPED_CODE};
 use crate::engine::contract::Engine;
+use crate::explore::certificate::unclaimed;
 use crate::explore::fuzz::{FuzzCase, FuzzIsland, FuzzStrategy};
 use crate::files::scenario::LoadedScenario;
 use crate::oracle::ORACLES;
@@ -83,6 +83,8 @@ struct FuzzTotals {
     /// Those that a campaign had before.
     earlier: u64,
     findings: usize,
+    /// The scenarios of which no case was made.
+    unsearched: Vec<String>,
     /// How often each oracle was asked.
     asked: BTreeMap<String, u64>,
 }
@@ -100,7 +102,8 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     let fuzz_each = || -> Result<FuzzTotals, String> {
         let mut totals = FuzzTotals::default();
         for scenario in &selected.scenarios {
-            untried_faults_text(scenario).iter().for_each(|text| complain(&format!("note: {}: {text}", scenario.path.display())));
+            let notes = unclaimed(&scenario.setup.scenario);
+            notes.iter().for_each(|text| complain(&format!("note: {}: {text}", scenario.path.display())));
             totals.add(arguments, scenario, &search::fuzz(arguments, scenario, &new_engine())?);
             if is_stopped() {
                 break;
@@ -115,15 +118,17 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     if totals.findings > 0 {
         exit = exit.max(CommandExit::Failed);
     }
-    if totals.cases == 0 && !is_stopped() {
-        exit = wrong_input(
-            "no case was made, so nothing was looked at: --cases N and --time N are at least 1, and a --shard has some of the cases",
-        );
+    if !totals.unsearched.is_empty() && !is_stopped() {
+        let paths = totals.unsearched.join(", ");
+        exit = wrong_input(&format!(
+            "no case was made, so nothing was looked at: {paths}: --cases N and --time N are at least 1, and a --shard has some of the cases"
+        ));
     }
-    let FuzzTotals { entries, cases, earlier, findings, asked } = totals;
+    let FuzzTotals { entries, cases, earlier, findings, asked, .. } = totals;
+    let code = if is_stopped() { STOPPED_CODE } else { exit as u8 };
     let done = plural(entries.len() as u64, "scenario");
     match arguments.format {
-        FuzzFormat::Json => print_document(&FuzzReportDocument::new(entries, selected.unread, exit as u8)),
+        FuzzFormat::Json => print_document(&FuzzReportDocument::new(entries, selected.unread, code)),
         FuzzFormat::Text => {
             let unasked: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| !asked.contains_key(*oracle)).collect();
             let unasked = unasked_text(&unasked).map(|text| format!("; {text}")).unwrap_or_default();
@@ -147,13 +152,16 @@ impl FuzzTotals {
         self.cases += cases;
         self.earlier += earlier;
         self.findings += findings.len();
+        self.unsearched.extend((*cases == 0).then(|| scenario.path.display().to_string()));
         tally.asked.iter().for_each(|(oracle, count)| *self.asked.entry(oracle.clone()).or_default() += count);
         let entry = |(count, finding): &(u64, FindingRecord)| {
             let FindingRecord { defect, case, decisions, violations, command, .. } = finding;
             FuzzFindingEntry::new(defect, ((*count).max(1), *case), (decisions, violations), command)
         };
         let findings = findings.values().map(entry).collect();
-        self.entries.push(FuzzEntry::new((&scenario.name, &scenario.path), (*cases, *earlier, *behaviours), tally.asked.clone(), findings));
+        let counts = (*cases, *earlier, *behaviours);
+        let notes = unclaimed(&scenario.setup.scenario);
+        self.entries.push(FuzzEntry::new((&scenario.name, &scenario.path), notes, counts, tally.asked.clone(), findings));
         if arguments.format == FuzzFormat::Text {
             show(scenario, outcome);
         }
@@ -182,7 +190,7 @@ impl FuzzStrategyArgument {
 
 fn show(scenario: &LoadedScenario, outcome: &FuzzOutcome) {
     let FuzzOutcome { cases, earlier, behaviours, findings, .. } = outcome;
-    let word = if findings.is_empty() { "ok" } else { "FAILED" };
+    let word = if findings.is_empty() && *cases > 0 { "ok" } else { "FAILED" };
     let earlier = if *earlier > 0 { format!(" ({earlier} of them earlier)") } else { String::new() };
     print_line(&format!(
         "{word:<7} {:<44} {:>9}, {}, {}{earlier}",

@@ -4,7 +4,8 @@
 //! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is reported once and makes the exit code 2.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CommandExit;
@@ -27,6 +28,15 @@ pub(super) fn print_line(text: &str) {
     }
 }
 
+/// The same with colours, where they are wanted.
+pub(super) fn print_styled(text: &str, choice: anstream::ColorChoice) {
+    let wanted = if choice == anstream::ColorChoice::Auto { anstream::AutoStream::choice(&stdout()) } else { choice };
+    match wanted {
+        anstream::ColorChoice::Never => print_line(&anstream::adapter::strip_str(text).to_string()),
+        _ => print_line(text),
+    }
+}
+
 /// Writes a message to standard error, with the commands that it names as this program has them. If that fails there is nowhere left to say it, and the
 /// exit code stands.
 pub(super) fn complain(text: &str) {
@@ -38,13 +48,22 @@ pub(super) fn one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 
-/// Does work in which a panic is a finding: it is told with the command that shows it, and its own words would bury that.
+/// The words of the last panic.
+#[expect(clippy::disallowed_types, reason = "the hook of a panic has no owner to send messages to")]
+static LAST_PANIC: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
+
+/// Does work in which a panic of an engine is a finding: it is told with the command that shows it, and its own words would bury that. A panic that ends the
+/// work is one of this program, and is told.
 pub(super) fn without_panic_messages<R>(work: impl FnOnce() -> R) -> R {
     let usual = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
-    let done = work();
+    panic::set_hook(Box::new(|panic| *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string()));
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
     panic::set_hook(usual);
-    done
+    done.unwrap_or_else(|panic| {
+        let words = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        complain(&format!("a defect of reenact itself, please report it: {words}"));
+        panic::resume_unwind(panic)
+    })
 }
 
 /// Says what is wrong with what the user gave; the exit code that tells it.

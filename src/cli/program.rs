@@ -16,6 +16,11 @@ pub fn set_first_arguments(arguments: Vec<String>) {
     let _ = FIRST_ARGUMENTS.set(arguments);
 }
 
+/// The arguments that this program takes before the commands.
+pub(super) fn first_arguments() -> Vec<String> {
+    FIRST_ARGUMENTS.get().cloned().unwrap_or_default()
+}
+
 /// This program as a shell finds it: by its name where the search path leads to it, else by the path by which it was called.
 pub(super) fn program_name() -> String {
     let first = FIRST_ARGUMENTS.get().into_iter().flatten().map(|argument| format!(" {}", quoted(argument)));

@@ -8,12 +8,14 @@ mod fuzz_report;
 mod run_report;
 mod shrink_report;
 mod sweep_report;
+mod test_report;
 
 pub(super) use explore_report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument};
 pub(super) use fuzz_report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument};
 pub(super) use run_report::{RunEntry, RunReportDocument};
 pub(super) use shrink_report::{BorderEntry, NearestRunEntry, ShrinkChoiceEntry, ShrinkEntry, ShrinkReportDocument};
 pub(super) use sweep_report::{FindingEntry, SweepEntry, SweepReportDocument, group_entries};
+pub(super) use test_report::{TestEntry, TestReportDocument};
 
 use serde::Serialize;
 

@@ -311,7 +311,8 @@ fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: 
             if arguments.format == OutputFormat::Json { complain(&wrote) } else { print_line(&wrote) }
         }
         Ok(SnapshotStanding::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
-        Ok(SnapshotStanding::Changed { pending, diff }) => {
+        Ok(SnapshotStanding::Changed { pending, old }) => {
+            let diff = snapshot::diff(&old, report.text(DetailLevel::Normal).trim_end());
             problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
         }
         Err(error) => problems.push(error.to_string()),

@@ -18,9 +18,8 @@ use crate::scenario::tape::UnusableCause;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Selection {
-    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios; of a matrix some runs: `x.toml@seed=1`
-    #[arg(default_value = "scenarios")]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FileSelection,
     /// Use this seed in place of the scenario's
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
@@ -30,6 +29,14 @@ pub(super) struct Selection {
     /// Set a key of the scenario, e.g. `engine.model=claude-haiku-4-5` or `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     set: Vec<(String, String)>,
+}
+
+/// Scenarios as they are written.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct FileSelection {
+    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios; of a matrix some runs: `x.toml@seed=1`
+    #[arg(default_value = "scenarios")]
+    paths: Vec<PathBuf>,
     #[command(flatten)]
     reach: ReachArguments,
     /// How many threads run scenarios; one for each core when not given
@@ -78,26 +85,26 @@ pub(super) fn unread_text(count: usize) -> String {
     }
 }
 
-impl Selection {
-    /// Everything that can be read; what cannot is complained about, all of it.
-    pub(super) fn load(&self) -> SelectedScenarios {
+impl FileSelection {
+    /// Everything that can be read, with these keys set; what cannot is complained about, all of it.
+    pub(super) fn load(&self, overrides: Vec<(String, String)>) -> SelectedScenarios {
         let (paths, exit) = self.search();
-        let read = read_all(&paths, &LoadOptions { overrides: self.overrides(), reach: self.reach.reach() });
+        let read = read_all(&paths, &LoadOptions { overrides, reach: self.reach.reach() });
         SelectedScenarios { exit: exit.max(read.exit), ..read }
     }
 
-    /// The one path that is named, if it is one.
-    pub(super) fn only_path(&self) -> Option<&Path> {
-        if let [only] = &self.paths[..] { Some(only) } else { None }
+    /// The paths that were named.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 
-    /// The same options for one other scenario, with these keys set.
-    pub(super) fn for_scenario(&self, path: &str, set: Vec<(String, String)>) -> Self {
-        Self { paths: vec![path.into()], set, ..self.clone() }
+    /// How many threads to run on.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        self.threads.unwrap_or_else(threads_available)
     }
 
     /// The files that the paths lead to; a path that leads to none is reported.
-    pub(super) fn search(&self) -> (Vec<PathBuf>, CommandExit) {
+    fn search(&self) -> (Vec<PathBuf>, CommandExit) {
         let FoundFiles { scenarios, others, errors } = search(&self.paths);
         if !others.is_empty() {
             complain(&format!("note: left out: {}", others_text(&others)));
@@ -109,13 +116,44 @@ impl Selection {
         let is_fine = errors.is_empty() && !scenarios.is_empty();
         (scenarios, if is_fine { CommandExit::Fine } else { CommandExit::WrongInput })
     }
+}
+
+impl Selection {
+    /// Everything that can be read; what cannot is complained about, all of it.
+    pub(super) fn load(&self) -> SelectedScenarios {
+        let Some(seeds) = &self.seeds else { return self.files.load(self.overrides()) };
+        let (paths, exit) = self.search();
+        let mut all = SelectedScenarios { scenarios: Vec::new(), unread: Vec::new(), exit };
+        for path in paths {
+            let read = self.load_with_seeds(&path, seeds);
+            all.exit = all.exit.max(read.exit);
+            all.scenarios.extend(read.scenarios);
+            all.unread.extend(read.unread);
+        }
+        all
+    }
+
+    /// The one path that is named, if it is one.
+    pub(super) fn only_path(&self) -> Option<&Path> {
+        if let [only] = self.files.paths() { Some(only) } else { None }
+    }
+
+    /// The same options for one other scenario, with these keys set.
+    pub(super) fn for_scenario(&self, path: &str, set: Vec<(String, String)>) -> Self {
+        Self { files: FileSelection { paths: vec![path.into()], ..self.files.clone() }, set, ..self.clone() }
+    }
+
+    /// The files that the paths lead to; a path that leads to none is reported.
+    pub(super) fn search(&self) -> (Vec<PathBuf>, CommandExit) {
+        self.files.search()
+    }
 
     /// The runs of one file, with each seed in turn. What is wrong with the file is told once.
     pub(super) fn load_with_seeds(&self, path: &Path, seeds: &SeedList) -> SelectedScenarios {
         let mut all = SelectedScenarios { scenarios: Vec::new(), unread: Vec::new(), exit: CommandExit::Fine };
         for seed in seeds.iter() {
             let overrides = [&self.set[..], &[(String::from("seed"), format!("\"{seed}\""))]].concat();
-            let read = read_all(&[path.into()], &LoadOptions { overrides, reach: self.reach.reach() });
+            let read = read_all(&[path.into()], &LoadOptions { overrides, reach: self.reach() });
             if read.exit != CommandExit::Fine {
                 return SelectedScenarios {
                     exit: read.exit,
@@ -142,7 +180,7 @@ impl Selection {
 
     /// How many threads to run on.
     pub(super) fn threads(&self) -> NonZeroUsize {
-        self.threads.unwrap_or_else(threads_available)
+        self.files.threads()
     }
 
     /// Whether scenarios are run otherwise than they are written.
@@ -161,19 +199,19 @@ impl Selection {
 
     /// Which files scenarios may name.
     pub(super) fn reach(&self) -> FileReach {
-        self.reach.reach()
+        self.files.reach.reach()
     }
 
     /// Whether scenarios may name any file.
     pub(super) fn allows_outside(&self) -> bool {
-        self.reach.allow_outside
+        self.files.reach.allow_outside
     }
 
     /// The options that change a scenario, as they are typed, each with a blank before it. One of several seeds is that of the scenario.
     pub(super) fn options(&self, seed: u64) -> String {
         let seed = self.seed.or(self.seeds.is_some().then_some(seed));
         let set = self.set.iter().map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
-        let outside = self.reach.allow_outside.then(|| String::from(" --allow-outside"));
+        let outside = self.files.reach.allow_outside.then(|| String::from(" --allow-outside"));
         set.chain(seed.map(|seed| format!(" --seed {seed}"))).chain(outside).collect()
     }
 }

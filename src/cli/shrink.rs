@@ -21,6 +21,7 @@ use crate::explore::fingerprint::Fingerprint;
 use crate::explore::interrupt::{InjectionKind, RunBoundary};
 use crate::explore::plan::planned_interrupt;
 use crate::explore::shrink::{EngineProbe, PlanInjection, ScenarioProbe, ShrunkRun, shrink};
+use crate::explore::verdict::is_announced;
 use crate::files::atomic;
 use crate::files::plan::scenario_file_text;
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, ScenarioVariants, load_with, regressions_folder, snapshot_path};
@@ -144,7 +145,7 @@ fn broken_rule<E: Engine>(
     let ready = |scenario| variants.ready(scenario);
     let mut probe = EngineProbe::new(engine, &PanicCatcher, &ready);
     let plain = Scenario { plan: written.plan.without_injections(), ..written.clone() };
-    let usual_end = probe.run(&plain, None).and_then(|run| run.end);
+    let usual_end = probe.run(&plain, None).and_then(|run| run.end).filter(|end| is_announced(written, end));
     let run = probe.run(written, usual_end.as_deref()).ok_or("the scenario cannot be made ready")?;
     if !run.is_as_planned && run.end.is_some() {
         return Err(String::from("its plan has an injection that does not come: correct it in [plan], or in --set"));
@@ -183,7 +184,7 @@ impl ShrinkTask<'_> {
         let violation = shrunk.violations.iter().find(|violation| Fingerprint::from(*violation) == *self.fingerprint);
         shrunk.scenario.title = violation.map(|violation| violation.text.clone());
         let explanation = explain(&shrunk, self.fingerprint, &mut probe);
-        let (without, unproven) = self.prove(&shrunk, engine, &ready);
+        let proof = self.prove(&shrunk, engine, &ready);
         let text = |out: &Path| scenario_file_text(out, self.loaded, shrunk.scenario.clone(), &self.comments(&explanation));
         let out = match &self.out {
             Some(out) if is_free(out, &text(out)) => out.clone(),
@@ -193,7 +194,7 @@ impl ShrinkTask<'_> {
             None => self.usual_file(text),
         };
         let command = |plan: &Plan| command(&out, self.reach, &shrunk.scenario.plan, plan);
-        let entry = self.entry(&shrunk, &explanation, (without, unproven), &out, command);
+        let entry = self.entry(&shrunk, &explanation, proof, &out, command);
         self.write(&out, &text(&out), engine)?;
         Ok(entry)
     }
@@ -228,26 +229,29 @@ impl ShrinkTask<'_> {
         shrunk: &ShrunkRun,
         engine: &E,
         ready: &dyn Fn(Scenario) -> Option<Arc<crate::world::setup::RunSetup>>,
-    ) -> (Vec<String>, Vec<String>) {
+    ) -> ShrinkProof {
         let plain = Scenario { plan: shrunk.scenario.plan.without_injections(), ..shrunk.scenario.clone() };
-        let Some(setup) = ready(plain).filter(|_| !self.prove.is_zero()) else { return (Vec::new(), Vec::new()) };
-        let (mut without, mut unproven) = (Vec::new(), Vec::new());
+        let Some(setup) = ready(plain).filter(|_| !self.prove.is_zero()) else { return ShrinkProof::default() };
+        let mut proof = ShrinkProof::default();
         for budget in smaller_budgets(&shrunk.injections) {
             let began = Instant::now();
             let report = explore(&setup, engine, budget, &PanicCatcher, &self.threads, &mut |_| began.elapsed() <= self.prove);
             let is_found = report.findings.iter().any(|finding| finding.fingerprint == *self.fingerprint);
-            let is_proven = report.outcome == ExploreOutcome::Finished && !is_found;
-            let list = if is_proven { &mut without } else { &mut unproven };
+            let list = match report.outcome {
+                _ if is_found => &mut proof.refuted,
+                ExploreOutcome::Finished => &mut proof.without,
+                ExploreOutcome::Stopped => &mut proof.unproven,
+            };
             list.push(budget.to_string());
         }
-        (without, unproven)
+        proof
     }
 
     fn entry(
         &self,
         shrunk: &ShrunkRun,
         explanation: &Explanation,
-        (without, unproven): (Vec<String>, Vec<String>),
+        ShrinkProof { without, refuted, unproven }: ShrinkProof,
         out: &Path,
         command: impl Fn(&Plan) -> String,
     ) -> ShrinkEntry {
@@ -280,6 +284,7 @@ impl ShrinkTask<'_> {
             choices: choices.collect(),
             nearest,
             without,
+            refuted,
             unproven,
         }
     }
@@ -334,10 +339,34 @@ fn command(out: &Path, reach: FileReach, written: &Plan, plan: &Plan) -> String 
     run_command(out) + &set.collect::<String>() + outside
 }
 
+/// The smaller budgets, by the outcome of an exploration of each.
+#[derive(Default)]
+struct ShrinkProof {
+    /// No run breaks the rule.
+    without: Vec<String>,
+    /// Some run does, with other decisions.
+    refuted: Vec<String>,
+    /// Not all was looked at.
+    unproven: Vec<String>,
+}
+
 /// The small run, for people.
 pub(super) fn text(entry: &ShrinkEntry) -> String {
-    let ShrinkEntry { oracle, observation, regression, injections, removed, runs, complete, choices, nearest, without, unproven, .. } =
-        entry;
+    let ShrinkEntry {
+        oracle,
+        observation,
+        regression,
+        injections,
+        removed,
+        runs,
+        complete,
+        choices,
+        nearest,
+        without,
+        refuted,
+        unproven,
+        ..
+    } = entry;
     let mut text = format!(
         "{oracle}: {observation}\n  {regression}: {} taken out in {}, {} left",
         plural(*removed as u64, "part"),
@@ -377,6 +406,9 @@ pub(super) fn text(entry: &ShrinkEntry) -> String {
     }
     if !without.is_empty() {
         text += &format!("\n  proved: no run within {} does this", without.join(" or "));
+    }
+    if !refuted.is_empty() {
+        text += &format!("\n  not the smallest: other runs within {} do this; `reenact explore` shows them", refuted.join(" or "));
     }
     if !unproven.is_empty() {
         text += &format!("\n  not proved: {} was not finished; --prove SECONDS gives it more time", unproven.join(", "));

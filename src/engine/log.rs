@@ -69,9 +69,9 @@ struct ReadStep<'a> {
 }
 
 /// One effect with its sender.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct SentEffect {
-    #[serde(skip_serializing_if = "Agent::is_root")]
+    #[serde(default, skip_serializing_if = "Agent::is_root")]
     agent: Agent,
     #[serde(flatten)]
     effect: Effect,
@@ -223,6 +223,36 @@ pub fn replay_in<E: Engine>(
         done = ReplayReport { steps: done.steps + 1, effects: done.effects + step.effects.len(), until: step.t };
     }
     Ok(done)
+}
+
+/// One step of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoggedStep {
+    /// When.
+    pub at: Time,
+    /// The agent that the input is for.
+    pub agent: Agent,
+    /// The input.
+    pub input: Input,
+    /// The effects, each with its sender.
+    pub effects: Vec<(Agent, Effect)>,
+}
+
+/// The steps of a log, as the engine made them that wrote it.
+///
+/// # Errors
+/// When it is not a log, or a line of it cannot be read.
+pub fn steps(text: &str) -> Result<impl Iterator<Item = Result<LoggedStep, ReplayError>> + '_, ReplayError> {
+    whole_header(text.lines().next().unwrap_or_default())?;
+    Ok((1..).zip(text.lines()).skip(1).map(|(line, text)| {
+        let problem = |error: serde_json::Error| ReplayError::Line { line, problem: error.to_string() };
+        let ReadStep { t: at, agent, input, effects } = serde_json::from_str(text).map_err(problem)?;
+        let effect = |text: &&RawValue| {
+            let SentEffect { agent, effect } = serde_json::from_str(text.get()).map_err(problem)?;
+            Ok((agent, effect))
+        };
+        Ok(LoggedStep { at, agent, input, effects: effects.iter().map(effect).collect::<Result<_, ReplayError>>()? })
+    }))
 }
 
 /// The scenario that a log names; `None` in one that was written without a file.

@@ -18,14 +18,16 @@ use reenact_engine::contract::KeySink;
 use reenact_engine::key::StateKey;
 use reenact_engine::time::Time;
 use reenact_oracle::ORACLES;
-use reenact_scenario::explore_settings::{ArrivalJitter, ExploreSettings};
+use reenact_scenario::explore_settings::ExploreSettings;
+use reenact_scenario::types::Scenario;
+use reenact_sim::rules;
 use reenact_wire::prelude::*;
 
 /// How each certificate begins.
 pub const MARK: &str = "{\"reenact_certificate\"";
 
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The version of the keys of world, oracles and budget. It rises when other states become equal.
 pub const KEY_VERSION: u32 = 1;
@@ -35,14 +37,21 @@ pub const ORACLES_VERSION: u32 = 1;
 
 /// When arrivals may come, in words.
 pub fn windows(settings: &ExploreSettings) -> String {
-    let ArrivalJitter { tools, answers, hooks, permissions, user, auth } = settings.jitter;
-    let named = [("tools", tools), ("answers", answers), ("hooks", hooks), ("permissions", permissions), ("user", user), ("auth", auth)];
-    let jitter: String =
-        named.iter().filter_map(|(name, jitter)| Some(format!("; {name} at most {} from their time", (*jitter)?))).collect();
+    let jitter: String = settings.jitter.in_words().iter().map(|limit| format!("; {limit}")).collect();
     format!(
-        "an arrival that comes first comes as early as it can, between half and twice its usual span, and within a millisecond where that is nothing; timers at \
-         their time{jitter}"
+        "an arrival that comes first comes as early as it can: in the range of its latency where the scenario has one, else between half and twice its usual \
+         span, and within a millisecond where that is nothing; timers at their time{jitter}"
     )
+}
+
+/// The parts of which explorations of a scenario claim nothing, in sentences: what it leaves out, and the rules of which it says that they are broken.
+pub fn unclaimed(scenario: &Scenario) -> Vec<String> {
+    let shown: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| rules::shows(&scenario.expect, oracle)).collect();
+    let mut found = scenario.explore.in_words();
+    if !shown.is_empty() {
+        found.push(format!("[expect] says that these rules are broken, so nothing is claimed of them: {}", shown.join(", ")));
+    }
+    found
 }
 
 /// So many bytes a state has.

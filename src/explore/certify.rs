@@ -13,7 +13,7 @@ use super::budget::ExploreBudget;
 use super::certificate::{Certificate, digest};
 use super::explorer::{ExploreChoice, ExploredPath, ExploredRun, StepOutcome, new_run, state_key};
 use super::interrupt::content;
-use super::verdict::{accepted_end, judge_counting};
+use super::verdict::{accepted_end, announced_end, judge_counting};
 use decisions::{ClaimedFaults, remaining, steps};
 use reenact_engine::contract::{Block, Engine, KeySink};
 use reenact_engine::key::StateKey;
@@ -80,7 +80,7 @@ pub fn certify<E: Engine>(
     let faults = ClaimedFaults::read(&certificate.claim.faults).map_err(refused)?;
     let tree = StateTree::new(certificate, part);
     let first = new_run(setup, engine, true);
-    let usual_end = guard.run(|| first.clone().finish().end).ok();
+    let usual_end = guard.run(|| first.clone().finish().end).ok().and_then(|end| announced_end(setup, end));
     let mut checker = CertificateChecker {
         setup,
         guard,
@@ -90,6 +90,7 @@ pub fn certify<E: Engine>(
         usual_end,
         words: content(),
         choices: vec![None; certificate.states.len()],
+        next: vec![None; certificate.states.len()],
         sink: KeySink::default(),
         report: CertifyReport { states: certificate.states.len(), ..CertifyReport::default() },
         asked: QuestionCounts::default(),
@@ -110,6 +111,10 @@ pub fn certify<E: Engine>(
     }
     if part == CertifyPart::All {
         checker.compare_counts().map_err(refused)?;
+        if let Some(place) = checker.endless_state() {
+            let reason = format!("a rule is broken: state {place} comes back for ever (O-18)");
+            return Err(Some(CertifyRefusal { reason, path: Some(checker.path(place)) }));
+        }
     }
     Ok(checker.report)
 }
@@ -185,6 +190,8 @@ struct CertificateChecker<'a, G> {
     words: Arc<[Block]>,
     /// The last decision on the way to each state.
     choices: Vec<Option<ExploreChoice>>,
+    /// The state behind each by its next arrival.
+    next: Vec<Option<usize>>,
     sink: KeySink,
     report: CertifyReport,
     /// How often each oracle was asked.
@@ -211,7 +218,11 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
         let mut take = |checker: &mut Self, run, choice: ExploreChoice| -> Result<Vec<ExploreChoice>, String> {
             let Some(outcome) = checker.carry_out(run, left, &choice)? else { return Ok(Vec::new()) };
             let event = transitions.len();
-            transitions.push((outcome.hash, outcome.to.as_ref().map(|(place, ..)| *place as u64)));
+            let to = outcome.to.as_ref().map(|(to, ..)| *to);
+            if event == 0 {
+                checker.next[place] = to;
+            }
+            transitions.push((outcome.hash, to.map(|to| to as u64)));
             if let Some((_, child)) = children.next_if(|(number, _)| *number as usize == event) {
                 let Some((to, run, left)) = outcome.to.filter(|(to, ..)| to == child) else {
                     return Err(format!("decision {event} of state {place} does not lead to state {child}"));
@@ -303,6 +314,24 @@ impl<G: PanicGuard> CertificateChecker<'_, G> {
             Some((*place, run, left))
         };
         Ok(Some(DecisionOutcome { hash, to, faults }))
+    }
+
+    /// A state that comes again by next arrivals alone: its run has no end (O-18).
+    fn endless_state(&self) -> Option<usize> {
+        // The way that was on a state last: a state that is met twice on one way is on a circle.
+        let mut ways = vec![usize::MAX; self.next.len()];
+        for start in 0..self.next.len() {
+            let mut at = Some(start);
+            while let Some(place) = at {
+                match ways[place] {
+                    usize::MAX => ways[place] = start,
+                    way if way == start => return Some(place),
+                    _ => break,
+                }
+                at = self.next[place];
+            }
+        }
+        None
     }
 
     /// The figures of the claim, once all states are checked.

@@ -20,6 +20,7 @@ mod path;
 mod report;
 mod states;
 mod states_ahead;
+mod waiting_states;
 
 pub(super) use choice::StepOutcome;
 pub use choice::{ExploreChoice, ExploreStep};
@@ -36,7 +37,8 @@ use alloc::collections::btree_map::Entry;
 use super::PanicGuard;
 use super::budget::ExploreBudget;
 use super::fingerprint::Fingerprint;
-use expansion::{ExpandedState, Expansion, ExploreTransition, ExploreTransitionOutcome, FrontierState, RunsAhead};
+use super::verdict::announced_end;
+use expansion::{ExpandedState, Expansion, ExploreTransition, ExploreTransitionOutcome, ForgottenRun, FrontierState, RunsAhead};
 pub(super) use expansion::{ExploredRun, new_run, state_key};
 use reenact_engine::contract::{Engine, KeySink};
 use reenact_engine::key::StateKey;
@@ -46,6 +48,7 @@ use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 use states::{ExploredStates, StateIndex, Successor};
 use states_ahead::{AheadOutcome, AheadState, KnownStates, StatesAhead};
+use waiting_states::{WaitingState, WaitingStates};
 
 /// Gives work to threads: pure rooms have none. An item is work for some milliseconds. What comes back is in the order of the items, however many threads
 /// there are.
@@ -71,6 +74,17 @@ pub struct ExploreProgress {
     pub waiting: usize,
 }
 
+/// How an exploration goes on from a batch of states to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplorePace {
+    /// As it is.
+    Usual,
+    /// With no more runs in memory than there are: further states are made again when they are left.
+    Sparing,
+    /// Not at all: what was not looked at stays so.
+    Stopped,
+}
+
 /// The things that an exploration keeps beside its report.
 #[derive(Clone, Copy, Debug)]
 pub struct ExploreOptions {
@@ -81,11 +95,14 @@ pub struct ExploreOptions {
     /// A hole: these steps are never tried. A certificate of such an exploration is to be refused.
     #[doc(hidden)]
     pub hole: Option<fn(&ExploreStep) -> bool>,
+    /// A hole: runs without an end are not found.
+    #[doc(hidden)]
+    pub is_blind_to_circles: bool,
 }
 
 impl Default for ExploreOptions {
     fn default() -> Self {
-        Self { audit_every: u64::MAX, keeps_graph: false, hole: None }
+        Self { audit_every: u64::MAX, keeps_graph: false, hole: None, is_blind_to_circles: false }
     }
 }
 
@@ -110,20 +127,21 @@ pub fn explore<E: Engine + Send>(
     workers: &impl Workers,
     goes_on: &mut dyn FnMut(ExploreProgress) -> bool,
 ) -> ExploreReport {
-    explore_with(setup, engine, budget, guard, workers, (ExploreOptions::default(), goes_on)).report
+    let mut pace = |progress| if goes_on(progress) { ExplorePace::Usual } else { ExplorePace::Stopped };
+    explore_with(setup, engine, budget, guard, workers, (ExploreOptions::default(), &mut pace)).report
 }
 
-/// The same with options.
+/// The same with options, and with a pace that is asked now and then.
 pub fn explore_with<E: Engine + Send>(
     setup: &Arc<RunSetup>,
     engine: &E,
     budget: ExploreBudget,
     guard: &(impl PanicGuard + Sync),
     workers: &impl Workers,
-    (options, goes_on): (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> bool),
+    (options, pace): (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> ExplorePace),
 ) -> FinishedExploration {
     let run = Box::new(new_run(setup, engine, options.keeps_graph));
-    let usual_end = guard.run(|| run.clone().finish().end).ok();
+    let usual_end = guard.run(|| run.clone().finish().end).ok().and_then(|end| announced_end(setup, end));
     let expansion = Expansion::new(setup, guard, usual_end, options.hole);
     let mut exploration = Exploration {
         first: run.clone(),
@@ -131,20 +149,20 @@ pub fn explore_with<E: Engine + Send>(
         ahead: StatesAhead::default(),
         runs_ahead: BTreeMap::new(),
         keyless_runs: BTreeMap::new(),
-        frontier: Vec::new(),
+        frontier: WaitingStates::new(),
         findings: BTreeMap::new(),
         audit: MergeSample { every: options.audit_every, merges: Vec::new() },
         graph: options.keeps_graph.then(ExploredGraph::default),
         report: ExploreReport::new(budget),
     };
     exploration.begin(run, budget);
-    while !exploration.frontier.is_empty() {
-        if !exploration.leave_level(&expansion, workers, goes_on) {
+    while exploration.frontier.len() > 0 {
+        if !exploration.leave_level(&expansion, workers, pace) {
             exploration.report.outcome = ExploreOutcome::Stopped;
             break;
         }
     }
-    exploration.finish(&expansion)
+    exploration.finish(&expansion, options.is_blind_to_circles)
 }
 
 /// The last decision on the way to a state: the state before it, the decision, and its number among all decisions there.
@@ -166,21 +184,13 @@ struct Exploration<E> {
     runs_ahead: BTreeMap<StateKey, Box<ExploredRun<E>>>,
     /// Those of states without a key, by the keys of the states before them.
     keyless_runs: BTreeMap<StateKey, Box<ExploredRun<E>>>,
-    /// The states of the present level, in the order in which they were reached.
-    frontier: Vec<WaitingState<E>>,
+    /// The states of the next level.
+    frontier: WaitingStates<E>,
     /// The findings by fingerprint: where the smallest is, its violations, and how many there are.
     findings: BTreeMap<Fingerprint, FoundViolation>,
     audit: MergeSample,
     graph: Option<ExploredGraph>,
     report: ExploreReport,
-}
-
-/// A state that is reached and not left.
-enum WaitingState<E> {
-    /// Its run is at hand.
-    Run(FrontierState<E>),
-    /// It was left ahead.
-    Ahead(StateIndex, AheadState),
 }
 
 struct FoundViolation {
@@ -198,12 +208,13 @@ impl<E: Engine + Send> Exploration<E> {
     fn begin(&mut self, run: Box<ExploredRun<E>>, budget: ExploreBudget) {
         let key = state_key(&run, budget, &mut KeySink::default());
         self.report.is_merged = key.is_some();
-        self.graph = self.graph.take().filter(|_| key.is_some());
         let index = self.add(key, None);
         self.frontier.push(WaitingState::Run(FrontierState { index, run, left: budget }));
     }
 
     fn add(&mut self, key: Option<StateKey>, from: Option<LastDecision>) -> StateIndex {
+        // A certificate is of states with keys alone.
+        self.graph = self.graph.take().filter(|_| key.is_some());
         if let (Some(graph), Some(key)) = (&mut self.graph, key) {
             graph.add_state(key, from.as_ref());
         }
@@ -215,14 +226,16 @@ impl<E: Engine + Send> Exploration<E> {
         &mut self,
         expansion: &Expansion<'_, G>,
         workers: &impl Workers,
-        goes_on: &mut dyn FnMut(ExploreProgress) -> bool,
+        pace: &mut dyn FnMut(ExploreProgress) -> ExplorePace,
     ) -> bool {
         self.report.levels += 1;
-        let mut level = core::mem::take(&mut self.frontier).into_iter();
+        let mut level = self.frontier.take_level().into_iter();
         while level.len() > 0 {
             let waiting = level.len() + self.frontier.len();
-            if !goes_on(ExploreProgress { states: self.states.len(), transitions: self.report.transitions, waiting }) {
-                return false;
+            match pace(ExploreProgress { states: self.states.len(), transitions: self.report.transitions, waiting }) {
+                ExplorePace::Usual => (),
+                ExplorePace::Sparing => self.frontier.limit_runs(),
+                ExplorePace::Stopped => return false,
             }
             self.leave_batch(level.by_ref().take(PIECE * BATCH).collect(), expansion, workers);
         }
@@ -231,23 +244,32 @@ impl<E: Engine + Send> Exploration<E> {
 
     /// Leaves some states of a level.
     fn leave_batch<G: PanicGuard + Sync>(&mut self, batch: Vec<WaitingState<E>>, expansion: &Expansion<'_, G>, workers: &impl Workers) {
-        let (mut runs, mut order) = (Vec::new(), Vec::new());
+        let (mut states, mut order) = (Vec::new(), Vec::new());
         for state in batch {
             match state {
                 WaitingState::Ahead(index, state) => order.push((index, Some(state))),
                 WaitingState::Run(state) => {
+                    self.frontier.take_run();
                     order.push((state.index, None));
-                    runs.push(state);
+                    states.push(Ok(state));
+                }
+                WaitingState::Place(index, left) => {
+                    order.push((index, None));
+                    states.push(Err(ForgottenRun { index, left, first: self.first.clone() }));
                 }
             }
         }
-        let mut runs = runs.into_iter();
-        let piece = || Some(runs.by_ref().take(PIECE).collect()).filter(|piece: &Vec<_>| !piece.is_empty());
+        let mut states = states.into_iter();
+        let piece = || Some(states.by_ref().take(PIECE).collect()).filter(|piece: &Vec<_>| !piece.is_empty());
         let pieces = core::iter::from_fn(piece).collect();
-        let leave = |piece: Vec<FrontierState<E>>| {
+        let leave = |piece: Vec<Result<FrontierState<E>, ForgottenRun<E>>>| {
             let mut known = KnownStates { reached: &self.states, ahead: &self.ahead, own: StatesAhead::default() };
             let mut runs = RunsAhead { waiting: Vec::new(), keyless: Vec::new() };
-            let expanded: Vec<_> = piece.into_iter().map(|state| expansion.leave(state, &mut known, &mut runs)).collect();
+            let leave_one = |state| match state {
+                Ok(state) => expansion.leave(state, &mut known, &mut runs),
+                Err(forgotten) => expansion.leave_again(forgotten, &mut known, &mut runs),
+            };
+            let expanded: Vec<_> = piece.into_iter().map(leave_one).collect();
             (expanded, known.own, runs)
         };
         let mut all = Vec::new();
@@ -367,9 +389,9 @@ impl<E: Engine + Send> Exploration<E> {
         merges.into_iter().map(way).collect()
     }
 
-    fn finish<G: PanicGuard>(mut self, expansion: &Expansion<'_, G>) -> FinishedExploration {
+    fn finish<G: PanicGuard>(mut self, expansion: &Expansion<'_, G>, is_blind_to_circles: bool) -> FinishedExploration {
         let equal_states = self.equal_states();
-        if self.report.outcome == ExploreOutcome::Finished {
+        if self.report.outcome == ExploreOutcome::Finished && !is_blind_to_circles {
             for circle in self.states.circles() {
                 self.find(circle, None, vec![report::endless()]);
             }

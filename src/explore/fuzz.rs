@@ -23,7 +23,7 @@ use super::PanicGuard;
 use super::explorer::{ExploreChoice, ExploreStep, ExploredPath, ExploredRun, PathDecision, StepOutcome, faults_of, new_run};
 use super::fingerprint::Fingerprint;
 use super::interrupt::content;
-use super::verdict::{accepted_end, judge_counting, panicked};
+use super::verdict::{accepted_end, announced_end, judge_counting, panicked};
 use reenact_engine::contract::{Agent, Engine, RequestId};
 use reenact_engine::random::{KeyedDraws, Seed};
 use reenact_oracle::{QuestionCounts, Violation};
@@ -58,6 +58,7 @@ pub struct FuzzGround {
     arrivals: u64,
     /// Its requests, in order, each with its faults.
     requests: Vec<Vec<Arc<SingleFault>>>,
+    /// Its end, where it counts as good.
     usual_end: Option<RunEnd>,
 }
 
@@ -85,10 +86,11 @@ impl FuzzGround {
         let mut run = new_run(setup, engine, false);
         let next = ExploreChoice { step: ExploreStep::Next, fault: None };
         let words = content();
-        while ground.usual_end.is_none() {
+        let mut is_over = false;
+        while !is_over {
             run.watcher_mut().begin_decision();
             match guard.run(|| next.make(&mut run, &words)) {
-                Ok(StepOutcome::Over(end)) => ground.usual_end = Some(end),
+                Ok(StepOutcome::Over(end)) => (is_over, ground.usual_end) = (true, announced_end(setup, end)),
                 Ok(StepOutcome::Running) => (),
                 _ => break,
             }

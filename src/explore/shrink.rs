@@ -17,6 +17,7 @@ pub use probe::{EngineProbe, EventChoices, PossibleDeviation, ProbedRun, Scenari
 use alloc::collections::BTreeSet;
 
 use super::fingerprint::{Fingerprint, masked};
+use super::verdict::is_announced;
 use injection::AnchoredInjection;
 use reenact_engine::time::{Micros, Time};
 use reenact_oracle::Violation;
@@ -110,7 +111,8 @@ impl<'a> Shrinking<'a> {
     fn begin(&mut self, scenario: &Scenario) -> Result<FailingRun, String> {
         let unready = || String::from("the scenario cannot be made ready");
         let injections = PlanInjection::of_plan(&scenario.plan);
-        let plain = self.probe.run(&with_injections(scenario, &[]), None).ok_or_else(unready)?;
+        let mut plain = self.probe.run(&with_injections(scenario, &[]), None).ok_or_else(unready)?;
+        plain.end = plain.end.filter(|end| is_announced(scenario, end));
         self.plain = plain.violations.iter().map(Fingerprint::from).collect();
         self.plain_failures = plain.failures.iter().map(|failure| failure_kind(failure)).collect();
         // A run that fails as it is needs no injection.

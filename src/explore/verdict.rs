@@ -5,6 +5,7 @@ use super::interrupt::{InjectionKind, RunBoundary, interrupt_at};
 use reenact_engine::contract::Engine;
 use reenact_engine::time::{Micros, Time};
 use reenact_oracle::{Oracles, QuestionCounts, Violation, repeated_requests, run_end};
+use reenact_scenario::types::Scenario;
 use reenact_sim::{Run, limits, rules};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::record::TranscriptRecorder;
@@ -74,6 +75,17 @@ pub fn violations_of(setup: &RunSetup, transcript: &Transcript, accepted: Option
 /// more, each run comes to its terminals (O-18).
 pub(super) fn may_end_as_usual(kind: Option<InjectionKind>, end: &RunEnd, faults: u32) -> bool {
     kind != Some(InjectionKind::Heal) || faults == 0 || !matches!(end, RunEnd::LimitReached { .. })
+}
+
+/// The end of the run as it is, where it counts as good in other runs as well: each prompt was answered, or the scenario says that it ends so. Otherwise the
+/// run as it is fails, and others that end like it fail with it.
+pub(super) fn announced_end(setup: &RunSetup, end: RunEnd) -> Option<RunEnd> {
+    is_announced(&setup.scenario, end.as_str()).then_some(end)
+}
+
+/// Whether a scenario says that its run ends so.
+pub fn is_announced(scenario: &Scenario, end: &str) -> bool {
+    end == RunEnd::Idle.as_str() || scenario.expect.terminal.as_deref() == Some(end)
 }
 
 /// The end that counts as good in an exploration: the usual one; and a limit that is reached because a fault that was injected goes on for ever (O-18).

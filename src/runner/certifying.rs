@@ -6,14 +6,15 @@ use std::path::Path;
 use super::PanicCatcher;
 use super::explore::Threads;
 use reenact_engine::agent_loop::AgentLoop;
-use reenact_engine::contract::{Effects, Engine, Environment, Input, KeySink, Time};
+use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, KeySink, Time, TimerId};
 use reenact_engine::key::StateKey;
+use reenact_engine::time::Micros;
 use reenact_explore::against::compare;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{Canary, Saboteur};
 use reenact_explore::certificate::{Certificate, CertificateClaim, CertifiedState};
 use reenact_explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
-use reenact_explore::explorer::{ExploreOptions, ExploreStep, ExploredGraph, FinishedExploration, explore_with};
+use reenact_explore::explorer::{ExploreOptions, ExplorePace, ExploreStep, ExploredGraph, FinishedExploration, explore_with};
 use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with};
 use reenact_scenario::explore_settings::ExploreSettings;
 use reenact_wire::prelude::*;
@@ -28,7 +29,7 @@ fn load(name: &str) -> LoadedScenario {
 fn explored<E: Engine + Send>(loaded: &LoadedScenario, engine: &E, budget: ExploreBudget, options: ExploreOptions) -> FinishedExploration {
     let threads = Threads(NonZeroUsize::new(2).unwrap());
     let options = ExploreOptions { keeps_graph: true, ..options };
-    explore_with(&loaded.setup, engine, budget, &PanicCatcher, &threads, (options, &mut |_| true))
+    explore_with(&loaded.setup, engine, budget, &PanicCatcher, &threads, (options, &mut |_| ExplorePace::Usual))
 }
 
 fn graph<E: Engine + Send>(loaded: &LoadedScenario, engine: &E, budget: ExploreBudget) -> ExploredGraph {
@@ -82,7 +83,7 @@ fn e_3c_a_certificate_is_the_same_on_one_thread_and_on_many_and_small() {
             ExploreBudget::new(1, 0, 1),
             &PanicCatcher,
             &threads,
-            (options, &mut |_| true),
+            (options, &mut |_| ExplorePace::Usual),
         );
         let certificate = certificate(&explored);
         (certificate.encode(), certificate.states.len())
@@ -194,9 +195,9 @@ fn e_3c_bytes_that_are_no_whole_certificate_are_refused() {
     assert!(refused(&flipped).contains("the certificate was changed"));
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap();
-    let later = text[..end].replacen("\"reenact_certificate\":1", "\"reenact_certificate\":2", 1);
-    assert!(refused(&[later.as_bytes(), &bytes[end..]].concat()).contains("has the version 2"));
-    let unknown = text[..end].replacen("{\"reenact_certificate\":1", "{\"reenact_certificate\":1,\"more\":1", 1);
+    let later = text[..end].replacen("\"reenact_certificate\":2", "\"reenact_certificate\":9", 1);
+    assert!(refused(&[later.as_bytes(), &bytes[end..]].concat()).contains("has the version 9"));
+    let unknown = text[..end].replacen("{\"reenact_certificate\":2", "{\"reenact_certificate\":2,\"more\":1", 1);
     assert!(refused(&[unknown.as_bytes(), &bytes[end..]].concat()).contains("cannot be read"));
 }
 
@@ -260,4 +261,31 @@ fn e_3c_versions_are_compared_by_what_they_do() {
     let engine = Saboteur::new(AgentLoop::default(), Canary::named("hide-starts").unwrap());
     let other = explored(&loaded, &engine, budget, ExploreOptions::default());
     assert!(other.graph.is_none() || !compare(&older, other.graph.as_ref().unwrap()).is_empty());
+}
+
+/// It waits for a timer that it sets again, for ever.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct EndlessTimer;
+
+impl Engine for EndlessTimer {
+    fn step(&mut self, _: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        if matches!(input, Input::Prompt { .. } | Input::Timer(_)) {
+            effects.push(Effect::SetTimer { timer: TimerId { id: 1, generation: 0 }, at: now + Micros::from_secs(1) });
+        }
+    }
+
+    fn key(&self, _: Time, _: &mut KeySink) -> bool {
+        true
+    }
+}
+
+#[test]
+fn o_18_a_run_without_an_end_is_found_and_no_certificate_hides_it() {
+    let (loaded, budget) = (load("session/hello.toml"), ExploreBudget::new(1, 0, 0));
+    let honest = explored(&loaded, &EndlessTimer, budget, ExploreOptions::default());
+    let found: Vec<&str> = honest.report.findings.iter().map(|finding| finding.fingerprint.oracle).collect();
+    assert_eq!((found, honest.graph.is_some()), (vec!["O-18"], false));
+    let blind = explored(&loaded, &EndlessTimer, budget, ExploreOptions { is_blind_to_circles: true, ..ExploreOptions::default() });
+    let refusal = check(&certificate(&blind), &loaded, &EndlessTimer, CertifyPart::All).unwrap_err();
+    assert!(refusal.contains("comes back for ever (O-18)"), "{refusal}");
 }

@@ -10,9 +10,11 @@ use reenact_engine::contract::{Effects, Engine, Environment, Input, KeySink, Tim
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
 use reenact_explore::explorer::{
-    EqualStates, ExploreOptions, ExploreOutcome, ExploreReport, ExploreStep, explore, explore_with, fault_list, replay,
+    EqualStates, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploreStep, explore, explore_with,
+    fault_list, replay,
 };
 use reenact_explore::fingerprint::Fingerprint;
+use reenact_explore::fuzz::{FuzzGround, FuzzStrategy};
 use reenact_files::scenario::{LoadOptions, LoadedScenario, load_with, search};
 use reenact_sim::Run;
 use reenact_wire::prelude::*;
@@ -125,6 +127,56 @@ fn e_3_an_exploration_that_is_stopped_claims_nothing() {
     assert_eq!(report.outcome, ExploreOutcome::Stopped);
 }
 
+#[test]
+fn e_3_where_memory_is_scarce_the_same_is_explored() {
+    let budget = ExploreBudget::new(1, 1, 1);
+    let explored = |pace: ExplorePace, keys: u32, budget: ExploreBudget| {
+        let loaded = load("query/read-one-file.toml");
+        let engine = SometimesKeyless { engine: AgentLoop::default(), steps: 0, keys };
+        let options = ExploreOptions { keeps_graph: true, ..ExploreOptions::default() };
+        let threads = Threads(NonZeroUsize::new(2).unwrap());
+        let explored = explore_with(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (options, &mut |_| pace));
+        assert_eq!(explored.report.outcome, ExploreOutcome::Finished);
+        (explored.report, explored.graph)
+    };
+    for (keys, budget) in [(u32::MAX, budget), (8, ExploreBudget::new(0, 0, 1))] {
+        assert_eq!(explored(ExplorePace::Sparing, keys, budget), explored(ExplorePace::Usual, keys, budget));
+    }
+}
+
+/// It comes to other states each time, because all copies count together.
+#[derive(Clone, Debug)]
+struct CountingLoop {
+    engine: AgentLoop,
+    steps: Arc<core::sync::atomic::AtomicU32>,
+}
+
+impl PartialEq for CountingLoop {
+    fn eq(&self, other: &Self) -> bool {
+        self.engine == other.engine
+    }
+}
+
+impl Engine for CountingLoop {
+    fn step(&mut self, environment: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        let steps = self.steps.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+        assert!(steps < 200, "two hundred steps are enough");
+        self.engine.step(environment, now, input, effects);
+    }
+}
+
+#[test]
+fn e_3_a_state_that_cannot_be_made_again_is_found() {
+    let loaded = load("query/read-one-file.toml");
+    let engine = CountingLoop { engine: AgentLoop::default(), steps: Arc::default() };
+    let budget = ExploreBudget::new(0, 0, 1);
+    let mut pace = |_| ExplorePace::Sparing;
+    let options = (ExploreOptions::default(), &mut pace as &mut dyn FnMut(ExploreProgress) -> ExplorePace);
+    let report = explore_with(&loaded.setup, &engine, budget, &PanicCatcher, &Threads(NonZeroUsize::MIN), options).report;
+    let found: Vec<&str> = report.findings.iter().map(|finding| finding.fingerprint.oracle).collect();
+    assert!(found.contains(&"O-16"), "{found:?}");
+}
+
 /// A saboteur misbehaves in every run; what counts here is that whatever is found is found again by its plan.
 #[test]
 fn e_8_each_finding_is_the_run_that_its_plan_makes() {
@@ -149,7 +201,7 @@ fn audited(name: &str, budget: ExploreBudget, every: u64) -> (usize, Option<Stri
     let loaded = load(name);
     let (engine, threads) = (AgentLoop::default(), Threads(NonZeroUsize::MIN));
     let options = ExploreOptions { audit_every: every, ..ExploreOptions::default() };
-    let pairs = explore_with(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (options, &mut |_| true)).equal_states;
+    let pairs = explore_with(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (options, &mut |_| ExplorePace::Usual)).equal_states;
     let differs = |pair: &EqualStates| pair.compare(&loaded.setup, &engine, &PanicCatcher).err();
     (pairs.len(), pairs.iter().find_map(|pair| Some(format!("{name}: {}\n{pair:?}", differs(pair)?))))
 }
@@ -230,4 +282,34 @@ fn e_8_a_plan_that_names_what_does_not_come_fails() {
         // Without the fault of its plan the run has other events: what is asked for is told among the rest.
         assert!(failures(key, value).contains(words), "{key}={value}:\n{}", failures(key, value));
     }
+}
+
+/// It never does anything.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Silent;
+
+impl Engine for Silent {
+    fn step(&mut self, _: &Environment, _: Time, _: &Input, _: &mut Effects) {}
+
+    fn key(&self, _: Time, _: &mut KeySink) -> bool {
+        true
+    }
+}
+
+/// The end of the run as it is counts as good where the scenario says it, and nowhere else.
+#[test]
+fn o_18_a_run_that_gets_stuck_as_it_is_is_found() {
+    let loaded = load("query/read-one-file.toml");
+    for budget in [ExploreBudget::NONE, ExploreBudget::new(1, 1, 1)] {
+        let report = explored(&loaded, &Silent, budget, 1);
+        assert!(!report.findings.is_empty(), "{budget}");
+    }
+    let ground = FuzzGround::new(&loaded.setup, &Silent, &PanicCatcher);
+    for strategy in FuzzStrategy::ALL {
+        let case = ground.case(&loaded.setup, &Silent, (strategy, 0, 1), &[], &PanicCatcher);
+        assert!(!case.violations.is_empty(), "{strategy:?}");
+    }
+    // A scenario that says how its run gets stuck.
+    let stuck = load("world/exhausted.toml");
+    assert_eq!(explored(&stuck, &AgentLoop::default(), ExploreBudget::NONE, 1).findings, []);
 }

@@ -105,7 +105,7 @@ pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<RunRepor
 #[track_caller]
 pub fn run_file_with<E: Engine>(path: impl AsRef<Path>, engine: E, options: &LoadOptions) -> Result<RunReport<E>, LoadError> {
     let loaded = load_with(path.as_ref(), options)?;
-    let mut report = match to_end(&loaded, Run::new(loaded.setup.clone(), engine)) {
+    let mut report = match run_to_end(&loaded, Run::new(loaded.setup.clone(), engine)) {
         Ok(report) => report,
         Err(panic) => {
             let transcript = panic.run.as_ref().map(|run| text::render(&run.transcript, DetailLevel::Normal)).unwrap_or_default();
@@ -132,11 +132,11 @@ where
     E: Engine + Send,
     F: Fn(&LoadedScenario) -> Run<E> + Sync,
 {
-    in_parallel(scenarios, threads, |scenario| to_end(scenario, new_run(scenario)))
+    in_parallel(scenarios, threads, |scenario| run_to_end(scenario, new_run(scenario)))
 }
 
 /// Runs to the end, or to a panic.
-fn to_end<E: Engine>(scenario: &LoadedScenario, mut run: Run<E>) -> RunOutcome<E> {
+pub fn run_to_end<E: Engine>(scenario: &LoadedScenario, mut run: Run<E>) -> RunOutcome<E> {
     let ended = PanicCatcher.run(|| {
         loop {
             if let Some(end) = run.advance() {

@@ -8,7 +8,7 @@ use reenact_engine::agent_loop::AgentLoop;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::certificate::Certificate;
 use reenact_explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
-use reenact_explore::explorer::{ExploreOptions, ExploreProgress, FinishedExploration, explore_with};
+use reenact_explore::explorer::{ExploreOptions, ExplorePace, ExploreProgress, FinishedExploration, explore_with};
 use reenact_explore::interrupt::InjectionKind;
 use reenact_explore::sweep::{InterruptSweepReport, sweep};
 use reenact_sim::Run;
@@ -30,7 +30,7 @@ pub fn exploration(
     setup: &Arc<RunSetup>,
     budget: ExploreBudget,
     threads: Threads,
-    options: (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> bool),
+    options: (ExploreOptions, &mut dyn FnMut(ExploreProgress) -> ExplorePace),
 ) -> FinishedExploration {
     explore_with(setup, &AgentLoop::default(), budget, &PanicCatcher, &threads, options)
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::run_all;
-use super::snapshot::{SnapshotStanding, check};
+use super::snapshot::{self, SnapshotStanding, check};
 use super::statements::judge;
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::texts::{ModelTexts, TextName, USER_TEXTS, parts};
@@ -17,6 +17,7 @@ use reenact_sim::report::RunReport;
 use reenact_sim::statements::RunView;
 use reenact_transcript::event::EventKind;
 use reenact_transcript::json;
+use reenact_transcript::text::DetailLevel;
 use reenact_wire::prelude::*;
 
 /// The folder of the whole checkout.
@@ -47,7 +48,10 @@ fn every_scenario_is_as_expected_and_as_approved() {
         problems.extend(report.failures.iter().map(|failure| format!("{}: {failure}", scenario.name)));
         match check(scenario, report).unwrap_or_else(|error| panic!("{error}")) {
             SnapshotStanding::Same => (),
-            SnapshotStanding::Changed { diff, .. } => problems.push(format!("{}: its transcript changed:\n{diff}", scenario.name)),
+            SnapshotStanding::Changed { old, .. } => {
+                let diff = snapshot::diff(&old, report.text(DetailLevel::Normal).trim_end());
+                problems.push(format!("{}: its transcript changed:\n{diff}", scenario.name));
+            }
             other => problems.push(format!("{}: {other:?}", scenario.name)),
         }
     }

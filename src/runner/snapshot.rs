@@ -22,8 +22,8 @@ pub enum SnapshotStanding {
     Changed {
         /// The pending file, or why it could not be written.
         pending: Result<PathBuf, String>,
-        /// The diff, line by line.
-        diff: String,
+        /// The text that was approved.
+        old: String,
     },
     /// Written as approved.
     Accepted {
@@ -45,7 +45,7 @@ pub fn check<E>(scenario: &LoadedScenario, report: &RunReport<E>) -> Result<Snap
             SnapshotStanding::Same
         }
         SnapshotOutcome::Missing => SnapshotStanding::New { pending: pending(&path, &new) },
-        SnapshotOutcome::Different { old } => SnapshotStanding::Changed { pending: pending(&path, &new), diff: diff(&old, new.contents()) },
+        SnapshotOutcome::Different { old } => SnapshotStanding::Changed { pending: pending(&path, &new), old },
     })
 }
 

@@ -18,15 +18,23 @@ keys! {
 }
 
 impl ExploreSettings {
-    /// The faults that are not tried.
-    pub fn untried_faults(&self) -> Vec<SingleFaultKind> {
-        SingleFaultKind::ALL.into_iter().filter(|kind| !self.faults.contains(kind)).collect()
+    /// How the scenario makes its explorations narrower or wider, in sentences: nothing is claimed of what is left out.
+    pub fn in_words(&self) -> Vec<String> {
+        let untried = SingleFaultKind::ALL.into_iter().filter(|kind| !self.faults.contains(kind)).map(SingleFaultKind::as_str);
+        let untried: Vec<&str> = untried.collect();
+        let faults = format!("[explore] leaves out these faults, so nothing is claimed of them: {}", untried.join(", "));
+        let limits = self.jitter.in_words();
+        let times = format!("[explore.jitter] says how far an arrival may be, so nothing is claimed of other times: {}", limits.join(", "));
+        [(untried.is_empty(), faults), (limits.is_empty(), times)]
+            .into_iter()
+            .filter_map(|(is_empty, text)| (!is_empty).then_some(text))
+            .collect()
     }
 }
 
 keys! {
-    /// How much earlier or later than usual an arrival may come when it comes out of order. By default it comes after half to twice its usual span, or within a
-    /// millisecond where that is nothing.
+    /// How much earlier or later than usual an arrival may come when it comes out of order. By default it keeps to the range of its latency. Where
+    /// the scenario has none, it comes after half to twice its usual span, or within a millisecond where that is nothing.
     #[derive(Copy, Eq)]
     pub struct ArrivalJitter {
         /// Progress and ends of tools.
@@ -41,5 +49,15 @@ keys! {
         user: Option<Micros> = None, example("\"2s\"");
         /// New credentials.
         auth: Option<Micros> = None, example("\"1s\"");
+    }
+}
+
+impl ArrivalJitter {
+    /// Each limit in words.
+    pub fn in_words(&self) -> Vec<String> {
+        let Self { tools, answers, hooks, permissions, user, auth } = *self;
+        let named =
+            [("tools", tools), ("answers", answers), ("hooks", hooks), ("permissions", permissions), ("user", user), ("auth", auth)];
+        named.iter().filter_map(|(name, limit)| Some(format!("{name} at most {} from their time", (*limit)?))).collect()
     }
 }

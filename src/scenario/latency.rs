@@ -43,6 +43,19 @@ impl Latency {
         }
     }
 
+    /// The least and the largest figure, where it is drawn; without the rarest hundredth on each side where a distribution has no ends.
+    pub fn range(&self) -> Option<(Micros, Micros)> {
+        match self {
+            _ if !self.is_drawn() => None,
+            Self::Uniform(low, high) | Self::LogUniform(low, high) => Some((*low, *high)),
+            Self::LogNormal { p50, p99 } => {
+                let (middle, far) = (libm::log(float(p50.0.max(1))), libm::log(float(p99.0.max(1))));
+                Some((rounded(libm::exp(2.0 * middle - far)), *p99))
+            }
+            Self::Fixed(_) | Self::Recorded { .. } | Self::Table(_) => None,
+        }
+    }
+
     /// Its lower bound, if it has one: a distribution may come close to zero.
     pub fn least(&self) -> Micros {
         match self {
@@ -120,6 +133,17 @@ mod tests {
         assert!(log[1_000] < Micros::from_secs(3), "the median is the geometric mean, 1.2 s");
         let even = sorted(&Latency::Uniform(low, high));
         assert!(even[0] >= low && even[2_000] <= high && even[1_000] > Micros::from_secs(13));
+    }
+
+    #[test]
+    fn e_3_a_range_holds_all_that_is_drawn_but_the_rarest() {
+        let range = |low: u64, high: u64| Some((Micros(low), Micros(high)));
+        assert_eq!(Latency::Uniform(Micros(3), Micros(9)).range(), range(3, 9));
+        assert_eq!(Latency::LogUniform(Micros(3), Micros(9)).range(), range(3, 9));
+        assert_eq!(Latency::LogNormal { p50: Micros(1_000), p99: Micros(5_000) }.range(), range(200, 5_000));
+        for exact in [Latency::Fixed(Micros(3)), Latency::Uniform(Micros(3), Micros(3)), Latency::Table([Micros(3)].into())] {
+            assert_eq!(exact.range(), None);
+        }
     }
 
     #[test]

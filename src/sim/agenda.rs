@@ -13,7 +13,7 @@ use core::cmp::{Ordering, Reverse};
 
 use reenact_engine::time::{Micros, Time};
 use reenact_wire::prelude::*;
-use reenact_world::Arrival;
+use reenact_world::{Arrival, ArrivalSlack};
 
 /// An arrival that takes no time may take so long.
 const OF_NO_TIME: Micros = Micros::from_millis(1);
@@ -64,12 +64,12 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// Schedules an arrival. `now` is the present. With `jitter` it may come so much earlier or later when it comes out of order.
-    pub fn push(&mut self, now: Time, at: Time, arrival: Arrival, jitter: Option<Micros>) {
+    /// Schedules an arrival. `now` is the present. With `slack` it may come so far from its time when it comes out of order.
+    pub fn push(&mut self, now: Time, at: Time, arrival: Arrival, slack: Option<ArrivalSlack>) {
         self.sequence += 1;
-        let window = match jitter {
+        let window = match slack {
             _ if arrival.is_timer() => ArrivalWindow::point(at),
-            Some(jitter) => ArrivalWindow { earliest: now.max(Time(at.0.saturating_sub(jitter.0))), latest: at + jitter },
+            Some(slack) => ArrivalWindow { earliest: now.max(Time(at.0.saturating_sub(slack.earlier.0))), latest: at + slack.later },
             None => ArrivalWindow::around(now, at),
         };
         self.heap.push(Reverse(AgendaEntry { at, class: arrival.class(), sequence: self.sequence, window, arrival }));

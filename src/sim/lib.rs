@@ -477,8 +477,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {
         for (at, arrival) in schedule.drain(..) {
-            let jitter = self.world.jitter(&arrival, &self.setup.scenario.explore.jitter);
-            self.agenda.push(self.now, at, arrival, jitter);
+            let slack = self.world.slack(&self.setup, self.now, at, &arrival);
+            self.agenda.push(self.now, at, arrival, slack);
         }
         self.scratch.schedule = schedule;
     }

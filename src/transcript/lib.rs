@@ -10,6 +10,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod diff;
 pub mod event;
 pub mod json;
 pub mod record;

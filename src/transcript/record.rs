@@ -12,6 +12,7 @@
 use super::event::{Event, EventKind, FrameRecord, RequestRecord, Transcript, TranscriptHeader};
 use super::watch::TranscriptWatch;
 use reenact_engine::contract::{Agent, ByAgent, Effect, Input};
+use reenact_engine::log::{self, LoggedStep, ReplayError};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Time;
 use reenact_wire::prelude::*;
@@ -54,6 +55,20 @@ impl TranscriptWatch for TranscriptRecorder {
     fn note(&mut self, at: Time, agent: &Agent, what: &EventKind) {
         self.push(at, agent, what.clone());
     }
+}
+
+/// The transcript of a boundary log: its inputs and effects. The notes of the world are not in it.
+///
+/// # Errors
+/// As [`log::steps`].
+pub fn log_transcript(text: &str) -> Result<Transcript, ReplayError> {
+    let mut recorder = TranscriptRecorder::default();
+    for step in log::steps(text)? {
+        let LoggedStep { at, agent, input, effects } = step?;
+        recorder.input(at, &agent, &input);
+        effects.iter().for_each(|(agent, effect)| recorder.effect(at, agent, effect));
+    }
+    Ok(recorder.into_transcript(&None, Seed(0)))
 }
 
 impl TranscriptRecorder {

@@ -2,12 +2,13 @@
 
 use core::hash::{Hash, Hasher};
 
+use super::arrival_slack::ArrivalSlack;
 use super::delivery::AnswerPart;
+use super::setup::RunSetup;
 use super::tools::ToolAct;
 use super::{Arrival, ArrivalKind, World};
 use reenact_engine::contract::{Agent, HookRun, HookSubject, Input, RequestId, ToolRun};
-use reenact_engine::time::{Micros, Time};
-use reenact_scenario::explore_settings::ArrivalJitter;
+use reenact_engine::time::Time;
 use reenact_scenario::single_fault::SingleFault;
 use reenact_wire::prelude::*;
 
@@ -37,20 +38,27 @@ impl World {
         }
     }
 
-    /// How much earlier or later than usual an arrival may come, where the scenario says it.
-    pub fn jitter(&self, arrival: &Arrival, jitter: &ArrivalJitter) -> Option<Micros> {
-        match &arrival.0 {
-            ArrivalKind::Answer(..) => jitter.answers,
-            ArrivalKind::Tool(..) => jitter.tools,
-            ArrivalKind::Auth(..) => jitter.auth,
-            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => jitter.user,
-            ArrivalKind::Timer(_) => None,
-            ArrivalKind::Answered(agent, number) => match self.questions.get(agent)?.awaited(*number)? {
-                Input::HookEnded { .. } => jitter.hooks,
-                Input::PermissionAnswered { .. } | Input::ElicitationAnswered { .. } => jitter.permissions,
-                _ => None,
-            },
-        }
+    /// How far from its time an arrival may come, where the scenario says it: in `[explore.jitter]`, else by the range of its latency (E-3).
+    pub fn slack(&self, setup: &RunSetup, now: Time, at: Time, arrival: &Arrival) -> Option<ArrivalSlack> {
+        let jitter = &setup.scenario.explore.jitter;
+        let (limit, slack) = match &arrival.0 {
+            ArrivalKind::Answer(..) => (jitter.answers, None),
+            ArrivalKind::Tool(agent, run, ToolAct::Ends) => (jitter.tools, self.tools.slack(agent, *run)),
+            ArrivalKind::Tool(..) => (jitter.tools, None),
+            ArrivalKind::Auth(..) => (jitter.auth, ArrivalSlack::within(setup.scenario.auth.latency.range(), at.since(now))),
+            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => (jitter.user, None),
+            ArrivalKind::Timer(_) => (None, None),
+            ArrivalKind::Answered(agent, number) => {
+                let questions = self.questions.get(agent)?;
+                let limit = match questions.awaited(*number)? {
+                    Input::HookEnded { .. } => jitter.hooks,
+                    Input::PermissionAnswered { .. } | Input::ElicitationAnswered { .. } => jitter.permissions,
+                    _ => None,
+                };
+                (limit, questions.slack(*number))
+            }
+        };
+        limit.map(|limit| ArrivalSlack { earlier: limit, later: limit }).or(slack)
     }
 
     /// An arrival in a few words, as a plan names it: `event 3 of answer 2`, `tool 1A ends`.

@@ -4,6 +4,7 @@
 
 use alloc::collections::BTreeMap;
 
+use super::arrival_slack::ArrivalSlack;
 use super::cuts;
 use super::pacing::{self, AnswerTimesTable, KnownTimes};
 use super::plan::ResponseHead;
@@ -32,6 +33,21 @@ impl core::hash::Hash for NotedChoices {
     fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
 }
 
+/// How long something takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(hidden)]
+pub struct DrawnLatency {
+    /// This time.
+    pub(crate) takes: Micros,
+    /// How far from it another time may be; `None` where the scenario has no range for it.
+    pub(crate) slack: Option<ArrivalSlack>,
+}
+
+impl DrawnLatency {
+    /// No time at all.
+    pub(crate) const NOTHING: Self = Self { takes: Micros::ZERO, slack: None };
+}
+
 /// Makes choices.
 #[derive(Debug)]
 #[doc(hidden)]
@@ -55,15 +71,15 @@ impl<'a> ChoiceMaker<'a> {
         Self { seed, plan: &NOTHING, noted: None }
     }
 
-    /// How long something takes. `nth` counts from 0 and serves tables.
-    pub(crate) fn latency(&mut self, of: WaitKind, name: &str, latency: &Latency, nth: usize) -> Micros {
+    /// How long something takes, and how far from that it may be. `nth` counts from 0 and serves tables.
+    pub(crate) fn latency(&mut self, of: WaitKind, name: &str, latency: &Latency, nth: usize) -> DrawnLatency {
         let given = self.plan.latency(of, name);
         let draw = || latency.draw(&mut self.seed.draws(of.purpose(), name), None, nth).unwrap_or_default();
         let takes = given.unwrap_or_else(draw);
         if given.is_some() || latency.is_drawn() {
             self.note(|plan| put(plan.latencies.entry(of).or_default(), name, takes));
         }
-        takes
+        DrawnLatency { takes, slack: ArrivalSlack::within(latency.range(), takes) }
     }
 
     /// Whether a probable fault hits.

@@ -13,6 +13,7 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod answer_queue;
+mod arrival_slack;
 mod arrivals;
 pub mod choices;
 mod cuts;
@@ -49,6 +50,7 @@ mod user;
 mod watch;
 mod world_note;
 
+pub use arrival_slack::ArrivalSlack;
 use choices::{ChoiceMaker, NotedChoices};
 use delivery::{AnswerDelivery, AnswerPart};
 use model::{ModelResponse, ModelServer};
@@ -187,7 +189,7 @@ impl World {
             }
             Effect::RefreshAuth { id, .. } => {
                 self.passed.note(Statement::Auth);
-                let takes = self.choices(setup).latency(WaitKind::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
+                let takes = self.choices(setup).latency(WaitKind::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0).takes;
                 schedule.push((now + takes, Arrival(ArrivalKind::Auth(agent.clone(), *id))));
                 self.refreshing.push((agent.clone(), *id));
             }

@@ -3,14 +3,16 @@
 //! Each kind of question has its own stream of draws, keyed by what is asked about, so that one more hook moves no other latency (D3). What
 //! is withdrawn or stopped is forgotten: its answer never comes.
 
-use super::choices::ChoiceMaker;
+use super::arrival_slack::ArrivalSlack;
+use super::choices::{ChoiceMaker, DrawnLatency};
 use super::setup::RunSetup;
 use super::tool_uses::ToolUseNames;
+use super::tools::ElicitationReply;
 use reenact_engine::contract::{
     Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
 };
 use reenact_engine::permission::rule;
-use reenact_engine::time::{Micros, Time};
+use reenact_engine::time::Time;
 use reenact_scenario::plan::WaitKind;
 use reenact_scenario::replies::{AT_ONCE, ScriptedReply};
 use reenact_scenario::statement::{ElicitationSource, Statement};
@@ -35,6 +37,8 @@ pub(crate) struct AgentQuestions {
 struct OpenQuestion {
     number: u32,
     answer: Input,
+    /// How far from its time the answer may come, where the scenario has a range for it.
+    slack: Option<ArrivalSlack>,
 }
 
 /// The number of a question, and when it is answered; `None` for never.
@@ -51,6 +55,11 @@ impl AgentQuestions {
     /// The answer to an open question.
     pub(crate) fn awaited(&self, number: u32) -> Option<&Input> {
         self.open.iter().find(|question| question.number == number).map(|question| &question.answer)
+    }
+
+    /// How far from its time the answer to an open question may come.
+    pub(crate) fn slack(&self, number: u32) -> Option<ArrivalSlack> {
+        self.open.iter().find(|question| question.number == number)?.slack
     }
 
     /// The answers of the scenario that came to pass (F-10).
@@ -81,7 +90,7 @@ impl AgentQuestions {
             reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual),
             nth,
         );
-        Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
+        Some(self.open(now, takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
     }
 
     /// A person is asked whether a tool may run. `name` is the tool use's among the choices of the run.
@@ -103,7 +112,7 @@ impl AgentQuestions {
         let answer = says_or(reply, PermissionAnswer::Allow { updated_input: None, rules: Vec::new() })?;
         let latency = reply.and_then(|reply| reply.latency.as_ref()).or(scripted.map(|scripted| &scripted.latency)).unwrap_or(&AT_ONCE);
         let takes = choices.latency(WaitKind::Permission, name, latency, nth);
-        Some(self.open(now + takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
+        Some(self.open(now, takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
     }
 
     /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's.
@@ -120,7 +129,7 @@ impl AgentQuestions {
         let check = says_or(said, ToolCheck::default())?;
         let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
         let takes = choices.latency(WaitKind::Check, names.chosen, latency, 0);
-        Some(self.open(now + takes, Input::ToolChecked { run, check }))
+        Some(self.open(now, takes, Input::ToolChecked { run, check }))
     }
 
     /// A result is to be stored.
@@ -133,7 +142,7 @@ impl AgentQuestions {
         let name = self.key(name);
         let path = store.folder.as_ref().map(|folder| format!("{}/{name}", folder.trim_end_matches('/')).into());
         let takes = choices.latency(WaitKind::Store, &name, &store.latency, 0);
-        Some(self.open(now + takes, Input::ResultStored { run, path }))
+        Some(self.open(now, takes, Input::ResultStored { run, path }))
     }
 
     /// Looks up skills and plugins (S-4).
@@ -154,7 +163,7 @@ impl AgentQuestions {
             Catalogue::Plugins => (&lookups.plugins, &lookups.plugins_latency),
         };
         let takes = choices.latency(WaitKind::LookUp, &self.key(format!("{} {prompt}", what.as_str())), latency, 0);
-        Some(self.open(now + takes, Input::LookedUp { what, prompt, names: names.clone().into() }))
+        Some(self.open(now, takes, Input::LookedUp { what, prompt, names: names.clone().into() }))
     }
 
     /// A hook no longer matters.
@@ -168,9 +177,9 @@ impl AgentQuestions {
     }
 
     /// The user is asked what a tool's server wants to know (S-11); `reply` is the answer and how long it takes, `None` for no answer ever.
-    pub(crate) fn elicit(&mut self, now: Time, run: ToolRun, reply: Option<(Micros, Option<Arc<str>>)>) -> ScheduledAnswer {
+    pub(crate) fn elicit(&mut self, now: Time, run: ToolRun, reply: Option<ElicitationReply>) -> ScheduledAnswer {
         let (takes, answer) = reply?;
-        Some(self.open(now + takes, Input::ElicitationAnswered { run, answer }))
+        Some(self.open(now, takes, Input::ElicitationAnswered { run, answer }))
     }
 
     /// The question of a tool's server is withdrawn.
@@ -203,10 +212,10 @@ impl AgentQuestions {
         self.agent.tool_use_id().map_or_else(|| name.clone(), |agent| format!("{agent}.{name}"))
     }
 
-    fn open(&mut self, at: Time, answer: Input) -> (Time, u32) {
+    fn open(&mut self, now: Time, DrawnLatency { takes, slack }: DrawnLatency, answer: Input) -> (Time, u32) {
         self.count += 1;
-        self.open.push(OpenQuestion { number: self.count, answer });
-        (at, self.count)
+        self.open.push(OpenQuestion { number: self.count, answer, slack });
+        (now + takes, self.count)
     }
 }
 
@@ -257,6 +266,7 @@ mod tests {
     use super::*;
     use reenact_engine::contract::RequestId;
     use reenact_engine::hook::{HookDefinition, HookEvent};
+    use reenact_engine::time::Micros;
     use reenact_scenario::latency::Latency;
     use reenact_scenario::replies::{ScriptedHook, ScriptedPermission};
     use reenact_scenario::types::Scenario;

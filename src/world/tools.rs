@@ -3,7 +3,8 @@
 //! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is stopped continues while it
 //! is deaf, and then gives a result that reports the stop; a later result never comes.
 
-use super::choices::ChoiceMaker;
+use super::arrival_slack::ArrivalSlack;
+use super::choices::{ChoiceMaker, DrawnLatency};
 use super::setup::RunSetup;
 use super::tool_uses::ToolUseNames;
 use reenact_engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
@@ -63,6 +64,8 @@ struct ToolPerformance {
     progress: Vec<ScriptedProgress>,
     /// When it ends, after the start; `None` for never.
     ends_after: Option<Micros>,
+    /// How far from that it may end, where the scenario has a range for it.
+    slack: Option<ArrivalSlack>,
     /// The outcome of the run.
     outcome: Arc<ToolOutcome>,
     /// Whether it gives that once more.
@@ -87,7 +90,7 @@ struct ScriptedQuestion {
 }
 
 /// How long the user takes to answer, and the answer; `None` when the question is declined.
-pub(crate) type ElicitationReply = (Micros, Option<Arc<str>>);
+pub(crate) type ElicitationReply = (DrawnLatency, Option<Arc<str>>);
 
 /// Something that a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,10 +126,15 @@ impl ActiveTools {
         deeds
     }
 
+    /// How far from its time the run may end by itself.
+    pub(crate) fn slack(&self, agent: &Agent, run: ToolRun) -> Option<ArrivalSlack> {
+        self.running.iter().find(|running| running.is(agent, run))?.performance.slack
+    }
+
     /// The user's answer to the question of the run's server; `None` for no answer ever. A question that no scenario mentions is declined at once.
     pub(crate) fn reply_of_the_user(&mut self, agent: &Agent, run: ToolRun) -> Option<ElicitationReply> {
         let running = self.running.iter().find(|running| running.is(agent, run));
-        let Some(asks) = running.and_then(|running| running.performance.asks.as_ref()) else { return Some((Micros::ZERO, None)) };
+        let Some(asks) = running.and_then(|running| running.performance.asks.as_ref()) else { return Some((DrawnLatency::NOTHING, None)) };
         self.elicited.note(Statement::Elicitation(asks.asker.clone()));
         asks.reply.clone()
     }
@@ -271,7 +279,7 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
         .or_else(|| tool.and_then(|tool| tool.latency.clone()))
         .or_else(|| known_tool(&tool_use.name).map(|known| known.latency.clone()))
         .unwrap_or(USUAL_LATENCY);
-    let ends_after = choices.latency(WaitKind::Tool, names.chosen, &latency, nth);
+    let DrawnLatency { takes: ends_after, slack } = choices.latency(WaitKind::Tool, names.chosen, &latency, nth);
     let ending = said.map(|said| said.ending.clone()).unwrap_or_default();
     let hangs = ending == ToolEnding::Hangs;
     let progress = said.map(|said| said.progress.clone()).unwrap_or_default();
@@ -279,6 +287,7 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
     ToolPerformance {
         progress: progress.into_iter().map(|progress| ScriptedProgress { at: no_later(progress.at), ..progress }).collect(),
         ends_after: (!hangs).then_some(ends_after),
+        slack,
         twice: ending == ToolEnding::ReturnsTwice,
         outcome: Arc::new(outcome(said, &tool_use.name)),
         stopping: said.map(|said| said.stopping).unwrap_or_default(),

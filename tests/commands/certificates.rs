@@ -58,7 +58,7 @@ fn e_3c_a_certificate_is_written_checked_and_refused_when_something_changes() {
 fn e_3c_what_was_not_finished_gets_no_certificate() {
     let folder = folder(&[("hello.toml", HELLO)]);
     let (_, said, code) =
-        reenact(folder.path(), &["explore", "hello.toml", "--budget", "0,0,1", "--waiting", "0", "--certificate", "x.cert"]);
+        reenact(folder.path(), &["explore", "hello.toml", "--budget", "0,0,1", "--memory", "0", "--certificate", "x.cert"]);
     assert!(said.contains("no certificate of (0,0,1): the budget was not finished") && code == Some(1), "{said}");
     assert!(!folder.path().join("x.cert").exists());
 }

@@ -7,6 +7,7 @@ mod fuzzing;
 mod hints;
 mod reports;
 mod seeds;
+mod testing;
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +18,11 @@ const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    files.iter().for_each(|(name, contents)| std::fs::write(folder.path().join(name), contents).unwrap());
+    for (name, contents) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
     folder
 }
 

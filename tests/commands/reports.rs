@@ -159,7 +159,7 @@ fn an_exploration_tells_what_it_finished_and_each_defect_with_its_command() {
     let (text, _, code) = reenact(at, &["explore", "hello.toml", "--budget", "0,1,1"]);
     assert!(text.starts_with("ok ") && text.contains("finished (0,0,1) (0,1,0) (0,1,1)") && code == Some(0), "{text}");
     // A budget without an end of its time is said not to be finished, and is no success.
-    let (document, _) = report(at, &["explore", "hello.toml", "--budget", "0,1,1", "--waiting", "0"]);
+    let (document, _) = report(at, &["explore", "hello.toml", "--budget", "0,1,1", "--memory", "0"]);
     let exploration = &document["explorations"][0];
     assert_eq!((exploration["verdict"].as_str(), exploration["budgets"][0]["outcome"].as_str()), (Some("failed"), Some("stopped")));
     assert!(texts(&exploration["notes"])[0].contains("nothing is claimed of it"), "{document}");

@@ -13,6 +13,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::cli::program::first_arguments;
 use crate::explore::fuzz::{FuzzIsland, KeptCase};
 use crate::files::content_folder::ContentFolder;
 use crate::files::scenario::bytes_digest;
@@ -30,6 +31,8 @@ pub(super) struct SearchRecord {
     pub(super) program: String,
     /// The digest of the program's file: another build has other code, of which nothing was searched.
     pub(super) binary: String,
+    /// The arguments before its commands: they may choose the engine.
+    pub(super) arguments: Vec<String>,
     /// The scenario's name.
     pub(super) name: String,
     /// The digest of the scenario with all that it names.
@@ -66,6 +69,8 @@ pub(in crate::cli) struct FindingRecord {
 /// How far islands have come since the last record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ProgressRecord {
+    /// Of which search, by the digest of its facts.
+    search: String,
     islands: Vec<IslandProgress>,
 }
 
@@ -94,6 +99,8 @@ pub(super) struct CaseTally {
 /// The folder of one search.
 pub(super) struct CampaignFolder {
     folder: ContentFolder,
+    /// The digest of the search's facts.
+    search: String,
     /// How far each island has come in the folder.
     written: BTreeMap<u64, u64>,
 }
@@ -114,6 +121,7 @@ impl SearchRecord {
             reenact_campaign: VERSION,
             program: env!("CARGO_PKG_VERSION").into(),
             binary,
+            arguments: first_arguments(),
             name: name.into(),
             scenario,
             set,
@@ -129,12 +137,18 @@ impl CampaignFolder {
     pub(super) fn open(campaign: &Path, search: &SearchRecord) -> Result<(Self, CampaignPast), String> {
         let content = json(search);
         let file = Path::new(&search.name).file_name().map_or("search".into(), |name| name.to_string_lossy());
-        let path = campaign.join(format!("{file}-{}", &bytes_digest(&content)[..16]));
+        let search = bytes_digest(&content);
+        let path = campaign.join(format!("{file}-{}", &search[..16]));
         let folder = ContentFolder::open(&path).map_err(|error| error.to_string())?;
         folder.add("search", &content).map_err(|error| error.to_string())?;
         let progress: Vec<ProgressRecord> = records(&folder, "progress")?;
+        if folder.contents("search").map_err(|error| error.to_string())?.len() > 1 || progress.iter().any(|record| record.search != search)
+        {
+            let path = path.display();
+            return Err(format!("{path}: it has files of another search: move these out, or name another folder"));
+        }
         let past = CampaignPast::new(progress.into_iter().flat_map(|record| record.islands).collect(), records(&folder, "finding")?);
-        Ok((Self { folder, written: past.islands.clone() }, past))
+        Ok((Self { folder, search, written: past.islands.clone() }, past))
     }
 
     /// Keeps a finding.
@@ -144,7 +158,7 @@ impl CampaignFolder {
 
     /// Writes how far islands have come, and what they found since the last time.
     pub(super) fn advance(&mut self, islands: &[FuzzIsland], mut tallies: BTreeMap<u64, CaseTally>) -> Result<(), String> {
-        let mut record = ProgressRecord::default();
+        let mut record = ProgressRecord { search: self.search.clone(), islands: Vec::new() };
         for island in islands {
             let written = self.written.entry(island.number()).or_default();
             let (from, to) = (std::mem::replace(written, island.cases()), island.cases());
@@ -200,8 +214,10 @@ impl From<&KeptCase> for KeptRecord {
 }
 
 impl CampaignPast {
-    /// How far each island has come without a gap, and what it found and kept up to there. Of parts that two programs made at once, one counts.
+    /// How far each island has come without a gap, and what it found and kept up to there. Of parts that two programs made at once, one counts. A part with a
+    /// finding whose file is gone does not count: its cases are made again.
     fn new(mut parts: Vec<IslandProgress>, findings: Vec<FindingRecord>) -> Self {
+        parts.retain(|part| part.tally.found.keys().all(|defect| findings.iter().any(|finding| finding.defect == *defect)));
         parts.sort_by_key(|part| (part.island, part.from, std::cmp::Reverse(part.to)));
         let mut past = Self { islands: BTreeMap::new(), kept: Vec::new(), tally: CaseTally::default(), findings };
         for part in parts {
@@ -233,8 +249,22 @@ mod tests {
     #[test]
     fn e_6_a_island_goes_on_where_its_parts_have_no_gap() {
         let parts = vec![part(3, 4, 9), part(3, 0, 4), part(3, 10, 12), part(5, 1, 2), part(3, 0, 4), part(3, 0, 3)];
-        let past = CampaignPast::new(parts, Vec::new());
+        let finding = FindingRecord {
+            defect: "O-1".into(),
+            decision_count: 1,
+            case: 3,
+            decisions: Vec::new(),
+            violations: Vec::new(),
+            command: String::new(),
+        };
+        let past = CampaignPast::new(parts.clone(), vec![finding]);
         assert_eq!((past.islands.get(&3), past.islands.get(&5)), (Some(&9), Some(&0)));
         assert_eq!(past.tally.found.get("O-1"), Some(&9));
+        let past = CampaignPast::new(parts, Vec::new());
+        assert_eq!(
+            (past.islands.get(&3), past.tally.found.get("O-1")),
+            (None, None),
+            "the file of the finding is gone, so its cases are made again"
+        );
     }
 }

@@ -38,6 +38,8 @@ pub(in crate::cli) struct FuzzEntry {
     /// How often each oracle was asked; one that is missing was not.
     asked: BTreeMap<String, u64>,
     findings: Vec<FuzzFindingEntry>,
+    /// The parts that were not looked at.
+    notes: Vec<String>,
 }
 
 /// A defect.
@@ -69,12 +71,13 @@ impl FuzzReportDocument {
 impl FuzzEntry {
     pub(in crate::cli) fn new(
         (scenario, path): (&str, &Path),
+        notes: Vec<String>,
         (cases, earlier, behaviours): (u64, u64, usize),
         asked: BTreeMap<String, u64>,
         findings: Vec<FuzzFindingEntry>,
     ) -> Self {
-        let verdict = verdict_word(findings.is_empty());
-        Self { scenario: scenario.into(), path: path.display().to_string(), verdict, cases, earlier, behaviours, asked, findings }
+        let verdict = verdict_word(findings.is_empty() && cases > 0);
+        Self { scenario: scenario.into(), path: path.display().to_string(), verdict, cases, earlier, behaviours, asked, findings, notes }
     }
 }
 

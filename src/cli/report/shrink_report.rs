@@ -51,6 +51,8 @@ pub(in crate::cli) struct ShrinkEntry {
     pub(in crate::cli) nearest: Option<NearestRunEntry>,
     /// The smaller budgets in which no run breaks the rule.
     pub(in crate::cli) without: Vec<String>,
+    /// The smaller budgets in which another run breaks the rule.
+    pub(in crate::cli) refuted: Vec<String>,
     /// The smaller budgets that were not finished.
     pub(in crate::cli) unproven: Vec<String>,
 }

@@ -60,6 +60,8 @@ impl ExploreChoice {
         match self.step {
             ExploreStep::Next => (),
             ExploreStep::Deviation(deviation) => run.deviate(deviation),
+            // An input comes after an arrival, and the first one is still to come.
+            ExploreStep::Input(_, BoundarySide::After) if run.events() == 0 => return StepOutcome::Impossible,
             ExploreStep::Input(kind, BoundarySide::After) => inject(run, kind, words),
             ExploreStep::LateCompletion(index) => {
                 let is_made = run.stopping_tools().get(index).is_some_and(|tool| run.complete_late(tool));

@@ -14,7 +14,7 @@ use super::states::{ExploredStates, StateIndex};
 use super::states_ahead::{AHEAD_MAX, AheadOutcome, AheadState, KnownStates, StatesAhead};
 use reenact_engine::contract::{Agent, Block, Effect, Engine, Input, KeySink, RequestId, Time};
 use reenact_engine::key::StateKey;
-use reenact_oracle::{Oracles, QuestionCounts, Violation};
+use reenact_oracle::{Oracles, QuestionCounts, Violation, repeated_requests};
 use reenact_scenario::single_fault::SingleFault;
 use reenact_sim::{Run, rules};
 use reenact_transcript::event::{EventKind, RunEnd};
@@ -42,6 +42,14 @@ pub(super) struct FrontierState<E> {
     /// It is some kilobytes large, and is handed on often.
     pub(super) run: Box<ExploredRun<E>>,
     pub(super) left: ExploreBudget,
+}
+
+/// A state whose run is made again before it is left.
+pub(super) struct ForgottenRun<E> {
+    pub(super) index: StateIndex,
+    pub(super) left: ExploreBudget,
+    /// The run that has not begun.
+    pub(super) first: Box<ExploredRun<E>>,
 }
 
 /// The runs behind states that were left ahead.
@@ -185,6 +193,26 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         }
         transitions.append(&mut with_faults);
         ExpandedState { transitions, asked }
+    }
+
+    /// Makes the run of a state again, and leaves it. An engine that does not come to the same state again is found.
+    pub(super) fn leave_again<E: Engine>(
+        &self,
+        state: ForgottenRun<E>,
+        known: &mut KnownStates<'_>,
+        runs: &mut RunsAhead<E>,
+    ) -> ExpandedState<E> {
+        let ForgottenRun { index, left, first: mut run } = state;
+        let is_made = |choice: &ExploreChoice| matches!(self.guard.run(|| choice.make(&mut run, &self.words)), Ok(StepOutcome::Running));
+        let path = known.reached.path(index);
+        if path.iter().all(is_made) {
+            return self.leave(FrontierState { index, run, left }, known, runs);
+        }
+        let text = "the same decisions led to a state that goes on, and do not lead to it again";
+        let violation = Violation { oracle: repeated_requests::ORACLE, at: run.now(), text: text.into() };
+        let outcome = ExploreTransitionOutcome::Finding(vec![violation]);
+        let choice = ExploreChoice { step: ExploreStep::Next, fault: None };
+        ExpandedState { transitions: vec![ExploreTransition { choice, outcome, hash: 0 }], asked: QuestionCounts::default() }
     }
 
     /// Leaves a state without budget, and those behind it while they are unknown.

@@ -4,9 +4,10 @@
 
 use super::{ParseSnapshotError, Snapshot};
 use crate::{atomic, open};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// How a new snapshot stands to the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +150,27 @@ fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
 
 fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
     atomic::write(path, snapshot.to_string().as_bytes()).map_err(|error| SnapshotError::Write { path: path.to_path_buf(), error })
+}
+
+/// All snapshots in a folder and in those below it; none where it does not exist.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn snapshots_below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "snap") {
+                found.insert(path);
+            }
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

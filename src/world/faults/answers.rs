@@ -31,7 +31,7 @@ pub(crate) fn instead(
         AnswerSubstitute::Answer(answer) => {
             let says_nothing = matches!(timing.head, Latency::Recorded { .. });
             let latency = if says_nothing { &USUAL_HEAD } else { &timing.head };
-            let at = choices.latency(WaitKind::Error, &asked.agent.key(asked.id), latency, 0);
+            let at = choices.latency(WaitKind::Error, &asked.agent.key(asked.id), latency, 0).takes;
             let request_id = choices.request_id(asked.agent, asked.id);
             let head = ResponseHead { status: answer.status, headers: headers(answer, &request_id).into() };
             let body = body(answer, &request_id);

@@ -34,6 +34,7 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("files", RoomImports::Import(&["wire", "engine", "scenario", "world"])),
     ("import", RoomImports::Import(&["wire", "engine", "scenario", "world", "sim", "redact", "files"])),
     ("runner", RoomImports::PureAnd(&["files"])),
+    ("review", RoomImports::PureAnd(&["files", "runner"])),
     ("children", RoomImports::Import(&[])),
     ("live", RoomImports::PureAnd(&["redact", "files", "children"])),
     (PROGRAM, RoomImports::All),

@@ -1,0 +1,228 @@
+//! `reenact diff OLD [NEW]`: what has changed from one run to another, event by event (V-2).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::CommandExit;
+use super::output::{print_styled, wrong_input};
+use super::replay::LOG_BYTES_MAX;
+use super::report::print_document;
+use super::selection::{ReachArguments, key_and_value};
+use super::terminal::{ColourArgument, columns};
+use crate::engine::contract::Engine;
+use crate::engine::log;
+use crate::files::scenario::{LoadOptions, load_with, snapshot_path};
+use crate::files::snapshot::Snapshot;
+use crate::files::{open, text};
+use crate::prelude::*;
+use crate::review::diff_text::{self, DiffLayout};
+use crate::sim::Run;
+use crate::transcript::diff::{KINDS, TranscriptChange, TranscriptDiff, compare};
+use crate::transcript::text::{DetailLevel, render};
+use crate::transcript::{json, record};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DiffArguments {
+    /// The older one: a scenario, which is run; a snapshot; a transcript as text or JSON lines; a boundary log
+    old: PathBuf,
+    /// The newer one. A scenario alone is compared with its snapshot, or with itself under other options
+    new: Option<PathBuf>,
+    #[command(flatten)]
+    run: DiffRunArguments,
+    /// Changes that are no differences
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "CHANGES")]
+    ignore: Vec<IgnoredChange>,
+    /// Show both beside each other
+    #[arg(long)]
+    side_by_side: bool,
+    /// In which form; `json` is one document
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "side_by_side")]
+    format: DiffFormat,
+    #[command(flatten)]
+    colour: ColourArgument,
+}
+
+/// How scenarios are run before they are compared.
+#[derive(Debug, clap::Args)]
+struct DiffRunArguments {
+    /// Run the older scenario with this seed
+    #[arg(long, value_name = "N")]
+    old_seed: Option<u64>,
+    /// Run the newer scenario with this seed
+    #[arg(long, value_name = "N")]
+    new_seed: Option<u64>,
+    /// Set a key of the older scenario
+    #[arg(long = "old-set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    old_set: Vec<(String, String)>,
+    /// Set a key of the newer scenario
+    #[arg(long = "new-set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    new_set: Vec<(String, String)>,
+    #[command(flatten)]
+    reach: ReachArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum IgnoredChange {
+    /// Other times
+    Time,
+    /// Another order
+    Order,
+    /// Other contents
+    Text,
+}
+
+impl IgnoredChange {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Time => "retimed",
+            Self::Order => "moved",
+            Self::Text => "changed",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DiffFormat {
+    Text,
+    Json,
+}
+
+pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -> CommandExit {
+    let [old, new] = match operands(arguments, new_engine) {
+        Ok(texts) => texts,
+        Err(problem) => return wrong_input(&problem),
+    };
+    let mut diff = compare(&old, &new);
+    diff.changes.retain(|change| arguments.ignore.iter().all(|ignored| ignored.kind() != change.kind()));
+    match arguments.format {
+        DiffFormat::Json => print_document(&DiffDocument::new(arguments, &diff)),
+        DiffFormat::Text => {
+            let layout = if arguments.side_by_side { DiffLayout::SideBySide(columns()) } else { DiffLayout::Unified };
+            print_styled(&diff_text::text(&diff, layout), arguments.colour.choice());
+        }
+    }
+    if diff.changes.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
+}
+
+/// Both texts.
+fn operands<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -> Result<[String; 2], String> {
+    let DiffArguments { old, new, run, .. } = arguments;
+    let has_options = run.old_seed.is_some() || run.new_seed.is_some() || !run.old_set.is_empty() || !run.new_set.is_empty();
+    let of_old = || operand(old, (run.old_seed, &run.old_set), &run.reach, new_engine);
+    let of_new = |path: &Path| operand(path, (run.new_seed, &run.new_set), &run.reach, new_engine);
+    match new {
+        Some(new) => Ok([of_old()?, of_new(new)?]),
+        None if !is_scenario(old) => Err(format!("{}: compared with what? name a second file", old.display())),
+        None if has_options => Ok([of_old()?, of_new(old)?]),
+        // Against its snapshot a scenario is what is new.
+        None => of_new(old).and_then(|run| Ok([snapshot_text(&snapshot_path(old))?, run])),
+    }
+}
+
+fn is_scenario(path: &Path) -> bool {
+    let file = path.to_string_lossy();
+    file.ends_with(".toml") || file.contains(".toml@") || file.ends_with(".tape.jsonl")
+}
+
+/// The text that is compared. A scenario is run for it.
+fn operand<E: Engine>(
+    path: &Path,
+    (seed, set): (Option<u64>, &[(String, String)]),
+    reach: &ReachArguments,
+    new_engine: &impl Fn() -> E,
+) -> Result<String, String> {
+    let name = path.display();
+    if is_scenario(path) {
+        let seed = seed.map(|seed| (String::from("seed"), seed.to_string()));
+        let overrides = set.iter().cloned().chain(seed).collect();
+        let loaded = load_with(path, &LoadOptions { overrides, reach: reach.reach() }).map_err(|error| error.to_string())?;
+        return Ok(Run::new(loaded.setup, new_engine()).without_oracles().to_end().text(DetailLevel::Normal));
+    }
+    if seed.is_some() || !set.is_empty() {
+        return Err(format!("{name}: this is no scenario, so nothing of it can be set: leave out its --old-… or --new-… options"));
+    }
+    let is_log = open::begins_with(path, log::MARK);
+    let whole = text::read_up_to(path, LOG_BYTES_MAX).map_err(|problem| format!("{name}: {problem}"))?;
+    if is_log {
+        return record::log_transcript(&whole)
+            .map(|transcript| render(&transcript, DetailLevel::Normal))
+            .map_err(|error| format!("{name}: {error}"));
+    }
+    if whole.starts_with('{') {
+        return json::from_json_lines(&whole)
+            .map(|transcript| render(&transcript, DetailLevel::Normal))
+            .map_err(|error| format!("{name}: {error}"));
+    }
+    if whole.starts_with("---") { snapshot_contents(path, &whole) } else { Ok(whole) }
+}
+
+fn snapshot_text(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let whole = text::read_up_to(path, LOG_BYTES_MAX)
+        .map_err(|problem| format!("{name}: {problem}; the scenario has no snapshot: `reenact test SCENARIO --update` writes one"))?;
+    snapshot_contents(path, &whole)
+}
+
+fn snapshot_contents(path: &Path, whole: &str) -> Result<String, String> {
+    Snapshot::parse(whole).map(|snapshot| snapshot.contents().into()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The document of `--format json`.
+#[derive(Serialize)]
+struct DiffDocument<'a> {
+    reenact_diff: u32,
+    old: String,
+    new: String,
+    /// How many events are the same.
+    same: usize,
+    /// How many changes there are of each kind.
+    counts: BTreeMap<&'static str, usize>,
+    changes: Vec<ChangeEntry<'a>>,
+}
+
+/// A change: the lines that it is about, as far as it has them.
+#[derive(Serialize)]
+struct ChangeEntry<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new: Option<&'a str>,
+    /// Milliseconds; negative where it is earlier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<usize>,
+}
+
+impl<'a> DiffDocument<'a> {
+    fn new(arguments: &DiffArguments, diff: &TranscriptDiff<'a>) -> Self {
+        Self {
+            reenact_diff: 1,
+            old: arguments.old.display().to_string(),
+            new: arguments.new.as_ref().unwrap_or(&arguments.old).display().to_string(),
+            same: diff.same,
+            counts: KINDS.into_iter().map(|kind| (kind, diff.count(kind))).collect(),
+            changes: diff.changes.iter().map(ChangeEntry::new).collect(),
+        }
+    }
+}
+
+impl<'a> ChangeEntry<'a> {
+    fn new(change: &TranscriptChange<'a>) -> Self {
+        let entry = Self { kind: change.kind(), old: None, new: None, by: None, events: None };
+        match change {
+            TranscriptChange::Added(line) => Self { new: Some(line.whole), ..entry },
+            TranscriptChange::Removed(line) => Self { old: Some(line.whole), ..entry },
+            TranscriptChange::Changed { old, new } | TranscriptChange::Moved { old, new, .. } => {
+                Self { old: Some(old.whole), new: Some(new.whole), ..entry }
+            }
+            TranscriptChange::Retimed { first, by, events, .. } => {
+                Self { new: Some(first.whole), by: Some(*by), events: Some(*events), ..entry }
+            }
+        }
+    }
+}

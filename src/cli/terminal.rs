@@ -1,0 +1,30 @@
+//! The terminal: its colours and its width.
+
+use std::io::{IsTerminal as _, stdout};
+
+/// Whether the output has colours.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct ColourArgument {
+    /// Colours: `auto` where a terminal shows them and NO_COLOR is not set
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: clap::ColorChoice,
+}
+
+/// Where nobody says how wide the terminal is.
+const COLUMNS: usize = 120;
+
+impl ColourArgument {
+    pub(super) fn choice(self) -> anstream::ColorChoice {
+        match self.color {
+            clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+            clap::ColorChoice::Always => anstream::ColorChoice::AlwaysAnsi,
+            clap::ColorChoice::Never => anstream::ColorChoice::Never,
+        }
+    }
+}
+
+/// How many columns the terminal has.
+pub(super) fn columns() -> usize {
+    let width = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    width.map_or(COLUMNS, |(terminal_size::Width(columns), _)| columns.into())
+}

@@ -1,0 +1,92 @@
+//! `test` and `diff`, as a user types them (V-1, V-2).
+
+use std::fs;
+
+use super::{HELLO, folder, reenact};
+
+#[test]
+fn v_1_a_scenario_is_held_against_its_snapshot() {
+    let folder = folder(&[("scenarios/a/hello.toml", HELLO), ("scenarios/a/other.toml", HELLO)]);
+    let at = folder.path();
+    let test = |options: &[&str]| reenact(at, &[&["test"][..], options].concat());
+    let (text, _, code) = test(&[]);
+    assert!(code == Some(1) && text.contains("FAILED  a/hello\n  it has no snapshot") && text.contains("2 scenarios, 2 failed"), "{text}");
+    let (text, _, code) = test(&["--update"]);
+    assert!(code == Some(0) && text.contains("2 scenarios, 0 failed, 2 snapshots written"), "{text}");
+    assert!(!at.join("snapshots/a/hello.snap.new").exists(), "what waited is taken");
+    let (text, _, code) = test(&[]);
+    assert!(code == Some(0) && text == "2 scenarios, 0 failed\n", "{text}");
+    // A changed word is told by itself, the new transcript waits, and all failures are listed at the end.
+    let snapshot = at.join("snapshots/a/hello.snap");
+    let approved = fs::read_to_string(&snapshot).unwrap();
+    fs::write(&snapshot, approved.replace("Hello?", "Hallo?")).unwrap();
+    let (text, _, code) = test(&["--color", "never"]);
+    assert!(code == Some(1) && text.contains("[-Hallo?-]{+Hello?+}") && text.contains("1 failed"), "{text}");
+    assert!(at.join("snapshots/a/hello.snap.new").exists());
+    let (text, _, _) = test(&["--color", "always"]);
+    assert!(text.contains("\u{1b}["), "{text}");
+    fs::write(&snapshot, approved).unwrap();
+    let (_, _, code) = test(&[]);
+    assert!(code == Some(0) && !at.join("snapshots/a/hello.snap.new").exists(), "what waited is out of date");
+}
+
+#[test]
+fn v_1_some_scenarios_are_chosen_and_the_rest_is_not_said_to_be_fine() {
+    let files: Vec<(String, &str)> = (0..5).map(|number| (format!("scenarios/s/n{number}.toml"), HELLO)).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&**name, *text)).collect();
+    let folder = folder(&files);
+    let at = folder.path();
+    let test = |options: &[&str]| reenact(at, &[&["test"][..], options].concat());
+    assert_eq!(test(&["--update"]).2, Some(0));
+    let listed = |options: &[&str]| test(&[&["--list"][..], options].concat()).0.lines().map(String::from).collect::<Vec<_>>();
+    assert_eq!(listed(&["--filter", "n1", "--filter", "s/n[34]"]), ["s/n1", "s/n3", "s/n4"]);
+    let parts = [listed(&["--shard", "1/2"]), listed(&["--shard", "2/2"])];
+    assert_eq!((parts[0].len(), parts[1].len()), (3, 2));
+    assert!(parts[0].iter().all(|name| !parts[1].contains(name)));
+    let (_, said, code) = test(&["--filter", "n9"]);
+    assert!(code == Some(2) && said.contains("nothing was run"), "{said}");
+    let (_, said, code) = test(&["--filter", "[n"]);
+    assert!(code == Some(2) && said.contains("is not a pattern"), "{said}");
+    // A snapshot without a scenario, where all were run.
+    fs::remove_file(at.join("scenarios/s/n4.toml")).unwrap();
+    let (text, _, code) = test(&[]);
+    assert!(code == Some(1) && text.contains("n4.snap: no scenario has this snapshot"), "{text}");
+    assert_eq!(test(&["--filter", "n1"]).2, Some(0));
+    // A file that cannot be read fails the rest, and is in the reports.
+    fs::write(at.join("scenarios/s/n4.toml"), format!("titel = 1\n{HELLO}")).unwrap();
+    let (text, _, code) = test(&["--format", "json", "--junit", "report.xml"]);
+    assert!(code == Some(2) && text.contains("\"exit\": 2") && text.contains("n4.toml"), "{text}");
+    let report = fs::read_to_string(at.join("report.xml")).unwrap();
+    assert!(report.contains("<testcase name=\"s/n0\"") && report.contains("failures=\"1\""), "{report}");
+}
+
+#[test]
+fn v_2_two_runs_are_compared_event_by_event() {
+    let folder = folder(&[("scenarios/hello.toml", HELLO)]);
+    let at = folder.path();
+    let diff = |options: &[&str]| reenact(at, &[&["diff"][..], options].concat());
+    let scenario = "scenarios/hello.toml";
+    let (_, said, code) = diff(&[scenario]);
+    assert!(code == Some(2) && said.contains("has no snapshot"), "{said}");
+    assert_eq!(reenact(at, &["test", "--update"]).2, Some(0));
+    let (text, _, code) = diff(&[scenario]);
+    assert!(code == Some(0) && text.starts_with("no difference; "), "{text}");
+    let (text, _, code) = diff(&[scenario, "--new-set", "engine.model=claude-haiku-4-5"]);
+    assert!(code == Some(1) && text.contains("{+claude-haiku-4-5") && text.contains("changed"), "{text}");
+    let (text, _, code) = diff(&[scenario, "--old-seed", "1", "--new-seed", "2", "--ignore", "time"]);
+    assert!(code == Some(1) && !text.contains("retimed"), "{text}");
+    // All forms of one run are the same.
+    let (transcript, _, _) = reenact(at, &["run", scenario, "--format", "jsonl"]);
+    fs::write(at.join("run.jsonl"), transcript).unwrap();
+    assert_eq!(reenact(at, &["run", scenario, "--log", "run.log"]).2, Some(0));
+    for other in ["run.jsonl", "snapshots/hello.snap"] {
+        let (text, said, code) = diff(&[scenario, other]);
+        assert!(code == Some(0), "{other}: {text}{said}");
+    }
+    let (text, said, code) = diff(&["run.log", "run.log", "--format", "json"]);
+    assert!(code == Some(0) && text.contains("\"reenact_diff\": 1"), "{text}{said}");
+    let (_, said, code) = diff(&["run.jsonl"]);
+    assert!(code == Some(2) && said.contains("compared with what?"), "{said}");
+    let (_, said, code) = diff(&["run.jsonl", "run.jsonl", "--new-seed", "3"]);
+    assert!(code == Some(2) && said.contains("no scenario"), "{said}");
+}
