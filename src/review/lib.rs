@@ -3,4 +3,6 @@
 //! Its rules are in `docs/rules/review.md`.
 
 pub mod diff_text;
+#[cfg(feature = "harness")]
+pub mod harness;
 pub mod scenario_tests;
