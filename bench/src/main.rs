@@ -8,6 +8,7 @@ mod bars;
 mod body;
 mod client;
 mod decode;
+mod diff;
 mod explore;
 mod foreign;
 mod framing;

@@ -320,8 +320,15 @@ fn canary_exit(arguments: &SweepArguments, canary: Canary, reports: &[InterruptS
         return CommandExit::Failed;
     }
     let by: Vec<&str> = caught_by.iter().copied().collect();
-    let own = if caught_by.contains(oracle) { "" } else { ", not by its own oracle" };
-    let caught = format!("canary {name} was caught by {}{own}", by.join(", "));
+    if !caught_by.contains(oracle) {
+        complain(&format!(
+            "canary {name} was caught by {}, and not by its own oracle {oracle}: nothing shows that this one works; without --canary it shows whether the \
+             engine breaks a rule by itself; sweep a scenario in which the canary can do harm",
+            by.join(", ")
+        ));
+        return CommandExit::Failed;
+    }
+    let caught = format!("canary {name} was caught by {}", by.join(", "));
     if arguments.format == SweepFormat::Text {
         print_line(&caught)
     } else {

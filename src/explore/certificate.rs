@@ -33,7 +33,7 @@ pub const VERSION: u32 = 2;
 pub const KEY_VERSION: u32 = 1;
 
 /// The version of the oracles. It rises when one of them sees more or less than before.
-pub const ORACLES_VERSION: u32 = 1;
+pub const ORACLES_VERSION: u32 = 2;
 
 /// When arrivals may come, in words.
 pub fn windows(settings: &ExploreSettings) -> String {

@@ -28,7 +28,7 @@ pub(super) enum AbortOracle {
 pub(super) fn is_from_within(rules: &OracleRules, running: &RunningTools, agent: &Agent, input: &Input) -> bool {
     match input {
         // The hooks behind a tool come first.
-        Input::ToolEnded { run, outcome } => outcome.abort.is_some() && !rules.has_hooks && running.runs(agent, *run),
+        Input::ToolEnded { run, outcome } => outcome.abort.is_some() && rules.hooks.is_empty() && running.runs(agent, *run),
         Input::PermissionAnswered { run, answer } => {
             matches!(**answer, PermissionAnswer::RefuseAndAbort { .. }) && running.is_asked_about(agent, *run)
         }

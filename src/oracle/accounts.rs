@@ -3,9 +3,9 @@
 //!
 //! Costs are not asked where answers may be charged in another way than by their tokens: fast answers, and refusals, which may be free.
 
-use super::{OracleFindings, OracleRules};
+use super::{AgentOracles, OracleFindings, OracleRules};
 use reenact_engine::budget::{NanoUsd, PriceRow};
-use reenact_engine::contract::{Effect, Emission, EventPayload, Input, Request, RequestId};
+use reenact_engine::contract::{ByAgent, Effect, Emission, EventPayload, Input, Request, RequestId};
 use reenact_engine::emission::ResultMessage;
 use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
@@ -174,6 +174,11 @@ impl AnswerAccount {
             + searches * rules.prices.web_search.0;
         NanoUsd(nano_dollars)
     }
+}
+
+/// The spending of the whole tree, where it is limited.
+pub(super) fn spent(agents: &ByAgent<AgentOracles>) -> NanoUsd {
+    agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.accounts.spent())
 }
 
 /// A count that is not told is none.

@@ -1,4 +1,5 @@
-//! O-13: no request after the budget of money or of turns is passed; the task budget in requests never grows (S-10), and shrinks with a compaction (C-6).
+//! O-13: no request after the budget of money or of turns is passed; the task budget in requests never grows (S-10), and a compaction takes the size of
+//! the context before it (C-6).
 //!
 //! Money is that of the whole tree of agents, side calls included. It is reckoned from the answers ([`super::accounts`]): a lower bound of what the engine
 //! must have reckoned.
@@ -21,8 +22,8 @@ pub(super) struct BudgetOracle {
     turns: u32,
     /// The rest of the task budget in the last request.
     task_tokens: Option<u64>,
-    /// A compaction must have taken something from it since.
-    is_compacted: bool,
+    /// The size of the context before each compaction since then, in all.
+    compacted: u64,
 }
 
 impl BudgetOracle {
@@ -32,7 +33,9 @@ impl BudgetOracle {
             Effect::Emit(Emission::User(message)) if message.run.request.turn > 0 && !self.with_results.contains(&message.run.request) => {
                 self.with_results.push(message.run.request);
             }
-            Effect::Emit(Emission::CompactBoundary { tokens_before, .. }) => self.is_compacted |= *tokens_before > 0,
+            Effect::Emit(Emission::CompactBoundary { tokens_before, .. }) => {
+                self.compacted = self.compacted.saturating_add(*tokens_before);
+            }
             // What did not count is no turn.
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
                 self.with_results.retain(|with_results| with_results != id)
@@ -80,9 +83,14 @@ impl BudgetOracle {
             }
             Some(left) => {
                 let before = self.task_tokens.replace(left).unwrap_or(total);
-                if core::mem::take(&mut self.is_compacted) && left == before && before > 0 {
-                    found
-                        .add(ORACLE, format!("request {id} has {left} tokens of the task budget as before, and a compaction came between"));
+                let taken = core::mem::take(&mut self.compacted);
+                let due = before.saturating_sub(taken);
+                // An engine that does not count its contexts says 0.
+                if taken > 0 && left != due {
+                    let text = format!(
+                        "request {id} has {left} tokens of the task budget, and {due} are left: {before} less {taken} of compactions"
+                    );
+                    found.add(ORACLE, text);
                 }
             }
         }

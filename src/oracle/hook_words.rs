@@ -1,10 +1,14 @@
 //! O-26 beyond the start of tools: a stop hook that objects is heard before the prompt ends well, a hook that ends the turn ends it, and
-//! a hook that is against a compaction prevents it (C-4).
+//! a hook that is against a compaction prevents it (C-4). A stop hook is told whether one has objected before.
+//! That hooks are asked about tools is in `asked_hooks`.
 
-use super::OracleFindings;
+use super::asked_hooks::AskedHookOracle;
 use super::request_kind::{RequestKind, SentRequest};
 use super::tool_starts::HOOKS;
-use reenact_engine::contract::{Effect, Emission, HookEvent, HookOutcome, HookRun, HookSubject, Input, Note, Terminal};
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{
+    Effect, Emission, HookEvent, HookInput, HookOutcome, HookRun, HookSubject, Input, Note, RequestId, Terminal,
+};
 use reenact_engine::permission::PermissionWord;
 use reenact_wire::prelude::*;
 
@@ -12,15 +16,27 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug, Hash, Default)]
 pub(super) struct HookWordOracle {
     hooks: Vec<(HookRun, Option<Arc<HookOutcome>>)>,
+    asked: AskedHookOracle,
+    /// The answer to whose end a stop hook objected first.
+    objected: Option<RequestId>,
 }
 
 impl HookWordOracle {
-    pub(super) fn on_input(&mut self, input: &Input) {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        self.asked.on_input(rules, input);
         if let Input::HookEnded { hook, outcome } = input
             && let Some((_, known)) = self.hooks.iter_mut().find(|(run, known)| run == hook && known.is_none())
         {
             *known = Some(outcome.clone());
+            if let (HookSubject::Stop(answer), true) = (hook.subject, objects(outcome)) {
+                self.objected.get_or_insert(answer);
+            }
         }
+    }
+
+    /// Somebody ends the prompt, in whatever agent of the tree.
+    pub(super) fn on_abort(&mut self) {
+        self.asked.on_abort();
     }
 
     pub(super) fn on_request(&mut self, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
@@ -46,9 +62,11 @@ impl HookWordOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+        self.asked.on_effect(rules, effect, found);
         match effect {
             Effect::RunHook { hook, input } => {
+                self.check_flag(*hook, input, found);
                 if input.event == HookEvent::PreCompact {
                     // The hooks of an earlier compaction have no word about this one.
                     let is_earlier = |run: &HookRun| matches!(run.subject, HookSubject::Compaction(_)) && run.subject != hook.subject;
@@ -65,6 +83,7 @@ impl HookWordOracle {
             }
             Effect::Finished { terminal, .. } => {
                 let hooks = core::mem::take(&mut self.hooks);
+                self.objected = None;
                 if *terminal == Terminal::Completed {
                     let of_stop = hooks.iter().filter(|(run, _)| matches!(run.subject, HookSubject::Stop(_)));
                     of_stop.filter_map(|(run, outcome)| Some((run, outcome.as_ref()?))).for_each(|(run, outcome)| {
@@ -76,6 +95,18 @@ impl HookWordOracle {
                 }
             }
             _ => (),
+        }
+    }
+
+    /// A stop hook is told whether one has objected to the end of an earlier answer of the prompt.
+    fn check_flag(&self, hook: HookRun, input: &HookInput, found: &mut OracleFindings<'_>) {
+        let HookSubject::Stop(answer) = hook.subject else { return };
+        found.ask(HOOKS);
+        let has_objected = self.objected.is_some_and(|earlier| earlier != answer);
+        if input.stop_hook_active != has_objected {
+            let flag = if input.stop_hook_active { "is told that" } else { "is not told that" };
+            let truth = if has_objected { "one has" } else { "none has" };
+            found.add(HOOKS, format!("stop hook {} {flag} a stop hook has objected before in the prompt, and {truth}", hook.hook));
         }
     }
 }

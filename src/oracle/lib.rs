@@ -21,6 +21,7 @@ mod abort;
 mod abort_scope;
 mod accounts;
 mod answer_pieces;
+mod asked_hooks;
 mod budgets;
 mod compaction;
 mod discarded_attempts;
@@ -72,7 +73,7 @@ pub use violation::Violation;
 
 use abort::AbortOracle;
 use abort_scope::AbortScope;
-use accounts::AccountOracle;
+use accounts::{AccountOracle, spent};
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
@@ -97,7 +98,7 @@ use results::ResultOracle;
 use retry::RetryOracle;
 use retry_decisions::RetryDecisionOracle;
 use running_tools::RunningTools;
-use said_blocks::SaidBlockOracle;
+use said_blocks::{BlockSource, SaidBlockOracle};
 use signatures::SignatureOracle;
 use speech::ModelSpeech;
 use stable_prefix::PrefixOracle;
@@ -110,13 +111,12 @@ use unrun_tools::UnrunToolOracle;
 use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
-use reenact_engine::budget::NanoUsd;
 use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId};
 use reenact_engine::key::SharedValue;
 use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
-use reenact_wire::block::{Block, Message};
+use reenact_wire::block::Message;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::is_defect;
 
@@ -324,17 +324,11 @@ impl Oracles {
             watched.unrun.on_request(sent);
             watched.live_streams.on_request(id, request.stream);
         }
-        let is_known = |block: &Block| self.speech.all().any(|speech| speech.has(block)) || self.rules.is_given(block);
-        watched.said_blocks.on_request(id, request, is_known, found);
+        watched.said_blocks.on_request(id, request, |block| BlockSource::find(&self.rules, &self.speech, block), found);
         if self.speech.get(agent).is_some_and(ModelSpeech::has_closed_halves) {
             Arc::make_mut(&mut self.speech).entry(agent).forget_halves(request);
         }
     }
-}
-
-/// The spending of the whole tree, where it is limited.
-fn spent(agents: &ByAgent<AgentOracles>) -> NanoUsd {
-    agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.accounts.spent())
 }
 
 impl TranscriptWatch for Oracles {
@@ -372,6 +366,7 @@ impl TranscriptWatch for Oracles {
                 watched.told_texts.on_cancel();
                 watched.unrun.on_cancel();
                 watched.decisions.on_abort();
+                watched.hook_words.on_abort();
             });
         }
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
@@ -382,10 +377,12 @@ impl TranscriptWatch for Oracles {
         watched.compaction.on_input(&self.rules, input);
         watched.refused.on_input(input);
         watched.recoveries.on_input(input);
+        watched.summaries.on_input(input);
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
-        watched.hook_words.on_input(input);
+        watched.hook_words.on_input(&self.rules, input);
+        watched.order.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
         watched.live_streams.on_input(at, input);
         watched.result_limits.on_input(input);
@@ -450,12 +447,12 @@ impl TranscriptWatch for Oracles {
         watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(&self.rules, effect, found);
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
-        watched.hook_words.on_effect(effect, found);
+        watched.hook_words.on_effect(&self.rules, effect, found);
         watched.told_texts.on_effect(&self.rules, effect);
-        watched.result_limits.on_effect(&self.rules, effect, found);
         watched.truth.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);
+        watched.result_limits.on_effect(&self.rules, effect, found);
         watched.progress_set.on_effect(&self.rules.tools, effect);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);

@@ -25,9 +25,12 @@ pub const ORACLES: &[(&str, &str)] = &[
     ),
     (
         budgets::ORACLE,
-        "no request after a budget is passed, the task budget never grows and shrinks with a compaction, and no result is too large for its tool",
+        "no request after a budget is passed, a compaction takes its size from the task budget, and results are cut where they are too large, and only there",
     ),
-    (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
+    (
+        order::ORACLE,
+        "progress precedes its result, a tool that was told to stop shows no more of it, and results respect the order of emission",
+    ),
     (rechunked_runs::ORACLE, "the transcript does not depend on how answers are cut into chunks"),
     (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
@@ -44,13 +47,16 @@ pub const ORACLES: &[(&str, &str)] = &[
         nothing_lost::ORACLE,
         "what the user said, what a person answered, what a hook adds and what a tool returned is in a later request or result",
     ),
-    (tool_starts::INPUT, "a tool is started with the input of one whole block of one answer, read strictly"),
+    (
+        tool_starts::INPUT,
+        "a tool is started with the input of one whole block of one answer, read strictly; structured output is such an input",
+    ),
     (
         tool_starts::HOOKS,
-        "hooks decide together: no start after a denial, no end after an objection, nothing after a stop; the last hook that is defined wins with its input",
+        "hooks are asked and decide together: no start after a denial, no end after an objection, nothing after a stop; the last hook that is defined wins with its input",
     ),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
-    (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte"),
+    (said_blocks::ORACLE, "a request gives back as the model's words what the model said, byte for byte, and nothing of a refusal"),
     (progress_set::ORACLE, "the set of tool uses in progress and the interruptible flag are true at each change"),
     (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, nowhere else, and in the next request"),
     (
@@ -60,5 +66,8 @@ pub const ORACLES: &[(&str, &str)] = &[
     (accounts::ORACLE, "usage and cost of a result are what its answers told, and nothing begins when the money is spent"),
     (unrun_tools::ORACLE, "a tool use that was answered without having run has a reason, and a stopped tool's words are not its result"),
     (recoveries::ORACLE, "a recovery that is on is tried, as often as its rule says and no more often"),
-    (summaries::ORACLE, "a request for a summary has no tools, its tries have their bound, and the newest results are not cleared"),
+    (
+        summaries::ORACLE,
+        "a request for a summary comes when it is due, has no tools, its tries have their bound, and the newest results are not cleared",
+    ),
 ];

@@ -4,6 +4,8 @@ use super::nothing_lost;
 use super::running_tools::ToolFacts;
 use reenact_engine::budget::PriceTable;
 use reenact_engine::contract::{Environment, Settings};
+use reenact_engine::hook::HookDefinition;
+use reenact_engine::settings::ContextWindow;
 use reenact_engine::texts::TextName;
 use reenact_engine::time::Micros;
 use reenact_engine::tokenizer::Tokenizer;
@@ -25,8 +27,8 @@ pub(super) struct OracleRules {
     pub(super) given_messages: Vec<Arc<Message>>,
     /// Whether some waits are given, and not for the engine to compute (F-11).
     pub(super) has_given_waits: bool,
-    /// Whether hooks may hold the end of a tool back.
-    pub(super) has_hooks: bool,
+    /// Hooks may hold the end of a tool back, and each is asked about what it is for.
+    pub(super) hooks: Vec<HookDefinition>,
     /// Whether results of tools may be cut so short that next to nothing is left of them (T-27).
     pub(super) cuts_results: bool,
     /// How much later than asked for a timer may go off.
@@ -53,7 +55,7 @@ impl OracleRules {
             history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
             given_messages: environment.history.iter().chain(of_host).cloned().collect(),
             has_given_waits: !environment.backoff.is_empty(),
-            has_hooks: !environment.hooks.is_empty(),
+            hooks: environment.hooks.clone(),
             cuts_results: result_limits(environment).any(|limit| limit < nothing_lost::RESULT_LIMIT_MIN),
             lateness: Micros::ZERO,
             expects_refusals: false,
@@ -64,6 +66,17 @@ impl OracleRules {
     pub(super) fn tools_at_once_max(&self) -> Option<u32> {
         let batch = (!self.settings.streaming_execution).then_some(self.settings.max_batch_tools);
         [self.settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1))
+    }
+
+    /// The window of a model less the room for an answer (C-4); `None` where it is not known, or plays no part.
+    pub(super) fn effective_window(&self, model: &str) -> Option<u64> {
+        let settings = &self.settings.compaction;
+        let window = match settings.context_window {
+            ContextWindow::Tokens(tokens) => tokens,
+            ContextWindow::Auto => self.windows.tokens(model)?,
+            ContextWindow::None => return None,
+        };
+        Some(window.saturating_sub(settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve)))
     }
 
     /// Whether rules of permissions or a limit on money decide inside of the engine which tools run.

@@ -26,12 +26,14 @@ pub(super) enum RequestKind {
     Summary,
     /// A line about the tools of a turn, beside the conversation (S-7).
     ToolSummary,
+    /// It may ask for a summary, or go on: the user has spoken in the words of such a request.
+    Unclear,
 }
 
 /// Tells the kinds of requests apart.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RequestKindReader {
-    /// Whether a message of the user begins like a request for a summary, so that none is known by its text.
+    /// Whether a message of the user begins like a request for a summary, so that neither is known by its text.
     is_summary_text_said: bool,
 }
 
@@ -54,11 +56,11 @@ impl RequestKindReader {
         let last = request.messages.last().filter(|message| message.role == Role::User);
         // What nobody has answered yet stands behind the prompt.
         let is_asked = last.is_some_and(|last| last.content.iter().any(|block| begins_with(block, prompt)));
-        let asks_for_summary = is_asked && !self.is_summary_text_said;
         let line = texts.template(TextName::ToolSummaryPrompt);
         match () {
-            () if asks_for_summary => RequestKind::Summary,
+            () if is_asked && !self.is_summary_text_said => RequestKind::Summary,
             () if !line.is_empty() && request.system == Some(Json::from_value(line)) => RequestKind::ToolSummary,
+            () if is_asked => RequestKind::Unclear,
             () => RequestKind::Ordinary,
         }
     }
@@ -91,7 +93,9 @@ mod tests {
         assert_eq!(kind(vec![Message::user(vec![prompt.clone()]), said(), Message::user(vec![Block::text("hi")])]), RequestKind::Ordinary);
         let mut user = RequestKindReader::default();
         user.on_input(&Input::Prompt { prompt: 1, content: [prompt.clone()].into() }, &Settings::default());
-        assert_eq!(user.read(&Request::new("m", 1).with_messages([Message::user(vec![prompt])]), &texts), RequestKind::Ordinary);
+        let read = |content: Block| user.read(&Request::new("m", 1).with_messages([Message::user(vec![content])]), &texts);
+        assert_eq!(read(prompt), RequestKind::Unclear, "the user may have said it, or the engine");
+        assert_eq!(read(Block::text("hi")), RequestKind::Ordinary);
         let mut line = Request::new("m", 1);
         line.system = Some(Json::from_value(TextName::ToolSummaryPrompt.ours()));
         assert_eq!(RequestKindReader::default().read(&line, &texts), RequestKind::ToolSummary);

@@ -1,4 +1,7 @@
-//! O-13, of results: a result that is too large for its tool does not go out whole, unless it was stored (T-27).
+//! O-13, of results: one that is too large for its tool does not go out whole, unless it was stored; one that is not goes out whole, and is not stored (T-27).
+//!
+//! Characters count, not bytes. Nothing is said of a result that fits and came after its tool was told to stop, or before an abort: what the model is told
+//! then are words of the engine.
 
 use super::budgets::ORACLE;
 use super::{OracleFindings, OracleRules};
@@ -6,45 +9,69 @@ use reenact_engine::contract::{Effect, Emission, Input, ToolRun};
 use reenact_wire::block::joined_text;
 use reenact_wire::prelude::*;
 
-/// The tools of one agent that run, and what was too large of what they returned.
+/// The tools of one agent that run, and what they returned until it is out.
 #[derive(Clone, Debug, Hash, Default)]
 pub(super) struct ResultLimitOracle {
     /// Each with the characters that its result may have.
     running: Vec<(ToolRun, u64)>,
-    too_large: Vec<(ToolRun, String)>,
+    stopped: Vec<ToolRun>,
+    returned: Vec<ReturnedText>,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct ReturnedText {
+    run: ToolRun,
+    text: Arc<str>,
+    is_too_large: bool,
 }
 
 impl ResultLimitOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
-        let Input::ToolEnded { run, outcome } = input else { return };
-        let Some(at) = self.running.iter().position(|(known, _)| known == run) else { return };
-        let (run, limit) = self.running.remove(at);
-        // No text has more characters than its JSON has bytes.
-        let content = outcome.content.as_str();
-        if content.len() as u64 <= limit {
-            return;
-        }
-        let text = joined_text(content);
-        if text.chars().count() as u64 > limit {
-            self.too_large.push((run, text));
+        match input {
+            Input::ToolEnded { run, outcome } => {
+                let Some(at) = self.running.iter().position(|(known, _)| known == run) else { return };
+                let (run, limit) = self.running.remove(at);
+                let content = outcome.content.as_str();
+                let text = joined_text(content);
+                // No text has more characters than its JSON has bytes.
+                let is_too_large = content.len() as u64 > limit && text.chars().count() as u64 > limit;
+                let is_stopped = self.stopped.contains(&run) || outcome.abort.is_some();
+                if is_too_large || !is_stopped {
+                    self.returned.push(ReturnedText { run, text: text.into(), is_too_large });
+                }
+            }
+            Input::Cancel | Input::Interrupt { .. } => self.returned.retain(|returned| returned.is_too_large),
+            _ => (),
         }
     }
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, tool_use } => self.running.push((*run, rules.tools.result_limit(&tool_use.name))),
-            Effect::StoreResult { run, .. } => self.too_large.retain(|(known, _)| known != run),
+            Effect::StopTool { run } => self.stopped.push(*run),
+            Effect::StoreResult { run, .. } => {
+                for returned in self.returned.extract_if(.., |returned| returned.run == *run).filter(|returned| !returned.is_too_large) {
+                    let characters = returned.text.chars().count();
+                    found.add(ORACLE, format!("the result of tool {run} is to be stored, and its {characters} characters fit its tool"));
+                }
+            }
             Effect::Emit(Emission::User(message)) => {
-                for (run, returned) in self.too_large.extract_if(.., |(known, _)| *known == message.run) {
+                for returned in self.returned.extract_if(.., |returned| returned.run == message.run) {
                     found.ask(ORACLE);
-                    if message.block.result_text() == Some(returned) {
+                    let told = message.block.result_text().unwrap_or_default();
+                    let ReturnedText { run, text, is_too_large } = returned;
+                    if is_too_large && *told == *text {
                         found.add(ORACLE, format!("the result of tool {run} went out whole, and it is too large for its tool"));
+                    } else if !is_too_large && *told != *text && !told.contains(text.trim()) {
+                        found.add(ORACLE, format!("the result of tool {run} did not go out whole, and it fits its tool"));
                     }
                 }
             }
             Effect::Finished { prompt, .. } => {
-                self.running.retain(|(run, _)| run.request.prompt != *prompt);
-                self.too_large.retain(|(run, _)| run.request.prompt != *prompt);
+                let is_over = |run: ToolRun| run.request.prompt == *prompt;
+                self.running.retain(|(run, _)| !is_over(*run));
+                self.stopped.retain(|run| !is_over(*run));
+                self.returned.retain(|returned| !is_over(returned.run));
             }
             _ => (),
         }

@@ -1,7 +1,9 @@
-//! O-28: as it came. What a request gives back as the model's words is what the model said, byte for byte, or what an earlier session left.
+//! O-28: as it came. What a request gives back as the model's words is what the model said, byte for byte, or what an earlier session left. The words of
+//! an answer that ended as a refusal and holds no tool use are in no request, unless the settings keep them.
 
-use super::{OracleFindings, same_messages};
-use reenact_engine::contract::{Request, RequestId, Role};
+use super::speech::ModelSpeech;
+use super::{OracleFindings, OracleRules, same_messages};
+use reenact_engine::contract::{ByAgent, Request, RequestId, Role};
 use reenact_engine::key::SharedValue;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
@@ -12,13 +14,34 @@ pub(super) const ORACLE: &str = "O-28";
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SaidBlockOracle(Option<SharedValue<Request>>);
 
+/// Where a block comes from that a request has as the model's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockSource {
+    /// Some model said it to this agent or another one, or the session began with it.
+    Said,
+    /// It stands in answers alone that the model refused to give.
+    Refused,
+    Unknown,
+}
+
+impl BlockSource {
+    pub(super) fn find(rules: &OracleRules, speech: &ByAgent<ModelSpeech>, block: &Block) -> Self {
+        let keeps_refusals = rules.settings.refusal_notes;
+        match () {
+            () if speech.all().any(|speech| speech.has_given(block)) || rules.is_given(block) => Self::Said,
+            () if !speech.all().any(|speech| speech.has(block)) => Self::Unknown,
+            () if keeps_refusals => Self::Said,
+            () => Self::Refused,
+        }
+    }
+}
+
 impl SaidBlockOracle {
-    /// `is_known` says whether some model said a block to this agent or another one, or the session began with it.
     pub(super) fn on_request(
         &mut self,
         id: RequestId,
         request: &SharedValue<Request>,
-        is_known: impl Fn(&Block) -> bool,
+        source: impl Fn(&Block) -> BlockSource,
         found: &mut OracleFindings<'_>,
     ) {
         let last = self.0.replace(request.clone());
@@ -33,9 +56,12 @@ impl SaidBlockOracle {
                 _ => continue,
             };
             found.ask(ORACLE);
-            if !is_known(block) {
-                found.add(ORACLE, format!("request {id} has {what} as the model's that the model did not say: {}", block.json().as_str()));
-            }
+            let problem = match source(block) {
+                BlockSource::Said => continue,
+                BlockSource::Refused => "of an answer that the model refused to give",
+                BlockSource::Unknown => "as the model's that the model did not say",
+            };
+            found.add(ORACLE, format!("request {id} has {what} {problem}: {}", block.json().as_str()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The words of the model: the blocks of each answer, put together from the inputs, apart from the engine's own reading of them.
 
-use reenact_engine::contract::{EventPayload, Input, RequestId};
+use reenact_engine::contract::{AnswerEnd, EventPayload, Input, RequestId};
 use reenact_wire::block::{Block, BlockKind, ToolInput};
 use reenact_wire::event::{BlockDelta, StreamEvent};
 use reenact_wire::prelude::*;
@@ -16,7 +16,19 @@ struct SaidAnswer {
     id: RequestId,
     /// Whether nothing more of it comes.
     is_over: bool,
+    refusal: RefusalWord,
     blocks: Vec<SaidBlock>,
+}
+
+/// Whether the model refuses to answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum RefusalWord {
+    #[default]
+    Unsaid,
+    /// The stop reason says so, and the answer is not whole.
+    Said,
+    /// The answer ended so.
+    Final,
 }
 
 /// A block as far as it came.
@@ -48,21 +60,35 @@ impl ModelSpeech {
         match input {
             Input::Stream { id, event } => self.on_event(*id, event),
             Input::Body { id, body } => {
-                let content = RawObject::parse(body).ok().and_then(|message| message.get("content"));
+                let message = RawObject::parse(body).ok();
+                let content = message.as_ref().and_then(|message| message.get("content"));
+                let stop_reason = message.as_ref().and_then(|message| message.string("stop_reason"));
                 let blocks = content.and_then(|content| raw_json::elements(content).ok()).unwrap_or_default();
                 for (index, block) in (0..).zip(blocks) {
                     self.answer(*id).blocks.push(SaidBlock { index, content: SaidContent::read(block), is_whole: true });
                 }
+                self.on_stop_reason(*id, stop_reason.as_deref());
             }
-            Input::End { id, .. } => self.on_over(*id),
+            Input::End { id, how } => {
+                if *how == AnswerEnd::Complete {
+                    self.on_complete(*id);
+                }
+                self.on_over(*id);
+            }
             _ => (),
         }
     }
 
     /// The answer ended, or was closed.
     pub(super) fn on_over(&mut self, id: RequestId) {
-        if let Some(answer) = self.0.iter_mut().rev().find(|answer| answer.id == id && answer.has_halves()) {
-            Arc::make_mut(answer).is_over = true;
+        let is_open = |answer: &&mut Arc<SaidAnswer>| answer.id == id && (answer.has_halves() || answer.refusal == RefusalWord::Said);
+        if let Some(answer) = self.0.iter_mut().rev().find(is_open) {
+            let answer = Arc::make_mut(answer);
+            answer.is_over = true;
+            // One that was closed before its end did not end as a refusal.
+            if answer.refusal == RefusalWord::Said {
+                answer.refusal = RefusalWord::Unsaid;
+            }
         }
     }
 
@@ -100,14 +126,31 @@ impl ModelSpeech {
                     block.is_whole = true;
                 }
             }
+            EventPayload::MessageDelta(delta) => self.on_stop_reason(id, delta.stop_reason.as_deref()),
             _ => (),
+        }
+    }
+
+    /// The last stop reason counts.
+    fn on_stop_reason(&mut self, id: RequestId, reason: Option<&str>) {
+        let word = if reason == Some("refusal") { RefusalWord::Said } else { RefusalWord::Unsaid };
+        if let Some(answer) = self.0.iter_mut().rev().find(|answer| answer.id == id && answer.refusal != word)
+            && reason.is_some()
+        {
+            Arc::make_mut(answer).refusal = word;
+        }
+    }
+
+    fn on_complete(&mut self, id: RequestId) {
+        if let Some(answer) = self.0.iter_mut().rev().find(|answer| answer.id == id && answer.refusal == RefusalWord::Said) {
+            Arc::make_mut(answer).refusal = RefusalWord::Final;
         }
     }
 
     fn answer(&mut self, id: RequestId) -> &mut SaidAnswer {
         // Two answers may come at once, and the one that goes on is among the last.
         let at = self.0.iter().rposition(|answer| answer.id == id).unwrap_or_else(|| {
-            self.0.push(Arc::new(SaidAnswer { id, is_over: false, blocks: Vec::new() }));
+            self.0.push(Arc::new(SaidAnswer { id, is_over: false, refusal: RefusalWord::Unsaid, blocks: Vec::new() }));
             self.0.len() - 1
         });
         Arc::make_mut(&mut self.0[at])
@@ -126,11 +169,25 @@ impl ModelSpeech {
 
     /// Whether the model said this text, thinking or tool use, byte for byte. Blocks of other kinds are never found.
     pub(super) fn has(&self, block: &Block) -> bool {
-        self.0.iter().rev().flat_map(|answer| &answer.blocks).any(|said| said.is(block.kind()))
+        self.0.iter().rev().any(|answer| answer.has(block))
+    }
+
+    /// The same, leaving out answers that the model refused to give.
+    pub(super) fn has_given(&self, block: &Block) -> bool {
+        self.0.iter().rev().any(|answer| !answer.is_refused() && answer.has(block))
     }
 }
 
 impl SaidAnswer {
+    fn has(&self, block: &Block) -> bool {
+        self.blocks.iter().any(|said| said.is(block.kind()))
+    }
+
+    /// Whether it ended as a refusal. One that holds a tool use is an answer all the same.
+    fn is_refused(&self) -> bool {
+        self.refusal == RefusalWord::Final && !self.blocks.iter().any(|said| matches!(said.content, SaidContent::ToolUse { .. }))
+    }
+
     fn has_halves(&self) -> bool {
         self.blocks.iter().any(SaidBlock::is_half)
     }

@@ -1,17 +1,19 @@
 //! O-35: a request for a summary carries no tools, the tries at a summary are bounded by their count (C-4), and what is cleared is never among the
-//! newest that are to be kept (C-2: `cleared_results`).
+//! newest that are to be kept (C-2: `cleared_results`). A summary that is due is asked for (C-4: `due_summary`).
 //!
 //! A summary is tried again without the oldest rounds, and once more for its tags. After so many failures in a row a circuit breaker is open: the
 //! session is not summarised any more, unless the user asks for it (C-9). What the user asked for is a prompt of its own, without any other
 //! request. Failures are counted that were noted after a request for a summary, so the count here is never too high.
 
 mod cleared_results;
+mod due_summary;
 
 use cleared_results::ClearedResultOracle;
+use due_summary::DueSummaryOracle;
 
 use super::request_kind::{RequestKind, SentRequest, has_tools};
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Effect, Emission, Note, RequestId, Terminal};
+use reenact_engine::contract::{Effect, Emission, Input, Note, RequestId, Terminal};
 use reenact_engine::emission::{CompactTrigger, CompactionLevel};
 use reenact_wire::prelude::*;
 
@@ -21,6 +23,7 @@ pub(super) const ORACLE: &str = "O-35";
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SummaryOracle {
     results: ClearedResultOracle,
+    due: DueSummaryOracle,
     /// The last request.
     last: Option<LastRequest>,
     /// How many requests for the summary of now were made, attempts aside.
@@ -45,8 +48,13 @@ struct LastRequest {
 }
 
 impl SummaryOracle {
+    pub(super) fn on_input(&mut self, input: &Input) {
+        self.due.on_input(input);
+    }
+
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
         self.results.on_request(rules, sent, found);
+        self.due.on_request(rules, sent, found);
         let SentRequest { id, request, kind } = sent;
         if kind == RequestKind::ToolSummary {
             return;
@@ -65,6 +73,7 @@ impl SummaryOracle {
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.results.on_effect(rules, effect, found);
+        self.due.on_effect(effect);
         match effect {
             Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
             Effect::Emit(emission) => {
@@ -85,8 +94,8 @@ impl SummaryOracle {
                 if !is_stopped && (self.has_asked || *terminal == Terminal::BlockingLimit) {
                     self.count_failure(found);
                 }
-                let results = core::mem::take(&mut self.results);
-                *self = Self { results, failures: self.failures, ..Self::default() };
+                let (results, due) = (core::mem::take(&mut self.results), core::mem::take(&mut self.due));
+                *self = Self { results, due, failures: self.failures, ..Self::default() };
             }
             _ => (),
         }

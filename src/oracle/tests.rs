@@ -3,10 +3,13 @@
 mod abort_scope;
 mod accounts;
 mod answers;
+mod asked_hooks;
 mod compactions;
+mod due_summary;
 mod emission_order;
 mod hook_words;
 mod interruptions;
+mod late_progress;
 mod leftovers;
 mod live_streams;
 mod livelock;
@@ -21,6 +24,7 @@ mod retry;
 mod retry_decisions;
 mod said_blocks;
 mod stable_prefix;
+mod structured_outputs;
 mod summaries;
 mod task_budget;
 mod told_texts;
@@ -29,6 +33,7 @@ mod truthful_results;
 mod unrun_tools;
 
 use super::*;
+use reenact_engine::budget::NanoUsd;
 use reenact_engine::contract::{
     AnswerEnd, Block, HookEvent, HookInput, HookRun, HookSubject, HttpHeader, Json, PermissionAnswer, Request, Role, Settings, StreamEvent,
     Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,

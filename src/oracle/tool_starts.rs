@@ -2,6 +2,10 @@
 //! O-25: with the input of one whole block of one answer, read strictly. O-26: as the hooks decide together: no start after a denial, none without a question where
 //! one asks for it, and of changed inputs the one of the hook that is defined last, whichever ended last.
 
+mod structured_outputs;
+
+use structured_outputs::StructuredOutputOracle;
+
 use super::running_tools::ToolClass;
 use super::speech::ModelSpeech;
 use super::{OracleFindings, OracleRules};
@@ -23,6 +27,7 @@ pub(super) struct ToolStartOracle {
     questions: Vec<(ToolRun, PersonWord)>,
     /// The hooks that run before a tool: each with its outcome, once it has one.
     hooks: Vec<(ToolRun, u32, Option<Arc<HookOutcome>>)>,
+    structured_outputs: StructuredOutputOracle,
 }
 
 /// The word of the person about a tool use.
@@ -65,6 +70,7 @@ impl ToolStartOracle {
         effect: &Effect,
         found: &mut OracleFindings<'_>,
     ) {
+        self.structured_outputs.on_effect(effect, found);
         match effect {
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
                 self.check_order(*run, class.unwrap_or(ToolClass::Exclusive), found);

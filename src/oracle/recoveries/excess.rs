@@ -8,7 +8,6 @@ use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{BlockKind, HookSubject, Input, Note, RequestId, Role, Terminal};
 use reenact_engine::emission::CompactionLevel;
-use reenact_engine::settings::ContextWindow;
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
 
@@ -57,6 +56,7 @@ impl ExcessRecoveries {
                 (self.last, self.refused) = (None, None);
             }
             RequestKind::ToolSummary => (),
+            RequestKind::Unclear => (self.last, self.refused) = (None, None),
         }
     }
 
@@ -167,12 +167,6 @@ impl ExcessRecoveries {
 
 /// From how many tokens on staged summaries are committed before a request to this model (C-3, C-4).
 fn commit_threshold(rules: &OracleRules, model: &str) -> Option<u64> {
-    let settings = &rules.settings.compaction;
-    let window = match settings.context_window {
-        ContextWindow::Tokens(tokens) => tokens,
-        ContextWindow::Auto => rules.windows.tokens(model)?,
-        ContextWindow::None => return None,
-    };
-    let effective = window.saturating_sub(settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve));
-    Some(effective.saturating_mul(settings.collapse_percent.into()) / 100)
+    let percent = u64::from(rules.settings.compaction.collapse_percent);
+    Some(rules.effective_window(model)?.saturating_mul(percent) / 100)
 }

@@ -1,4 +1,4 @@
-//! A result that is too large for its tool does not go out whole (O-13).
+//! A result that is too large for its tool does not go out whole, and any other one does (O-13).
 
 use super::*;
 
@@ -14,4 +14,20 @@ fn o_13_a_result_keeps_the_limit_of_its_tool() {
     assert_eq!(returned("zwölfmal").result_says("zwölfmal").times_broken("O-13"), 0, "characters count, not bytes");
     let stored = returned("ninety-nine").effect(Effect::StoreResult { run: run(0), content: Json::from_value("ninety-nine") });
     assert_eq!(stored.result_says("ninety-nine").times_broken("O-13"), 0, "it was stored");
+}
+
+#[test]
+fn o_13_and_t_27_a_result_that_fits_its_tool_goes_out_whole() {
+    let asked = || EventStory::with(|settings| settings.pipeline.result_limit = 8).asks("R", 0);
+    let returned = |text: &str| Input::ToolEnded { run: run(0), outcome: Arc::new(ToolOutcome::text(text)) };
+    let text = "ééééé 😀\n";
+    let fits = || asked().input(returned(text));
+    let stores = |story: EventStory| story.effect(Effect::StoreResult { run: run(0), content: Json::from_value(text) });
+    assert_eq!(fits().result_says(text).times_broken("O-13"), 0);
+    assert_eq!(fits().result_says(&format!("{text}\n\nThe user says: go on.")).times_broken("O-13"), 0, "more may stand behind it");
+    assert_eq!(fits().result_says("ééé [5 left out]").times_broken("O-13"), 1, "it was cut");
+    assert_eq!(stores(fits()).times_broken("O-13"), 1, "it was stored");
+    assert_eq!(fits().input(Input::Cancel).result_says("Stopped.").times_broken("O-13"), 0, "the user ended it");
+    let stopped = asked().effect(Effect::StopTool { run: run(0) }).input(returned(text));
+    assert_eq!(stopped.result_says("Stopped.").times_broken("O-13"), 0, "it was told to stop");
 }

@@ -48,3 +48,28 @@ fn o_28_answers_that_come_at_once_are_kept_apart() {
     assert_eq!(both().sends(&[Block::text("ab"), Block::text("xy")]), 0);
     assert_eq!(both().sends(&[Block::text("ay")]), 1);
 }
+
+#[test]
+fn o_28_and_q_23_the_words_of_a_refusal_are_not_sent() {
+    let delta = |reason: &str| format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}},"usage":{{"output_tokens":1}}}}"#);
+    let ends = |how| Input::End { id: ASKED, how };
+    let begun = |reason: &str| EventStory::new().request(1, &[]).hears_text(ASKED, &["No."]).hears(ASKED, &[&delta(reason)]);
+    let said = |reason: &str| begun(reason).input(ends(AnswerEnd::Complete));
+    assert_eq!(said("end_turn").sends(&[Block::text("No.")]), 0);
+    assert_eq!(said("refusal").sends(&[Block::text("No.")]), 1);
+    assert_eq!(said("refusal").sends(&[]), 0);
+    assert_eq!(begun("refusal").sends(&[Block::text("No.")]), 0, "it did not end so");
+    let closed = begun("refusal").effect(Effect::CloseRequest { id: ASKED }).input(ends(AnswerEnd::Complete));
+    assert_eq!(closed.sends(&[Block::text("No.")]), 0, "it was closed before");
+    let again = RequestId { attempt: 2, ..ASKED };
+    assert_eq!(said("refusal").hears_text(again, &["No."]).sends(&[Block::text("No.")]), 0, "another answer has the same words");
+    let start = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t0","name":"R","input":{}}}"#;
+    let with_tool = EventStory::new().request(1, &[]).hears_text(ASKED, &["No."]).hears(ASKED, &[start, &delta("refusal")]);
+    assert_eq!(with_tool.input(ends(AnswerEnd::Complete)).sends(&[Block::text("No.")]), 0, "a tool use is answered");
+    let body = r#"{"type":"message","content":[{"type":"text","text":"No."}],"stop_reason":"refusal"}"#;
+    let whole = EventStory::new().request(1, &[]).input(Input::Body { id: ASKED, body: body.into() });
+    assert_eq!(whole.input(ends(AnswerEnd::Complete)).sends(&[Block::text("No.")]), 1);
+    let notes = EventStory::with(|settings| settings.refusal_notes = true).request(1, &[]).hears_text(ASKED, &["No."]);
+    let notes = notes.hears(ASKED, &[&delta("refusal")]).input(ends(AnswerEnd::Complete));
+    assert_eq!(notes.sends(&[Block::text("No.")]), 0, "the settings keep it");
+}
