@@ -31,7 +31,7 @@ use crate::files::plan::is_ours;
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::redact::{RedactionRules, Redactor};
-use crate::runner::snapshot::{self, SnapshotStanding};
+use crate::review::scenario_tests::{SnapshotUse, verdict as verdict_of};
 use crate::runner::{EnginePanic, RunOutcome};
 use crate::sim::report::RunReport;
 use crate::transcript::event::Transcript;
@@ -292,39 +292,17 @@ fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result
 
 /// The failures of one run, a paragraph each.
 fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: &RunOutcome<E>) -> Vec<String> {
-    let report = match outcome {
-        Ok(report) => report,
-        Err(panic) => return vec![panic.to_string()],
+    let snapshots = match (arguments.accept, arguments.snapshots) {
+        (true, _) => SnapshotUse::Update,
+        (false, true) => SnapshotUse::Compare,
+        (false, false) => SnapshotUse::Ignore,
     };
-    let mut problems = report.failures.clone();
-    let standing = if arguments.accept {
-        snapshot::approve(scenario, report)
-    } else if arguments.snapshots {
-        snapshot::check(scenario, report)
-    } else {
-        return problems;
-    };
-    match standing {
-        Ok(SnapshotStanding::Same) => (),
-        Ok(SnapshotStanding::Accepted { path }) => {
-            let wrote = format!("wrote {}", path.display());
-            if arguments.format == OutputFormat::Json { complain(&wrote) } else { print_line(&wrote) }
-        }
-        Ok(SnapshotStanding::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
-        Ok(SnapshotStanding::Changed { pending, old }) => {
-            let diff = snapshot::diff(&old, report.text(DetailLevel::Normal).trim_end());
-            problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
-        }
-        Err(error) => problems.push(error.to_string()),
+    let verdict = verdict_of(scenario, outcome, snapshots);
+    if let Some(path) = &verdict.wrote {
+        let wrote = format!("wrote {}", path.display());
+        if arguments.format == OutputFormat::Json { complain(&wrote) } else { print_line(&wrote) }
     }
-    problems
-}
-
-fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
-    match pending {
-        Ok(path) => format!("the new transcript is in {}: if it is right, run with --accept or `cargo insta review`", path.display()),
-        Err(problem) => problem.clone(),
-    }
+    verdict.plain_problems()
 }
 
 /// Shows a run: the transcript of one scenario, and of several a line each.

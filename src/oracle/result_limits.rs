@@ -36,7 +36,8 @@ impl ResultLimitOracle {
                 // No text has more characters than its JSON has bytes.
                 let is_too_large = content.len() as u64 > limit && text.chars().count() as u64 > limit;
                 let is_stopped = self.stopped.contains(&run) || outcome.abort.is_some();
-                if is_too_large || !is_stopped {
+                // In the place of nothing stand words of the engine.
+                if is_too_large || !is_stopped && !text.trim().is_empty() {
                     self.returned.push(ReturnedText { run, text: text.into(), is_too_large });
                 }
             }
@@ -62,7 +63,7 @@ impl ResultLimitOracle {
                     let ReturnedText { run, text, is_too_large } = returned;
                     if is_too_large && *told == *text {
                         found.add(ORACLE, format!("the result of tool {run} went out whole, and it is too large for its tool"));
-                    } else if !is_too_large && *told != *text && !told.contains(text.trim()) {
+                    } else if !is_too_large && !told.contains(text.trim()) && is_cut(&text, &told) {
                         found.add(ORACLE, format!("the result of tool {run} did not go out whole, and it fits its tool"));
                     }
                 }
@@ -76,4 +77,10 @@ impl ResultLimitOracle {
             _ => (),
         }
     }
+}
+
+/// Whether what was told begins as what was returned: other words altogether are O-24's.
+fn is_cut(returned: &str, told: &str) -> bool {
+    let common = returned.chars().zip(told.chars()).take_while(|(one, other)| one == other).count();
+    common > 0 && common * 4 >= returned.chars().count()
 }

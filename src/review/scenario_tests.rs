@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anstream::adapter::strip_str;
-use reenact_engine::contract::Engine;
 use reenact_files::scenario::{LoadedScenario, snapshot_path};
 use reenact_files::snapshot::snapshots_below;
 use reenact_runner::RunOutcome;
@@ -34,6 +33,8 @@ impl ScenarioVerdict {
 /// The fate of a transcript that is new or has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotUse {
+    /// Nobody asks for it.
+    Ignore,
     /// It waits beside its place, and the test fails.
     Compare,
     /// It is the new snapshot.
@@ -41,24 +42,27 @@ pub enum SnapshotUse {
 }
 
 /// Judges a run.
-pub fn verdict<E: Engine>(scenario: &LoadedScenario, outcome: &RunOutcome<E>, snapshots: SnapshotUse) -> ScenarioVerdict {
+pub fn verdict<E>(scenario: &LoadedScenario, outcome: &RunOutcome<E>, snapshots: SnapshotUse) -> ScenarioVerdict {
     let report = match outcome {
         Ok(report) => report,
         Err(panic) => return ScenarioVerdict { problems: vec![panic.to_string()], wrote: None },
     };
     let mut verdict = ScenarioVerdict { problems: report.failures.clone(), wrote: None };
     let standing = match snapshots {
+        SnapshotUse::Ignore => return verdict,
         SnapshotUse::Compare => snapshot::check(scenario, report),
         SnapshotUse::Update => snapshot::approve(scenario, report),
     };
     match standing {
         Ok(SnapshotStanding::Same) => (),
         Ok(SnapshotStanding::Accepted { path }) => verdict.wrote = Some(path),
-        Ok(SnapshotStanding::New { pending }) => verdict.problems.push(format!("it has no snapshot; {}", where_it_waits(&pending))),
+        Ok(SnapshotStanding::New { pending }) => {
+            verdict.problems.push(format!("it has no snapshot; {}", where_it_waits(scenario, &pending)))
+        }
         Ok(SnapshotStanding::Changed { pending, old }) => {
             let new = report.text(DetailLevel::Normal);
             let changes = changes_text(&compare(&old, &new), (&old, &new));
-            verdict.problems.push(format!("its transcript has changed:\n{changes}\n{}", where_it_waits(&pending)));
+            verdict.problems.push(format!("its transcript has changed:\n{changes}\n{}", where_it_waits(scenario, &pending)));
         }
         Err(error) => verdict.problems.push(error.to_string()),
     }
@@ -70,9 +74,13 @@ fn changes_text(diff: &TranscriptDiff<'_>, (old, new): (&str, &str)) -> String {
     if diff.changes.is_empty() { snapshot::diff(old, new) } else { diff_text::text(diff, DiffLayout::Unified) }
 }
 
-fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
+fn where_it_waits(scenario: &LoadedScenario, pending: &Result<PathBuf, String>) -> String {
     match pending {
-        Ok(path) => format!("the new transcript is in {}: if it is right, take it with `cargo insta review` or --update", path.display()),
+        Ok(path) => format!(
+            "the new transcript is in {}: if it is right, take it with `cargo insta review` or `reenact test {} --update`",
+            path.display(),
+            scenario.path.display()
+        ),
         Err(problem) => problem.clone(),
     }
 }

@@ -169,6 +169,9 @@ impl Query {
     /// Keeps the part of a broken-off answer that the next prompt continues from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, scope: &mut QueryScope<'_>) {
         orphan::close_all(scope, &self.executor);
+        if self.turn.is_told_refused() && !self.turn.has_tool_use() && !scope.env.settings.refusal_notes {
+            return;
+        }
         scope.memory.keep_answer(&self.turn.blocks, None);
         if let Some(first) = self.turn.blocks.first() {
             let mut results = self.executor.results(&scope.env.settings);

@@ -44,6 +44,11 @@ impl QueryTurn {
         }
     }
 
+    /// Whether it is known to be refused. Words that the model refused to go on with are no part of the conversation.
+    pub(super) fn is_told_refused(&self) -> bool {
+        matches!(self.told.as_deref(), Some(Emission::Answered { stop_reason: Some(stop_reason), .. }) if &**stop_reason == "refusal")
+    }
+
     /// Takes back what consumers saw of it.
     pub(super) fn take_back(&self, effects: &mut AgentEffects) {
         for message in &self.blocks {

@@ -27,6 +27,8 @@ fn o_13_and_t_27_a_result_that_fits_its_tool_goes_out_whole() {
     assert_eq!(fits().result_says(&format!("{text}\n\nThe user says: go on.")).times_broken("O-13"), 0, "more may stand behind it");
     assert_eq!(fits().result_says("ééé [5 left out]").times_broken("O-13"), 1, "it was cut");
     assert_eq!(stores(fits()).times_broken("O-13"), 1, "it was stored");
+    assert_eq!(stores(asked().input(returned(""))).times_broken("O-13"), 0, "words of the engine stand for nothing");
+    assert_eq!(fits().result_says("Other words.").times_broken("O-13"), 0, "these are for another rule");
     assert_eq!(fits().input(Input::Cancel).result_says("Stopped.").times_broken("O-13"), 0, "the user ended it");
     let stopped = asked().effect(Effect::StopTool { run: run(0) }).input(returned(text));
     assert_eq!(stopped.result_says("Stopped.").times_broken("O-13"), 0, "it was told to stop");
