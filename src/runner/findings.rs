@@ -238,3 +238,16 @@ fn o_18_an_end_that_nobody_accepts_is_a_finding() {
     assert_eq!(found(None).collect::<Vec<_>>(), ["O-18"]);
     assert_eq!(found(Some(report.end.as_str())).collect::<Vec<_>>(), [""; 0]);
 }
+
+/// Inputs that come at one instant make a difference here: the next one must not be taken before the interrupt that the plan has between them.
+#[test]
+fn o_16_a_planned_interrupt_comes_at_its_boundary_however_a_run_is_looked_at() {
+    for timing in ["{}", r#"{ head = "10ms", first_event = "10ms", between_events = "0ms" }"#] {
+        for event in 1..20 {
+            let plan = format!(r#"[{{ event = {event}, side = "after", kind = "cancel" }}]"#);
+            let scenario = hello(&[("timing", timing), ("plan.interrupt", &plan)]);
+            let report = sweep_all(&[scenario], NonZeroUsize::MIN, &[InjectionKind::Cancel], AgentLoop::default).remove(0);
+            assert!(!rules(&report.findings).contains("O-16"), "event {event}, {timing}: {:?}", report.findings);
+        }
+    }
+}

@@ -197,7 +197,6 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Gives the engine the next input; `Some` when the run is over.
     pub fn advance(&mut self) -> Option<RunEnd> {
-        self.interrupt_as_planned(RunBoundary { event: self.events, side: BoundarySide::After });
         if let Some(end) = self.reach() {
             return Some(end);
         }
@@ -220,6 +219,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.
     pub fn reach(&mut self) -> Option<RunEnd> {
+        // Before time passes: a sweep lets time pass to look at the next input, and its run is to be the same.
+        self.interrupt_as_planned(RunBoundary { event: self.events, side: BoundarySide::After });
         if !self.setup.scenario.plan.late_completions.is_empty() {
             self.complete_as_planned();
         }
