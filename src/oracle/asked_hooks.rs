@@ -8,6 +8,7 @@ use super::tool_starts::HOOKS;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, HookEvent, HookRun, HookSubject, Input, Note, ToolRun};
 use reenact_engine::hook::HookDefinition;
+use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// The tool uses of one agent that are not over.
@@ -31,7 +32,10 @@ impl AskedHookOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         match input {
             Input::ToolEnded { run, outcome } if rules.settings.session.max_budget.is_none() => {
-                if let Some(call) = self.calls.iter_mut().find(|call| call.run == *run) {
+                // A tool that returns nothing has no call that went well, and none that said why it failed.
+                if outcome.content == Json::default() {
+                    self.calls.retain(|call| call.run != *run);
+                } else if let Some(call) = self.calls.iter_mut().find(|call| call.run == *run) {
                     call.due = Some(if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse });
                 }
             }
