@@ -32,11 +32,10 @@ impl AskedHookOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         match input {
             Input::ToolEnded { run, outcome } if rules.settings.session.max_budget.is_none() => {
-                // A tool that returns nothing has no call that went well, and none that said why it failed.
-                if outcome.content == Json::default() {
-                    self.calls.retain(|call| call.run != *run);
-                } else if let Some(call) = self.calls.iter_mut().find(|call| call.run == *run) {
-                    call.due = Some(if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse });
+                // T-25: a call that returns nothing has failed.
+                let has_failed = outcome.is_error || outcome.content == Json::default();
+                if let Some(call) = self.calls.iter_mut().find(|call| call.run == *run) {
+                    call.due = Some(if has_failed { HookEvent::PostToolFailure } else { HookEvent::PostToolUse });
                 }
             }
             Input::Interrupt { .. } => self.on_abort(),

@@ -64,6 +64,18 @@ fn o_26_and_t_26_each_hook_for_a_tool_runs_after_it() {
 }
 
 #[test]
+fn o_26_and_t_25_a_call_that_returns_nothing_has_failed() {
+    let nothing = || ToolOutcome { content: Json::default(), ..ToolOutcome::text("") };
+    let asked = || {
+        let story = EventStory::with_hooks(&[(AFTER, None), (FAILED, None)]).asks("R", 0);
+        story.input(Input::ToolEnded { run: run(0), outcome: Arc::new(nothing()) })
+    };
+    assert_eq!(asked().runs(1, FAILED).result(0).about_hooks(), 0);
+    assert_eq!(asked().result(0).about_hooks(), 1);
+    assert_eq!(asked().runs(0, AFTER).result(0).about_hooks(), 1, "that is another hook");
+}
+
+#[test]
 fn o_26_and_q_16_a_stop_hook_knows_of_the_objections_before_it() {
     let hook = |number, turn| HookRun { hook: number, subject: HookSubject::Stop(RequestId { turn, ..ASKED }) };
     let asks = |story: EventStory, hook, is_active| {
