@@ -115,10 +115,7 @@ impl SchemaArguments {
 }
 
 /// The exit code of a search that Ctrl-C stops.
-const STOPPED: i32 = 130;
-
-/// The same as a document has it.
-const STOPPED_CODE: u8 = 130;
+const STOPPED: u8 = 130;
 
 /// So long a search is silent. After each word it is silent twice as long.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use super::report::unasked_text;
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
 use crate::explore::against::{VersionDifference, compare};
-use crate::explore::certificate::{Certificate, CertificateClaim, MARK, unclaimed, windows};
+use crate::explore::certificate::{Certificate, CertificateClaim, MARK, unclaimed_rules, windows};
 use crate::explore::certify::{CertifyPart, CertifyRefusal, CertifyReport, certify};
 use crate::explore::explorer::{ExploreReport, ExploredGraph, PathDecision, fault_list};
 use crate::files::scenario::{FileReach, LoadOptions, LoadedScenario, digest, load_with};
@@ -22,7 +22,6 @@ use crate::files::{atomic, open};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::scenario::explore_settings::ExploreSettings;
-use crate::scenario::types::Scenario;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CertifyArguments {
@@ -235,8 +234,7 @@ fn told(part: CertifyPart, certificate: &Certificate, loaded: &LoadedScenario, r
         let faults = if faults.is_empty() { String::from("none") } else { one_line(&faults.join(", ")) };
         text += &format!("\n  its faults are not the usual ones: {faults}");
     }
-    let shown = unclaimed(&Scenario { explore: ExploreSettings::default(), ..loaded.setup.scenario.clone() });
-    shown.iter().for_each(|note| text += &format!("\n  {note}"));
+    unclaimed_rules(&loaded.setup.scenario).into_iter().for_each(|note| text += &format!("\n  {note}"));
     if program != env!("CARGO_PKG_VERSION") {
         text += &format!("\n  it says that it was made by version {}", one_line(program));
     }

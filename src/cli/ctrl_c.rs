@@ -5,8 +5,8 @@ use std::thread;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::STOPPED;
 use super::serve::{listen, single_runtime};
+use super::{CommandExit, STOPPED};
 
 /// Whether Ctrl-C was pressed.
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
@@ -35,10 +35,15 @@ fn wait_for_ctrl_c(mut over: UnboundedReceiver<()>) {
                 _ = over.recv() => return,
             }
             if is_second {
-                std::process::exit(STOPPED);
+                std::process::exit(STOPPED.into());
             }
         }
     });
+}
+
+/// The exit code that a document of the search has.
+pub(super) fn exit_code(exit: CommandExit) -> u8 {
+    if is_stopped() { STOPPED } else { exit as u8 }
 }
 
 /// Whether the search is to end.

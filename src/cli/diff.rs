@@ -146,15 +146,13 @@ fn operand<E: Engine>(
     }
     let is_log = open::begins_with(path, log::MARK);
     let whole = text::read_up_to(path, LOG_BYTES_MAX).map_err(|problem| format!("{name}: {problem}"))?;
-    if is_log {
-        return record::log_transcript(&whole)
-            .map(|transcript| render(&transcript, DetailLevel::Normal))
-            .map_err(|error| format!("{name}: {error}"));
-    }
-    if whole.starts_with('{') {
-        return json::from_json_lines(&whole)
-            .map(|transcript| render(&transcript, DetailLevel::Normal))
-            .map_err(|error| format!("{name}: {error}"));
+    let transcript = match is_log {
+        true => Some(record::log_transcript(&whole).map_err(|error| format!("{name}: {error}"))?),
+        false if whole.starts_with('{') => Some(json::from_json_lines(&whole).map_err(|error| format!("{name}: {error}"))?),
+        false => None,
+    };
+    if let Some(transcript) = transcript {
+        return Ok(render(&transcript, DetailLevel::Normal));
     }
     if whole.starts_with("---") { snapshot_contents(path, &whole) } else { Ok(whole) }
 }

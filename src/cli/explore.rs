@@ -17,7 +17,7 @@ use forecast::ExploreForecast;
 use memory::{MemoryLimit, MemoryState, MemoryWatch};
 
 use super::certify;
-use super::ctrl_c::{is_stopped, until_ctrl_c};
+use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{
@@ -25,7 +25,7 @@ use super::report::{
 };
 use super::selection::Selection;
 use super::shrink::{self, ShrinkTask};
-use super::{CommandExit, SILENCE, STOPPED, STOPPED_CODE};
+use super::{CommandExit, SILENCE, STOPPED};
 use crate::engine::contract::Engine;
 use crate::engine::time::Micros;
 use crate::explore::budget::ExploreBudget;
@@ -124,15 +124,14 @@ pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(
     if entries.iter().any(|entry| entry.verdict != verdict_word(true)) {
         exit = exit.max(CommandExit::Failed);
     }
-    let code = if is_stopped() { STOPPED_CODE } else { exit as u8 };
     match arguments.format {
-        ExploreFormat::Json => print_document(&ExploreReportDocument::new(entries, selected.unread, code)),
+        ExploreFormat::Json => print_document(&ExploreReportDocument::new(entries, selected.unread, exit_code(exit))),
         ExploreFormat::Text => print_line(&totals(&entries)),
     }
     if is_stopped() {
         let count = selected.scenarios.len() as u64;
         complain(&format!("stopped: the rest of {} was not looked at", plural(count, "scenario")));
-        std::process::exit(STOPPED);
+        std::process::exit(STOPPED.into());
     }
     exit
 }

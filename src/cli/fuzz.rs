@@ -10,12 +10,12 @@ use clap::ValueEnum;
 use tokio::time::Instant;
 
 use super::certify::SearchShard;
-use super::ctrl_c::{is_stopped, until_ctrl_c};
+use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document, unasked_text};
 use super::selection::Selection;
-use super::{CommandExit, STOPPED, STOPPED_CODE};
+use super::{CommandExit, STOPPED};
 use crate::engine::contract::Engine;
 use crate::explore::certificate::unclaimed;
 use crate::explore::fuzz::{FuzzCase, FuzzIsland, FuzzStrategy};
@@ -125,10 +125,9 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
         ));
     }
     let FuzzTotals { entries, cases, earlier, findings, asked, .. } = totals;
-    let code = if is_stopped() { STOPPED_CODE } else { exit as u8 };
     let done = plural(entries.len() as u64, "scenario");
     match arguments.format {
-        FuzzFormat::Json => print_document(&FuzzReportDocument::new(entries, selected.unread, code)),
+        FuzzFormat::Json => print_document(&FuzzReportDocument::new(entries, selected.unread, exit_code(exit))),
         FuzzFormat::Text => {
             let unasked: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| !asked.contains_key(*oracle)).collect();
             let unasked = unasked_text(&unasked).map(|text| format!("; {text}")).unwrap_or_default();
@@ -140,7 +139,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &FuzzArguments, new_engine: &(imp
     complain(&format!("note: {:.0} cases a second", f64::from(u32::try_from(cases - earlier).unwrap_or(u32::MAX)) / seconds));
     if is_stopped() {
         complain(&format!("stopped: the rest of {} was not looked at", plural(selected.scenarios.len() as u64, "scenario")));
-        std::process::exit(STOPPED);
+        std::process::exit(STOPPED.into());
     }
     exit
 }

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use tokio::time::Instant;
 
 use super::certify::SearchShard;
-use super::ctrl_c::{is_stopped, until_ctrl_c};
+use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, print_styled, without_panic_messages, wrong_input};
 use super::report::{TestEntry, TestReportDocument, UnreadEntry, print_document};
 use super::selection::{FileSelection, unread_text};
@@ -20,7 +20,7 @@ use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::review::scenario_tests::{NameFilter, ScenarioVerdict, SnapshotUse, orphans, verdict};
-use crate::runner::statements::judge;
+use crate::runner::statements::judge_outcomes;
 use crate::runner::{RunOutcome, in_parallel, run_to_end};
 use crate::sim::Run;
 use crate::sim::statements::RunView;
@@ -113,12 +113,12 @@ pub(super) fn run<E: Engine + Send>(arguments: &TestArguments, new_engine: &(imp
         exit = exit.max(wrong_input(&problem));
     }
     match arguments.format {
-        TestFormat::Json => print_document(&summary.document(exit as u8)),
+        TestFormat::Json => print_document(&summary.document(exit_code(exit))),
         TestFormat::Text => show(arguments, &summary),
     }
     if is_stopped() {
         complain(&format!("stopped: {} not run", plural(unrun as u64, "scenario")));
-        std::process::exit(STOPPED);
+        std::process::exit(STOPPED.into());
     }
     exit
 }
@@ -163,9 +163,8 @@ fn test_each<'a, E: Engine + Send>(
 
 /// The statements of files that came to pass in none of their runs are failures of the file's first run.
 fn judge_statements<E>(tested: &mut [TestedScenario<'_>], outcomes: &[RunOutcome<E>]) {
-    let ran = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(Into::into));
-    let runs: Vec<_> = tested.iter().map(|test| test.scenario).zip(ran).collect();
-    for (place, problems) in judge(&runs, RunView::Simulated).failures {
+    let scenarios: Vec<_> = tested.iter().map(|test| test.scenario).collect();
+    for (place, problems) in judge_outcomes(scenarios, outcomes, RunView::Simulated).failures {
         tested[place].verdict.problems.extend(problems);
     }
 }

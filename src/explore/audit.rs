@@ -63,6 +63,11 @@ pub fn audit<E: Engine>(
     (runs, findings)
 }
 
+/// How often each of the two rules was asked in so many runs: each comparison takes two (O-16), and one more the run in other chunks (O-15).
+pub fn asked(runs: usize) -> [(&'static str, u64); 2] {
+    [(repeated_requests::ORACLE, runs as u64 / 2), (rechunked_runs::ORACLE, runs as u64 % 2)]
+}
+
 /// The run as it is, held against the same run in other chunks (O-15).
 fn in_other_chunks<E: Engine>(setup: &RunSetup, engine: &E, usual: &Transcript, guard: &impl PanicGuard) -> Option<SweepFinding> {
     let other = guard.run(|| Run::new(rechunked(setup), engine.clone()).to_transcript()).ok()?;

@@ -46,12 +46,14 @@ pub fn windows(settings: &ExploreSettings) -> String {
 
 /// The parts of which explorations of a scenario claim nothing, in sentences: what it leaves out, and the rules of which it says that they are broken.
 pub fn unclaimed(scenario: &Scenario) -> Vec<String> {
+    scenario.explore.in_words().into_iter().chain(unclaimed_rules(scenario)).collect()
+}
+
+/// The rules of which a scenario says that they are broken, in a sentence.
+pub fn unclaimed_rules(scenario: &Scenario) -> Option<String> {
     let shown: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| rules::shows(&scenario.expect, oracle)).collect();
-    let mut found = scenario.explore.in_words();
-    if !shown.is_empty() {
-        found.push(format!("[expect] says that these rules are broken, so nothing is claimed of them: {}", shown.join(", ")));
-    }
-    found
+    let text = || format!("[expect] says that these rules are broken, so nothing is claimed of them: {}", shown.join(", "));
+    (!shown.is_empty()).then(text)
 }
 
 /// So many bytes a state has.

@@ -13,7 +13,6 @@ use super::sweep_watch::{LastInput, SweepWatch};
 use super::verdict::{judge, may_end_as_usual, panicked};
 use super::{PanicGuard, audit, ignored_interrupts};
 use reenact_engine::contract::{Block, Engine, Input, Time};
-use reenact_oracle::{rechunked_runs, repeated_requests};
 use reenact_sim::{FinishedRun, Run, rules};
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
@@ -90,8 +89,7 @@ fn sweep_with<E: Engine>(
             let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
             *runs += audited;
             if sweep.counter.is_some() {
-                // Each comparison takes two runs (O-16), and one more the run in other chunks (O-15).
-                coverage.add_asked([(repeated_requests::ORACLE, audited as u64 / 2), (rechunked_runs::ORACLE, audited as u64 % 2)]);
+                coverage.add_asked(audit::asked(audited));
             }
             findings.extend(differences);
         }

@@ -44,13 +44,8 @@ pub fn text(diff: &TranscriptDiff<'_>, layout: DiffLayout) -> String {
     for change in &diff.changes {
         match (change, layout) {
             (TranscriptChange::Retimed { .. }, _) if shifts > SHIFTS_MAX => (),
-            (
-                TranscriptChange::Added(_) | TranscriptChange::Removed(_) | TranscriptChange::Changed { .. },
-                DiffLayout::SideBySide(columns),
-            ) => {
-                lines.push(side_by_side(change, columns));
-            }
-            _ => lines.push(change_text(change)),
+            (_, DiffLayout::SideBySide(columns)) => lines.push(side_by_side(change, columns)),
+            (_, DiffLayout::Unified) => lines.push(change_text(change)),
         }
     }
     lines.push(summary(diff));
@@ -78,7 +73,7 @@ fn change_text(change: &TranscriptChange<'_>) -> String {
             styled(ORDER, &format!("> {}\n    was behind {}, is behind {}", new.whole, name(behind), name(now_behind)))
         }
         TranscriptChange::Retimed { first, last, by, events } => {
-            let span = format!("{}.{:03}s {}", by.abs() / 1_000, by.abs() % 1_000, if *by < 0 { "earlier" } else { "later" });
+            let span = shift(*by);
             let text = match events {
                 1 => format!("@ {} comes {span}", name(first)),
                 _ => format!("@ {events} events come {span}, from {} to {}", name(first), name(last)),
@@ -96,11 +91,15 @@ fn shifts_text(diff: &TranscriptDiff<'_>) -> String {
             _ => None,
         })
     };
-    let span = |by: i64| format!("{}.{:03}s {}", by.abs() / 1_000, by.abs() % 1_000, if by < 0 { "earlier" } else { "later" });
     let events: usize = shifts().map(|(_, events)| events).sum();
     let least = shifts().map(|(by, _)| by).min().unwrap_or_default();
     let most = shifts().map(|(by, _)| by).max().unwrap_or_default();
-    styled(TIME, &format!("@ {events} events come at other times, from {} to {}", span(least), span(most)))
+    styled(TIME, &format!("@ {events} events come at other times, from {} to {}", shift(least), shift(most)))
+}
+
+/// `0.300s earlier`. `by` is in milliseconds.
+fn shift(by: i64) -> String {
+    format!("{}.{:03}s {}", by.abs() / 1_000, by.abs() % 1_000, if by < 0 { "earlier" } else { "later" })
 }
 
 fn name(line: &TranscriptLine<'_>) -> String {

@@ -16,7 +16,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use reenact_engine::contract::Engine;
 use reenact_files::scenario::{LoadedScenario, find, load_all};
 use reenact_runner::run_to_end;
-use reenact_runner::statements::judge;
+use reenact_runner::statements::{judge, judge_outcomes};
 use reenact_sim::Run;
 use reenact_sim::statements::RunView;
 use reenact_wire::prelude::*;
@@ -72,13 +72,8 @@ fn tests_of_file<E: Engine + 'static>(
         let (runs, new_engine) = (runs.clone(), new_engine.clone());
         trials.push(Trial::test(name, move || {
             let outcomes: Vec<_> = runs.iter().map(|run| run_to_end(run, Run::new(run.setup.clone(), new_engine()))).collect();
-            let ran = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(Into::into));
-            fails(
-                judge(&runs.iter().zip(ran).collect::<Vec<_>>(), RunView::Simulated)
-                    .failures
-                    .into_iter()
-                    .flat_map(|(_, problems)| problems),
-            )
+            let judged = judge_outcomes(&runs[..], &outcomes, RunView::Simulated);
+            fails(judged.failures.into_iter().flat_map(|(_, problems)| problems))
         }));
     }
     trials

@@ -7,6 +7,7 @@ use super::PanicCatcher;
 use super::explore::Threads;
 use reenact_engine::agent_loop::AgentLoop;
 use reenact_engine::contract::{Effects, Engine, Environment, Input, KeySink, Time};
+use reenact_engine::time::Micros;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
 use reenact_explore::explorer::{
@@ -312,4 +313,29 @@ fn o_18_a_run_that_gets_stuck_as_it_is_is_found() {
     // A scenario that says how its run gets stuck.
     let stuck = load("world/exhausted.toml");
     assert_eq!(explored(&stuck, &AgentLoop::default(), ExploreBudget::NONE, 1).findings, []);
+}
+
+/// How much earlier and later than usual a tool may end: half to twice its span, in the range of its latency, or as the scenario says, which counts first.
+#[test]
+fn e_3_a_tool_ends_in_the_range_of_its_latency() {
+    let slack = |latency: &str, jitter: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.toml");
+        let tool = format!("tool = [{{ name = \"Read\", input = {{ file_path = \"/a\" }}, latency = \"{latency}\" }}]");
+        let turns = format!("[[prompt.turn]]\n{tool}\n[[prompt.turn]]\ntext = \"b\"\n");
+        std::fs::write(&file, format!("tools = [\"Read\"]\n[[prompt]]\ntext = \"a\"\n{turns}")).unwrap();
+        let overrides = vec![("explore.jitter".into(), jitter.into())];
+        let loaded = load_with(&file, &LoadOptions { overrides, ..LoadOptions::default() }).unwrap();
+        let mut run = Run::new(loaded.setup.clone(), AgentLoop::default());
+        while run.next_arrival_name() != "tool 1A ends" {
+            assert_eq!(run.advance(), None, "the tool ends");
+        }
+        let (_, at, window, _) = run.pending().next().unwrap();
+        (at.since(window.earliest), window.latest.since(at))
+    };
+    let milliseconds = Micros::from_millis;
+    assert_eq!(slack("400ms", "{}"), (milliseconds(200), milliseconds(400)));
+    let (earlier, later) = slack("1s..9s", "{}");
+    assert_eq!(earlier + later, milliseconds(8_000));
+    assert_eq!(slack("1s..9s", "{ tools = \"100ms\" }"), (milliseconds(100), milliseconds(100)));
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::RunOutcome;
 use reenact_files::scenario::LoadedScenario;
 use reenact_scenario::statement::PassedStatements;
 use reenact_sim::report::RunReport;
@@ -40,6 +41,16 @@ impl<'a, E> From<&'a RunReport<E>> for RunEvidence<'a> {
     fn from(report: &'a RunReport<E>) -> Self {
         Self { passed: &report.passed, transcript: &report.transcript, end: &report.end }
     }
+}
+
+/// The same as [`judge`], of finished runs with their scenarios.
+pub fn judge_outcomes<'a, E>(
+    scenarios: impl IntoIterator<Item = &'a LoadedScenario>,
+    outcomes: &'a [RunOutcome<E>],
+    view: RunView,
+) -> StatementsVerdict {
+    let ran = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(RunEvidence::from));
+    judge(&scenarios.into_iter().zip(ran).collect::<Vec<_>>(), view)
 }
 
 /// Asks of each file whether all that it says came to pass in some of its runs. Files of which not all runs are here, or did not come to their own

@@ -20,15 +20,18 @@ keys! {
 impl ExploreSettings {
     /// How the scenario makes its explorations narrower or wider, in sentences: nothing is claimed of what is left out.
     pub fn in_words(&self) -> Vec<String> {
+        let mut found = Vec::new();
         let untried = SingleFaultKind::ALL.into_iter().filter(|kind| !self.faults.contains(kind)).map(SingleFaultKind::as_str);
         let untried: Vec<&str> = untried.collect();
-        let faults = format!("[explore] leaves out these faults, so nothing is claimed of them: {}", untried.join(", "));
+        if !untried.is_empty() {
+            found.push(format!("[explore] leaves out these faults, so nothing is claimed of them: {}", untried.join(", ")));
+        }
         let limits = self.jitter.in_words();
-        let times = format!("[explore.jitter] says how far an arrival may be, so nothing is claimed of other times: {}", limits.join(", "));
-        [(untried.is_empty(), faults), (limits.is_empty(), times)]
-            .into_iter()
-            .filter_map(|(is_empty, text)| (!is_empty).then_some(text))
-            .collect()
+        if !limits.is_empty() {
+            let limits = limits.join(", ");
+            found.push(format!("[explore.jitter] says how far an arrival may be, so nothing is claimed of other times: {limits}"));
+        }
+        found
     }
 }
 

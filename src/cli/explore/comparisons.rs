@@ -6,13 +6,12 @@ use super::super::program::run_command;
 use super::super::report::ExploreFindingEntry;
 use crate::engine::contract::Engine;
 use crate::explore::PanicGuard as _;
-use crate::explore::audit::audit;
+use crate::explore::audit::{asked, audit};
 use crate::explore::budget::ExploreBudget;
 use crate::explore::fingerprint::Fingerprint;
 use crate::explore::interrupt::InjectionKind;
 use crate::explore::sweep::SweepFinding;
 use crate::files::scenario::LoadedScenario;
-use crate::oracle::{rechunked_runs, repeated_requests};
 use crate::runner::PanicCatcher;
 use crate::sim::Run;
 
@@ -36,10 +35,8 @@ pub(super) fn compare<E: Engine>(scenario: &LoadedScenario, engine: &E, options:
     let events = PanicCatcher.run(count_events).unwrap_or(0);
     let kinds = [InjectionKind::Cancel, InjectionKind::Interrupt];
     let (runs, found) = audit(setup, engine, &kinds, usize::try_from(events).unwrap_or(0) * 2, &PanicCatcher);
-    // Each comparison takes two runs, and one more the run in other chunks.
-    let asked = [(repeated_requests::ORACLE, runs as u64 / 2), (rechunked_runs::ORACLE, runs as u64 % 2)];
     let findings = found.iter().map(|finding| entry(scenario, finding, options)).collect();
-    RunComparisons { asked, findings }
+    RunComparisons { asked: asked(runs), findings }
 }
 
 fn entry(scenario: &LoadedScenario, finding: &SweepFinding, options: &str) -> ExploreFindingEntry {

@@ -7,7 +7,7 @@ use super::{RunArguments, level};
 use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::runner::RunOutcome;
-use crate::runner::statements::{StatementsVerdict, judge};
+use crate::runner::statements::{StatementsVerdict, judge_outcomes};
 
 /// A file that was not asked, and the reason.
 pub(super) type UnaskedFile = (String, &'static str);
@@ -21,9 +21,7 @@ pub(super) fn unpassed<E>(
     if arguments.canary.is_some() {
         return Default::default(); // an engine that is broken on purpose shows what it shows
     }
-    let ran = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(Into::into));
-    let runs: Vec<_> = scenarios.iter().zip(ran).collect();
-    let StatementsVerdict { failures, not_asked } = judge(&runs, level::view(arguments));
+    let StatementsVerdict { failures, not_asked } = judge_outcomes(scenarios, outcomes, level::view(arguments));
     (failures.into_iter().collect(), not_asked)
 }
 

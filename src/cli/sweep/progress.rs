@@ -135,6 +135,6 @@ impl SweepProgress<'_> {
         } else {
             complain(&told)
         }
-        exit(STOPPED)
+        exit(STOPPED.into())
     }
 }
