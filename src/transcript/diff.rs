@@ -10,6 +10,7 @@
 //!
 //! The texts of [`render`](super::text::render) are compared: they are what snapshots hold.
 
+mod blocks;
 mod line;
 mod order;
 
@@ -17,7 +18,7 @@ pub use line::TranscriptLine;
 
 use alloc::collections::BTreeMap;
 
-use line::LineClocks;
+use line::LineReader;
 use order::LinePairs;
 use reenact_wire::prelude::*;
 
@@ -89,40 +90,86 @@ const ROUNDING: i64 = 1;
 
 /// Compares two texts, the older one first.
 pub fn compare<'a>(old: &'a str, new: &'a str) -> TranscriptDiff<'a> {
-    let [old, new] = [old, new].map(TranscriptLines::read);
-    let pairs = LinePairs::new(&old.lines, &new.lines);
-    let mut diff = TranscriptDiff::default();
-    let mut retimed: BTreeMap<i64, usize> = BTreeMap::new();
-    let (mut at, mut added) = (0, Vec::new());
-    for (place, line) in (0..).zip(&new.lines) {
-        let Some(before) = pairs.old_of(place) else {
-            added.push(TranscriptChange::Added(*line));
-            continue;
-        };
-        let was = old.lines[before];
-        let is_moved = pairs.is_moved(place);
-        if is_moved {
-            diff.changes.push(TranscriptChange::Moved { old: was, new: *line, behind: old.before(before), now_behind: new.before(place) });
+    let texts = [old, new];
+    let [old, new] = texts.map(blocks::blocks);
+    let mut comparison = TranscriptComparison::default();
+    let (mut at, mut starts) = ([0, 0], [0, 0]);
+    while at != [old.len(), new.len()] {
+        let (passed_old, passed_new) = blocks::until_shared(&old[at[0]..], &new[at[1]..]);
+        let [behind_old, behind_new] = [at[0] + passed_old, at[1] + passed_new];
+        let length = |blocks: &[&str]| blocks.iter().map(|block| block.len()).sum::<usize>();
+        let mut ends = [starts[0] + length(&old[at[0]..behind_old]), starts[1] + length(&new[at[1]..behind_new])];
+        let shared = old.get(behind_old).filter(|_| behind_new < new.len());
+        at = [behind_old, behind_new];
+        comparison.add_differing([0, 1].map(|side| &texts[side][starts[side]..ends[side]]));
+        if let Some(block) = shared {
+            comparison.add_shared([old[behind_old], new[behind_new]]);
+            ends = ends.map(|end| end + block.len());
+            at = at.map(|place| place + 1);
+        }
+        starts = ends;
+    }
+    comparison.diff
+}
+
+/// Two texts as far as they are compared.
+#[derive(Default)]
+struct TranscriptComparison<'a> {
+    diff: TranscriptDiff<'a>,
+    /// The place of the change that counts the events which come so many milliseconds later.
+    retimed: BTreeMap<i64, usize>,
+    readers: [LineReader<'a>; 2],
+}
+
+impl<'a> TranscriptComparison<'a> {
+    /// A part that both have.
+    fn add_shared(&mut self, blocks: [&'a str; 2]) {
+        if self.readers[0].is_like(&self.readers[1]) {
+            self.diff.same += blocks::count_lines(blocks[0]);
+            self.readers.iter_mut().zip(blocks).for_each(|(reader, block)| reader.pass(block));
         } else {
-            // What was removed stands before what came in its place.
-            diff.changes.extend(pairs.removed(at..before).map(|place| TranscriptChange::Removed(old.lines[place])));
-            at = before + 1;
-            diff.changes.append(&mut added);
-        }
-        if !line.is_same_as(&was) {
-            diff.changes.push(TranscriptChange::Changed { old: was, new: *line });
-            continue;
-        }
-        diff.same += 1;
-        if let (false, Some(by)) = (is_moved, new.times[place].zip(old.times[before]).map(|(now, then)| now - then))
-            && by.abs() > ROUNDING
-        {
-            diff.add_retimed(&mut retimed, *line, by);
+            // The same times in it may be after other requests.
+            self.add_differing(blocks);
         }
     }
-    diff.changes.extend(pairs.removed(at..old.lines.len()).map(|place| TranscriptChange::Removed(old.lines[place])));
-    diff.changes.append(&mut added);
-    diff
+
+    /// The parts between two that both have.
+    fn add_differing(&mut self, texts: [&'a str; 2]) {
+        let before = [0, 1].map(|side| self.readers[side].last);
+        let [old, new] = [0, 1].map(|side| TranscriptLines::read(texts[side], &mut self.readers[side]));
+        let pairs = LinePairs::new(&old.identities, &new.identities, |was, is| old.lines[was].is_same_as(&new.lines[is]));
+        let Self { diff, retimed, .. } = self;
+        let (mut at, mut added) = (0, Vec::new());
+        for (place, line) in (0..).zip(&new.lines) {
+            let Some(then) = pairs.old_of(place) else {
+                added.push(TranscriptChange::Added(*line));
+                continue;
+            };
+            let was = old.lines[then];
+            let is_moved = pairs.is_moved(place);
+            if is_moved {
+                let (behind, now_behind) = (old.before(then).or(before[0]), new.before(place).or(before[1]));
+                diff.changes.push(TranscriptChange::Moved { old: was, new: *line, behind, now_behind });
+            } else {
+                // What was removed stands before what came in its place.
+                diff.changes.extend(pairs.removed(at..then).map(|place| TranscriptChange::Removed(old.lines[place])));
+                at = then + 1;
+                diff.changes.append(&mut added);
+            }
+            if !line.is_same_as(&was) {
+                diff.changes.push(TranscriptChange::Changed { old: was, new: *line });
+                continue;
+            }
+            diff.same += 1;
+            if let (false, Some(by)) = (is_moved, new.times[place].zip(old.times[then]).map(|(now, then)| now - then))
+                && by.abs() > ROUNDING
+            {
+                diff.add_retimed(retimed, *line, by);
+            }
+        }
+        diff.changes.extend(pairs.removed(at..old.lines.len()).map(|place| TranscriptChange::Removed(old.lines[place])));
+        diff.changes.append(&mut added);
+    }
 }
 
 impl<'a> TranscriptDiff<'a> {
@@ -146,25 +193,26 @@ impl<'a> TranscriptDiff<'a> {
     }
 }
 
-/// The lines of a transcript, and when each event came.
+/// The lines of a part of a transcript.
+#[derive(Default)]
 struct TranscriptLines<'a> {
     lines: Vec<TranscriptLine<'a>>,
-    /// Milliseconds from the beginning; `None` where the text has no times.
+    /// The hashes of all that each is known by.
+    identities: Vec<u64>,
+    /// When each came, in milliseconds from the beginning; `None` where the text has no times.
     times: Vec<Option<i64>>,
 }
 
 impl<'a> TranscriptLines<'a> {
-    fn read(text: &'a str) -> Self {
-        let mut is_heading = true;
-        let read = |line: &'a str| {
-            is_heading &= !line.is_empty();
-            let line = if is_heading { TranscriptLine::heading(line) } else { TranscriptLine::event(line) };
-            Some(line).filter(|line| !line.whole.is_empty())
-        };
-        let lines: Vec<TranscriptLine<'a>> = text.lines().filter_map(read).collect();
-        let mut clocks = LineClocks::default();
-        let times = lines.iter().map(|line| clocks.time(line)).collect();
-        Self { lines, times }
+    fn read(text: &'a str, reader: &mut LineReader<'a>) -> Self {
+        let mut all = Self::default();
+        for line in text.lines() {
+            let Some((line, identity, time)) = reader.read(line) else { continue };
+            all.lines.push(line);
+            all.identities.push(identity);
+            all.times.push(time);
+        }
+        all
     }
 
     fn before(&self, place: usize) -> Option<TranscriptLine<'a>> {

@@ -118,24 +118,58 @@ impl LineTime {
     }
 }
 
-/// When the requests of each agent were made.
+/// Reads one line after another, and keeps all that the next one depends on.
 #[derive(Default)]
-pub(super) struct LineClocks<'a> {
-    requests: BTreeMap<&'a str, i64>,
+pub(super) struct LineReader<'a> {
+    /// The newest request of each agent: its name, and when it was made.
+    requests: BTreeMap<&'a str, (&'a str, i64)>,
+    /// Whether the empty line below the title and the seed came.
+    is_past_heading: bool,
+    /// The line before.
+    pub(super) last: Option<TranscriptLine<'a>>,
 }
 
-impl<'a> LineClocks<'a> {
-    /// When an event came, in milliseconds since the run began.
-    pub(super) fn time(&mut self, line: &TranscriptLine<'a>) -> Option<i64> {
-        Some(match line.time? {
-            LineTime::Run(time) => {
-                if line.request().is_some() {
-                    self.requests.insert(line.agent, time);
-                }
-                time
-            }
-            LineTime::Request(time) => time + self.requests.get(line.agent).copied().unwrap_or_default(),
-        })
+impl<'a> LineReader<'a> {
+    /// Reads a line: with the hash of all that it is known by, and with its time in milliseconds since the run began. `None` for an empty line.
+    pub(super) fn read(&mut self, line: &'a str) -> Option<(TranscriptLine<'a>, u64, Option<i64>)> {
+        if line.is_empty() {
+            self.is_past_heading = true;
+            return None;
+        }
+        let line = if self.is_past_heading { TranscriptLine::event(line) } else { TranscriptLine::heading(line) };
+        self.last = Some(line);
+        if let Some(name) = line.request() {
+            let made = match line.time {
+                Some(LineTime::Run(time)) => time,
+                _ => self.requests.get(line.agent).map_or(0, |(_, made)| *made),
+            };
+            self.requests.insert(line.agent, (name, made));
+        }
+        // A line that is no request belongs to the one before it of its agent.
+        let (request, made) = self.requests.get(line.agent).copied().unwrap_or_default();
+        let time = line.time.map(|time| match time {
+            LineTime::Run(time) => time,
+            LineTime::Request(time) => time + made,
+        });
+        Some((line, line.identity(request), time))
+    }
+
+    /// Passes over a part of the text, of which only the first line can be a request.
+    pub(super) fn pass(&mut self, block: &'a str) {
+        let mut lines = block.lines();
+        if self.is_past_heading {
+            lines.next().and_then(|line| self.read(line));
+        } else {
+            self.is_past_heading = block.lines().any(str::is_empty);
+        }
+        if let Some(last) = lines.next_back().filter(|_| self.is_past_heading) {
+            self.last = Some(TranscriptLine::event(last));
+        }
+    }
+
+    /// Whether lines of this part mean the same here and there.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.is_past_heading == other.is_past_heading && self.requests == other.requests
     }
 }
 

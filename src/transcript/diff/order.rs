@@ -1,9 +1,7 @@
 //! Which line of one transcript is which line of the other, and which of them are out of order.
 
-use alloc::collections::BTreeMap;
 use core::ops::Range;
 
-use super::line::TranscriptLine;
 use reenact_wire::prelude::*;
 
 /// The pairs of lines of two transcripts.
@@ -17,7 +15,8 @@ pub(super) struct LinePairs {
 }
 
 impl LinePairs {
-    pub(super) fn new(old: &[TranscriptLine<'_>], new: &[TranscriptLine<'_>]) -> Self {
+    /// The lines are given as the hashes of what they are known by; `is_same` says whether a line of the older one and one of the newer one say the same.
+    pub(super) fn new(old: &[u64], new: &[u64], is_same: impl Fn(usize, usize) -> bool) -> Self {
         let mut pairs = vec![None; new.len()];
         let mut is_kept = vec![false; old.len()];
         let (old_places, new_places) = (by_identity(old), by_identity(new));
@@ -26,7 +25,7 @@ impl LinePairs {
             let identity = run[0].0;
             before = &before[before.partition_point(|(known, _)| *known < identity)..];
             let same = &before[..before.partition_point(|(known, _)| *known == identity)];
-            for (was, is) in pair_alike(same, run, |was, is| old[was].is_same_as(&new[is])) {
+            for (was, is) in pair_alike(same, run, &is_same) {
                 pairs[is] = Some(was);
                 is_kept[was] = true;
             }
@@ -50,16 +49,9 @@ impl LinePairs {
     }
 }
 
-/// The places of lines, sorted by what they are known by. A line that is no request belongs to the one before it of its agent.
-fn by_identity<'a>(lines: &[TranscriptLine<'a>]) -> Vec<(u64, usize)> {
-    let mut requests: BTreeMap<&str, &str> = BTreeMap::new();
-    let identity = |(place, line): (usize, &TranscriptLine<'a>)| {
-        if let Some(request) = line.request() {
-            requests.insert(line.agent, request);
-        }
-        (line.identity(requests.get(line.agent).copied().unwrap_or_default()), place)
-    };
-    let mut all: Vec<(u64, usize)> = lines.iter().enumerate().map(identity).collect();
+/// The places of lines, sorted by what they are known by.
+fn by_identity(identities: &[u64]) -> Vec<(u64, usize)> {
+    let mut all: Vec<(u64, usize)> = identities.iter().copied().zip(0..).collect();
     all.sort_unstable();
     all
 }

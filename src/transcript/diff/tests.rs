@@ -91,3 +91,59 @@ fn v_2_texts_without_times_differ_in_no_time() {
     assert_eq!((old.actor, old.name, old.text), ("model", "text", "Hi."));
     assert_eq!(diff.same, 4);
 }
+
+/// A run of many requests, each with its own text and with one that comes again and again.
+fn long_run() -> Vec<String> {
+    let mut lines: Vec<String> = ["Long", "seed 0", "", "   0.000s  user      prompt 1       Go on."].map(String::from).into();
+    for request in 1..60 {
+        lines.push(format!("{request:>4}.000s  engine    request {request:<7} claude-sonnet-4-5, max 8000, cached"));
+        lines.push(format!("  +0.100s  model     text           Step {request}."));
+        lines.push("  +0.200s  model     text           And on.".into());
+    }
+    lines
+}
+
+#[test]
+fn v_2_one_event_of_a_long_run_is_one_change_wherever_it_is() {
+    let lines = long_run();
+    let whole = lines.join("\n");
+    for place in 4..lines.len() {
+        let changed = |change: &dyn Fn(&mut Vec<String>)| {
+            let mut other = lines.clone();
+            change(&mut other);
+            let other = other.join("\n");
+            let diff = compare(&whole, &other);
+            let kinds: Vec<&str> = diff.changes.iter().map(TranscriptChange::kind).collect();
+            (kinds.join(" "), diff.same)
+        };
+        let is_request = lines[place].contains("request");
+        let events = lines.len() - 1;
+        assert_eq!(changed(&|other| other[place].push_str(" More.")), ("changed".into(), events - 1), "{}", lines[place]);
+        assert_eq!(
+            changed(&|other| other.insert(place, "  +0.050s  tool 9Z   starts".into())),
+            ("added".into(), events),
+            "{}",
+            lines[place]
+        );
+        if !is_request {
+            assert_eq!(changed(&|other| drop(other.remove(place))), ("removed".into(), events - 1), "{}", lines[place]);
+        }
+    }
+}
+
+#[test]
+fn v_2_requests_that_come_later_are_one_change_wherever_it_begins() {
+    let lines = long_run();
+    for first in [1, 2, 30, 59] {
+        let later = lines.iter().map(|line| match line.split_once(".000s  engine    request ") {
+            Some((seconds, rest)) if seconds.trim().parse::<u32>().unwrap() >= first => {
+                format!("{:>4}.000s  engine    request {rest}", seconds.trim().parse::<u32>().unwrap() + 7)
+            }
+            _ => line.clone(),
+        });
+        let (old, new) = (lines.join("\n"), later.collect::<Vec<_>>().join("\n"));
+        let diff = compare(&old, &new);
+        let [TranscriptChange::Retimed { by: 7_000, events, .. }] = diff.changes[..] else { panic!("{:?}", diff.changes) };
+        assert_eq!(events, usize::try_from(60 - first).unwrap() * 3);
+    }
+}
