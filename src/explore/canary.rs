@@ -97,6 +97,12 @@ enum CanaryTrick {
     ForgetTheSizeLimit,
     SwapMessages,
     HurryTheWatchdog,
+    TightenTheSizeLimit,
+    ReportAfterStop,
+    ChangeStructuredOutput,
+    ForgetTheHooks,
+    HideRefusal,
+    SummariseNever,
 }
 
 /// All of them, by the number of their oracle.
@@ -134,8 +140,10 @@ pub const CANARIES: &[Canary] = &[
     canary("forget-the-money", "O-13", "gives the engine no limit on money", CanaryTrick::ForgetTheMoney),
     canary("keep-task-budget", "O-13", "takes nothing from the task budget at a compaction", CanaryTrick::KeepTaskBudget),
     canary("forget-the-size-limit", "O-13", "gives the engine no limit on the size of results", CanaryTrick::ForgetTheSizeLimit),
+    canary("tighten-the-size-limit", "O-13", "gives the engine a smaller limit on the size of results", CanaryTrick::TightenTheSizeLimit),
     canary("delay-progress", "O-14", "holds progress back until the result is out", CanaryTrick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", CanaryTrick::SwapResults),
+    canary("report-after-stop", "O-14", "emits progress of each tool that was told to stop", CanaryTrick::ReportAfterStop),
     canary("tell-fresh-events", "O-15", "notes each event that shares its memory with no other run", CanaryTrick::TellFreshEvents),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", CanaryTrick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "leaves out the note that a tool runs again", CanaryTrick::DropRepetition),
@@ -154,10 +162,13 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-hook-context", "O-24", "hides from the engine what a hook wants the model to know", CanaryTrick::DropHookContext),
     canary("swap-messages", "O-24", "tells the engine of the second message before the first", CanaryTrick::SwapMessages),
     canary("change-input", "O-25", "starts each tool with another input", CanaryTrick::ChangeInput),
+    canary("change-structured-output", "O-25", "gives other structured output than the model", CanaryTrick::ChangeStructuredOutput),
     canary("hide-denial", "O-26", "hides from the engine what a hook says", CanaryTrick::HideDenial),
+    canary("forget-the-hooks", "O-26", "tells the engine that tools have no hooks", CanaryTrick::ForgetTheHooks),
     canary("keep-timers", "O-27", "cancels no timer", CanaryTrick::KeepTimers),
     canary("keep-requests-open", "O-27", "closes no request", CanaryTrick::KeepRequestsOpen),
     canary("reword-answer", "O-28", "adds a word to what the model said, in each request", CanaryTrick::RewordAnswer),
+    canary("hide-refusal", "O-28", "hides from the engine that the model refuses", CanaryTrick::HideRefusal),
     canary("hide-starts", "O-29", "says that no tool use is in progress", CanaryTrick::HideStarts),
     canary("call-all-interruptible", "O-29", "tells the engine that every tool stops for a message", CanaryTrick::CallAllInterruptible),
     canary("forget-interruption", "O-30", "leaves the interruption message out of each request", CanaryTrick::ForgetInterruption),
@@ -180,6 +191,7 @@ pub const CANARIES: &[Canary] = &[
     canary("recover-once-more", "O-34", "tells the engine that it may ask for one more rest of an answer", CanaryTrick::RecoverOnceMore),
     canary("summarise-with-tools", "O-35", "tells the engine to offer tools when it asks for a summary", CanaryTrick::SummariseWithTools),
     canary("clear-new-results", "O-35", "tells the engine to keep no result of a tool", CanaryTrick::ClearNewResults),
+    canary("summarise-never", "O-35", "tells the engine to make no summary of its own accord", CanaryTrick::SummariseNever),
     canary("forget-failures", "O-35", "tells the engine that any number of summaries may fail", CanaryTrick::ForgetFailures),
 ];
 

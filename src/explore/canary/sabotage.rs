@@ -4,18 +4,22 @@ use core::sync::atomic::Ordering;
 
 use super::{CanaryTrick, Saboteur};
 use reenact_engine::contract::{
-    Block, Effect, Effects, Emission, Environment, HookOutcome, Input, Json, Message, Micros, Note, PermissionAnswer, Request, RequestId,
-    Role, Time, TimerId, ToolRun,
+    Block, Effect, Effects, Emission, Environment, HookEvent, HookOutcome, Input, Json, Message, Micros, Note, PermissionAnswer, Request,
+    RequestId, Role, Time, TimerId, ToolRun,
 };
 use reenact_engine::emission::AssistantMessage;
 use reenact_engine::permission::{PermissionMode, PermissionSettings};
 use reenact_engine::settings::{InterruptBehaviour, ToolSafety};
 use reenact_engine::texts::TextName;
 use reenact_wire::block::{BlockKind, ToolInput, joined_text};
+use reenact_wire::event::StreamEvent;
 use reenact_wire::prelude::*;
 
 /// A timer that no engine has.
 const SPINNING: TimerId = TimerId { id: 1_000, generation: 1 };
+
+/// A limit on the size of results that a short one passes.
+const TIGHT_LIMIT: u64 = 10;
 
 /// How long a timer is set again for.
 const LONG_SLEEP: Micros = Micros::from_secs(3_600);
@@ -58,6 +62,10 @@ impl<E> Saboteur<E> {
                 let answer = PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
                 Some(Input::PermissionAnswered { run: *run, answer: answer.into() })
             }
+            Input::Stream { id, event } if self.canary.trick == CanaryTrick::HideRefusal && event.name() == "message_delta" => {
+                let data = event.data().replace(r#""refusal""#, r#""end_turn""#);
+                Some(Input::Stream { id: *id, event: StreamEvent::decode(event.name(), &data).into() })
+            }
             Input::HookEnded { hook, outcome } if self.canary.trick == CanaryTrick::DropHookContext => {
                 let outcome = HookOutcome { context: None, ..HookOutcome::clone(outcome) };
                 Some(Input::HookEnded { hook: *hook, outcome: outcome.into() })
@@ -88,6 +96,9 @@ impl<E> Saboteur<E> {
             | CanaryTrick::ForgetTheRules
             | CanaryTrick::CallAllInterruptible
             | CanaryTrick::ForgetTheSizeLimit
+            | CanaryTrick::TightenTheSizeLimit
+            | CanaryTrick::ForgetTheHooks
+            | CanaryTrick::SummariseNever
             | CanaryTrick::HurryTheWatchdog => env.clone(),
             _ => return None,
         };
@@ -113,6 +124,12 @@ impl<E> Saboteur<E> {
             CanaryTrick::CallAllInterruptible => {
                 lies.tools.iter_mut().for_each(|tool| tool.interrupt = Some(InterruptBehaviour::Cancel));
             }
+            CanaryTrick::ForgetTheHooks => {
+                lies.hooks
+                    .retain(|hook| !matches!(hook.event, HookEvent::PreToolUse | HookEvent::PostToolUse | HookEvent::PostToolFailure));
+            }
+            CanaryTrick::SummariseNever => lies.settings.compaction.auto = false,
+            CanaryTrick::TightenTheSizeLimit => lies.settings.pipeline.result_limit = TIGHT_LIMIT,
             CanaryTrick::ForgetTheSizeLimit => {
                 lies.settings.pipeline.result_limit = u64::MAX;
                 lies.tools.iter_mut().for_each(|tool| tool.result_limit = None);
@@ -193,6 +210,14 @@ impl<E> Saboteur<E> {
             Effect::StartTool { run, mut tool_use } if self.canary.trick == CanaryTrick::ChangeInput => {
                 Arc::make_mut(&mut tool_use).input = ToolInput::Valid(Json::trusted(r#"{"changed":true}"#));
                 effects.push(Effect::StartTool { run, tool_use });
+            }
+            Effect::Emit(Emission::StructuredOutput { .. }) if self.canary.trick == CanaryTrick::ChangeStructuredOutput => {
+                effects.push(Effect::Emit(Emission::StructuredOutput { json: Json::trusted(r#"{"changed":true}"#) }));
+            }
+            Effect::StopTool { run } if self.canary.trick == CanaryTrick::ReportAfterStop => {
+                effects.push(effect);
+                let (tool_use_id, text) = ("canary".into(), "still at it".into());
+                effects.push(Effect::Emit(Emission::Progress { run, tool_use_id, text, kind: None, details: None }));
             }
             Effect::Note(Note::Repeated { .. }) if self.canary.trick == CanaryTrick::DropRepetition => (),
             Effect::CancelTimer { .. } if self.canary.trick == CanaryTrick::KeepTimers => (),

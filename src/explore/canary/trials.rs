@@ -93,4 +93,10 @@ pub const CANARY_TRIALS: &[CanaryTrial] = &[
     trial("spin", "session/hello", &[]), // a prompt that is over leaves the timer set
     trial("hurry-the-watchdog", "session/hello", &InjectionKind::ALL),
     trial("begin-with-another-model", "session/two-prompts", &InjectionKind::ALL),
+    trial("tighten-the-size-limit", "pipeline/stored", &[]),
+    trial("report-after-stop", "query/read-one-file", &[InjectionKind::Cancel]),
+    trial("change-structured-output", "session/structured-output", &[]),
+    trial("forget-the-hooks", "hook/slow", &[]),
+    trial("hide-refusal", "query/refusal", &[]),
+    trial("summarise-never", "compaction/auto", &[]),
 ];
