@@ -26,6 +26,7 @@ mod program;
 mod record;
 mod replay;
 mod report;
+mod review;
 mod run;
 mod scan;
 mod seeds;
@@ -63,6 +64,8 @@ enum ProgramCommand {
     Test(test::TestArguments),
     /// Show the differences of two runs event by event: added, removed, changed, moved, at another time
     Diff(diff::DiffArguments),
+    /// Look at pending snapshots one at a time, and accept or reject each
+    Review(review::ReviewArguments),
     /// Interrupt scenarios before and after every event, and check all oracles on each run; `[expect]` is not asked for, `run` does that
     Sweep(sweep::SweepArguments),
     /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
@@ -159,6 +162,7 @@ where
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Test(arguments) => test::run(&arguments, &new_engine),
         ProgramCommand::Diff(arguments) => diff::run(&arguments, &new_engine),
+        ProgramCommand::Review(arguments) => review::run(&arguments),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
         ProgramCommand::Fuzz(arguments) => fuzz::run(&arguments, &new_engine),

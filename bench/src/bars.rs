@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{ReportLine, print_header};
-use super::{decode, diff, explore, foreign, framing, level, museum, record, redact, run, search, serve, start, sweep};
+use super::{decode, diff, explore, foreign, framing, growth, level, museum, record, redact, run, search, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -27,6 +27,11 @@ const BENCHES: &[Bench] = &[
         holds: "an event stepped in a sweep costs at most 1.5 times one of a plain replay; 130 events are swept in 75 times what a paused tokio \
                 runtime takes for as many timers",
         measure: sweep::sweeps,
+    },
+    Bench {
+        name: "growth",
+        holds: "a prompt of 1,600 turns costs at most 5 times one of 400; the sweep of one with 100 turns takes at most 0.4 s",
+        measure: growth::turns,
     },
     Bench {
         name: "explore",

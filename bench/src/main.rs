@@ -12,6 +12,7 @@ mod diff;
 mod explore;
 mod foreign;
 mod framing;
+mod growth;
 mod level;
 mod museum;
 mod network;
@@ -32,6 +33,10 @@ mod ways;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The one that the program has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

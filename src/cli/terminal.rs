@@ -13,6 +13,9 @@ pub(super) struct ColourArgument {
 /// Where nobody says how wide the terminal is.
 const COLUMNS: usize = 120;
 
+/// Where nobody says how high it is.
+const ROWS: usize = 50;
+
 impl ColourArgument {
     pub(super) fn choice(self) -> anstream::ColorChoice {
         match self.color {
@@ -27,4 +30,10 @@ impl ColourArgument {
 pub(super) fn columns() -> usize {
     let width = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     width.map_or(COLUMNS, |(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// How many rows the terminal has.
+pub(super) fn rows() -> usize {
+    let height = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    height.map_or(ROWS, |(_, terminal_size::Height(rows))| rows.into())
 }

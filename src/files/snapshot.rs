@@ -19,8 +19,8 @@ mod store;
 
 pub use metadata::SnapshotMetadata;
 pub use store::{
-    RejectionOutcome, SnapshotError, SnapshotOutcome, accept, compare, compare_and_leave_pending, pending_path, reject, snapshots_below,
-    write_pending,
+    RejectionOutcome, SnapshotError, SnapshotOutcome, accept, compare, compare_and_leave_pending, pending_below, pending_path, read_text,
+    reject, restore, snapshots_below, write_pending,
 };
 
 use std::borrow::Cow;

@@ -5,4 +5,6 @@
 pub mod diff_text;
 #[cfg(feature = "harness")]
 pub mod harness;
+pub mod pending;
+pub mod review_session;
 pub mod scenario_tests;

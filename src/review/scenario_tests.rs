@@ -77,7 +77,7 @@ fn changes_text(diff: &TranscriptDiff<'_>, (old, new): (&str, &str)) -> String {
 fn where_it_waits(scenario: &LoadedScenario, pending: &Result<PathBuf, String>) -> String {
     match pending {
         Ok(path) => format!(
-            "the new transcript is in {}: if it is right, take it with `cargo insta review` or `reenact test {} --update`",
+            "the new transcript is in {}: if it is right, look at it with `reenact review`, or take it with `reenact test {} --update`",
             path.display(),
             scenario.path.display()
         ),

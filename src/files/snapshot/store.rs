@@ -105,6 +105,18 @@ pub fn accept(path: &Path) -> Result<Snapshot, SnapshotError> {
     Ok(snapshot)
 }
 
+/// Makes a snapshot and its pending one what they were: `old` is the whole text of the file at `path`, or none where there was no file.
+///
+/// # Errors
+/// A file cannot be written or removed.
+pub fn restore(path: &Path, old: Option<&str>, pending: &str) -> Result<(), SnapshotError> {
+    write_text(&pending_path(path), pending)?;
+    match old {
+        Some(old) => write_text(path, old),
+        None => remove(path).map(drop),
+    }
+}
+
 /// Whether [`reject`] found something to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectionOutcome {
@@ -119,11 +131,14 @@ pub enum RejectionOutcome {
 /// # Errors
 /// The pending file cannot be removed.
 pub fn reject(path: &Path) -> Result<RejectionOutcome, SnapshotError> {
-    let pending = pending_path(path);
-    match std::fs::remove_file(&pending) {
+    remove(&pending_path(path))
+}
+
+fn remove(path: &Path) -> Result<RejectionOutcome, SnapshotError> {
+    match fs::remove_file(path) {
         Ok(()) => Ok(RejectionOutcome::Removed),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(RejectionOutcome::NothingPending),
-        Err(error) => Err(SnapshotError::Write { path: pending, error }),
+        Err(error) => Err(SnapshotError::Write { path: path.to_path_buf(), error }),
     }
 }
 
@@ -139,17 +154,30 @@ const SNAPSHOT_BYTES_MAX: u64 = 256 << 20;
 
 /// The snapshot at `path`, or none if there is no file.
 fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
+    let parse = |text: String| Snapshot::parse(&text).map_err(|error| SnapshotError::Format { path: path.to_path_buf(), error });
+    read_text(path)?.map(parse).transpose()
+}
+
+/// The text of the file at `path`, or none if there is no file.
+///
+/// # Errors
+/// It cannot be read, or is no text.
+pub fn read_text(path: &Path) -> Result<Option<String>, SnapshotError> {
     let text = open::read(path, SNAPSHOT_BYTES_MAX)
         .and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)));
     match text {
-        Ok(text) => Snapshot::parse(&text).map(Some).map_err(|error| SnapshotError::Format { path: path.to_path_buf(), error }),
+        Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(SnapshotError::Read { path: path.to_path_buf(), error }),
     }
 }
 
 fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
-    atomic::write(path, snapshot.to_string().as_bytes()).map_err(|error| SnapshotError::Write { path: path.to_path_buf(), error })
+    write_text(path, &snapshot.to_string())
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), SnapshotError> {
+    atomic::write(path, text.as_bytes()).map_err(|error| SnapshotError::Write { path: path.to_path_buf(), error })
 }
 
 /// All snapshots in a folder and in those below it; none where it does not exist.
@@ -157,6 +185,28 @@ fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
 /// # Errors
 /// When a folder cannot be read.
 pub fn snapshots_below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    files_below(folder, |_| true, |path| path.extension().is_some_and(|extension| extension == "snap").then(|| path.to_path_buf()))
+}
+
+/// The snapshots in a folder and in those below it that have a pending one beside them, be they there themselves or not. What programs build or install
+/// is not looked at: hidden folders, `target`, `node_modules`.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn pending_below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let is_ours = |name: &str| !name.starts_with('.') && !["target", "node_modules"].contains(&name);
+    files_below(folder, is_ours, |path| {
+        let snapshot = path.file_name()?.to_str()?.strip_suffix(".new").filter(|name| name.ends_with(".snap"))?;
+        Some(path.with_file_name(snapshot))
+    })
+}
+
+/// Chosen files of a folder and of those below it whose names are to be entered.
+fn files_below(
+    folder: &Path,
+    is_entered: impl Fn(&str) -> bool,
+    chosen: impl Fn(&Path) -> Option<PathBuf>,
+) -> io::Result<BTreeSet<PathBuf>> {
     let mut found = BTreeSet::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
@@ -164,9 +214,9 @@ pub fn snapshots_below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
             let entry = entry?;
             let path = entry.path();
             if entry.file_type()?.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "snap") {
-                found.insert(path);
+                folders.extend(Some(path).filter(|_| entry.file_name().to_str().is_none_or(&is_entered)));
+            } else {
+                found.extend(chosen(&path));
             }
         }
     }
@@ -208,6 +258,19 @@ mod tests {
         accept(&path).expect("accepts");
         let text = std::fs::read_to_string(&path).expect("the accepted file");
         assert_eq!(text, "---\nsource: a.toml\nours: x\n---\ntext\n");
+    }
+
+    #[test]
+    fn v_3_pending_snapshots_are_found_with_or_without_an_approved_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for name in ["a.snap", "a.snap.new", "deep/b.snap.new", "c.snap", "d.new", "target/e.snap.new", ".git/f.snap.new"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("it is in the folder")).expect("creates");
+            fs::write(path, "").expect("writes");
+        }
+        let found = pending_below(folder.path()).expect("reads");
+        let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).expect("it is below").to_path_buf()).collect();
+        assert_eq!(names, [PathBuf::from("a.snap"), PathBuf::from("deep/b.snap")]);
     }
 
     #[test]
