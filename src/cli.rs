@@ -13,6 +13,7 @@
 
 mod access;
 mod certify;
+mod conformance;
 mod coverage;
 mod ctrl_c;
 mod diff;
@@ -20,6 +21,7 @@ mod drive;
 mod explore;
 mod fuzz;
 mod import;
+mod new;
 mod output;
 mod preset;
 mod program;
@@ -58,6 +60,8 @@ struct ProgramArguments {
 
 #[derive(Debug, Subcommand)]
 enum ProgramCommand {
+    /// Write files to begin with: a scenario, an engine of your own, the scenarios that any loop should pass
+    New(new::NewArguments),
     /// Run scenarios on the virtual clock and show what happened
     Run(run::RunArguments),
     /// Run scenarios, and compare each with its snapshot, its expectations and the oracles
@@ -159,6 +163,7 @@ where
         return exit;
     }
     let exit = match ProgramArguments::parse().command {
+        ProgramCommand::New(arguments) => new::run(&arguments),
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Test(arguments) => test::run(&arguments, &new_engine),
         ProgramCommand::Diff(arguments) => diff::run(&arguments, &new_engine),

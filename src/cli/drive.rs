@@ -1,5 +1,7 @@
 //! `reenact drive SCENARIO -- COMMAND…`.
 
+mod conformance;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,7 +26,11 @@ use crate::scenario::parse::nearest::nearest;
 #[derive(Debug, clap::Args)]
 pub(super) struct DriveArguments {
     /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
-    scenario: PathBuf,
+    #[arg(required_unless_present = "conformance")]
+    scenario: Option<PathBuf>,
+    /// Run the client through each scenario that any client should pass; `{prompt}` in the command stands for the prompt
+    #[arg(long, conflicts_with_all = ["scenario", "sweep", "snapshots", "accept"])]
+    conformance: bool,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
     /// The shipped profile of the client, such as `claude-code` or `gptme`; when not given, as the scenario has it
@@ -99,7 +105,8 @@ pub(super) struct DriveArguments {
 }
 
 pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
-    let loaded = match arguments.how.load(&arguments.scenario) {
+    let Some(scenario) = &arguments.scenario else { return conformance::run(arguments) };
+    let loaded = match arguments.how.load(scenario) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };

@@ -1,11 +1,13 @@
 //! The output of `run` and `sweep`: verdicts, coverage, seeds, reports for programs.
 
+mod beginning;
 mod budgets;
 mod certificates;
 mod coverage;
 mod fuzzing;
 mod hints;
 mod reports;
+mod reviewing;
 mod seeds;
 mod testing;
 

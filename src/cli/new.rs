@@ -1,0 +1,104 @@
+//! `reenact new TEMPLATE [PATH]`: files to begin with.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::CommandExit;
+use super::conformance::CONFORMANCE;
+use super::output::{print_line, wrong_input};
+use super::program::quoted;
+use crate::files::atomic;
+use crate::prelude::*;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct NewArguments {
+    /// The kind of files
+    #[arg(value_enum)]
+    template: NewTemplate,
+    /// Where: a file for a scenario, a folder for the others; when not given, `scenarios/first.toml`, `scenarios/conformance` or `my-agent`
+    path: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum NewTemplate {
+    /// A scenario with a tool, a fault and expectations, each line explained
+    Scenario,
+    /// The scenarios that any agent loop should pass
+    Conformance,
+    /// A Rust program with an engine of your own: all commands around it, and a test for each scenario
+    Engine,
+}
+
+const SCENARIO: &str = include_str!("new/scenario.toml");
+
+/// The files of a program with an engine of its own, by their paths in its folder.
+const ENGINE: [(&str, &str); 5] = [
+    ("Cargo.toml", include_str!("new/engine_manifest.toml")),
+    ("src/lib.rs", include_str!("new/engine.rs")),
+    ("src/main.rs", include_str!("new/engine_main.rs")),
+    ("tests/scenarios.rs", include_str!("new/engine_tests.rs")),
+    ("scenarios/first.toml", SCENARIO),
+];
+
+/// In a manifest it stands for the place of this library.
+const LIBRARY: &str = "\"{library}\"";
+
+/// The place of this library: the sources that this program was built from, or the published crate where they are gone.
+fn library() -> String {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    if Path::new(folder).is_dir() { format!("path = {folder:?}") } else { format!("version = {:?}", env!("CARGO_PKG_VERSION")) }
+}
+
+pub(super) fn run(arguments: &NewArguments) -> CommandExit {
+    let path = arguments.path.clone().unwrap_or_else(|| PathBuf::from(arguments.template.usual_path()));
+    let files = arguments.template.files(&path);
+    let taken: Vec<String> = files.iter().filter(|(path, _)| path.exists()).map(|(path, _)| path.display().to_string()).collect();
+    if !taken.is_empty() && !arguments.force {
+        let (is, it) = if taken.len() == 1 { ("is", "it") } else { ("are", "them") };
+        return wrong_input(&format!(
+            "{} {is} there already, and nothing was written: name another place, or replace {it} with --force",
+            taken.join(", ")
+        ));
+    }
+    for (path, text) in &files {
+        if let Err(error) = atomic::write(path, text.as_bytes()) {
+            return wrong_input(&format!("cannot write {}: {error}", path.display()));
+        }
+        print_line(&format!("wrote {}", path.display()));
+    }
+    print_line(&arguments.template.next_step(&path));
+    CommandExit::Fine
+}
+
+impl NewTemplate {
+    fn usual_path(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenarios/first.toml",
+            Self::Conformance => "scenarios/conformance",
+            Self::Engine => "my-agent",
+        }
+    }
+
+    fn files(self, path: &Path) -> Vec<(PathBuf, String)> {
+        match self {
+            Self::Scenario => vec![(path.to_path_buf(), SCENARIO.into())],
+            Self::Conformance => {
+                CONFORMANCE.iter().map(|scenario| (path.join(scenario.name).with_extension("toml"), scenario.text.into())).collect()
+            }
+            Self::Engine => ENGINE.iter().map(|(name, text)| (path.join(name), text.replace(LIBRARY, &library()))).collect(),
+        }
+    }
+
+    fn next_step(self, path: &Path) -> String {
+        let shown = quoted(&path.to_string_lossy());
+        match self {
+            Self::Scenario => format!("run it with: reenact run {shown}"),
+            Self::Conformance => format!("try a loop with: reenact run {shown}; reenact sweep {shown}"),
+            Self::Engine => format!("run it with: cd {shown}; cargo run -- run scenarios; cargo run -- new conformance; cargo run -- test"),
+        }
+    }
+}
