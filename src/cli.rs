@@ -25,6 +25,7 @@ mod new;
 mod output;
 mod preset;
 mod program;
+mod program_pages;
 mod record;
 mod replay;
 mod report;
@@ -44,7 +45,7 @@ pub use program::set_first_arguments;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::children::WatcherProgram;
 use crate::engine::agent_loop::AgentLoop;
@@ -52,7 +53,11 @@ use crate::engine::contract::Engine;
 
 /// Re-enacts agent sessions: recorded streams, virtual time, transcripts kept as snapshots.
 #[derive(Debug, Parser)]
-#[command(name = "reenact", version, after_help = "Exit codes: 0 as expected, 1 a run failed, 2 wrong input or usage.")]
+#[command(
+    name = "reenact",
+    version,
+    after_help = "Exit codes: 0 as expected, 1 something failed or was found, 2 wrong input or usage, 130 stopped with Ctrl-C."
+)]
 struct ProgramArguments {
     #[command(subcommand)]
     command: ProgramCommand,
@@ -90,6 +95,10 @@ enum ProgramCommand {
     Schema(SchemaArguments),
     /// Print the settings of a real client that a scenario can take, or list the clients
     Preset(preset::PresetArguments),
+    /// Print the completions of a shell: `reenact completions bash > FILE`
+    Completions(program_pages::CompletionArguments),
+    /// Write the manual pages of all commands into a folder
+    Man(program_pages::ManArguments),
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::ReplayArguments),
     /// Serve a scenario over HTTP to any client, and judge its requests
@@ -181,6 +190,8 @@ where
             CommandExit::Fine
         }
         ProgramCommand::Preset(arguments) => preset::run(&arguments),
+        ProgramCommand::Completions(arguments) => program_pages::complete(&arguments, ProgramArguments::command()),
+        ProgramCommand::Man(arguments) => program_pages::write_manual(&arguments, ProgramArguments::command()),
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),
         ProgramCommand::Serve(arguments) => serve::run(&arguments),
         ProgramCommand::Drive(arguments) => drive::run(&arguments),

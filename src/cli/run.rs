@@ -36,7 +36,9 @@ use crate::runner::{EnginePanic, RunOutcome};
 use crate::sim::report::RunReport;
 use crate::transcript::event::Transcript;
 use crate::transcript::json;
+use crate::transcript::stream_json::to_stream_json;
 use crate::transcript::text::{DetailLevel, render, render_untimed};
+use crate::transcript::trace::to_trace;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArguments {
@@ -52,7 +54,7 @@ pub(super) struct RunArguments {
     /// How much the transcript shows; one scenario is shown at `normal`, several only when this is given
     #[arg(long, value_enum)]
     detail: Option<DetailArgument>,
-    /// In which form; `jsonl` is the transcripts, `json` one document with the verdict on each run, `digest` one BLAKE3 digest a scenario
+    /// In which form; `jsonl` is the transcripts, `json` one document with the verdict on each run, `digest` one BLAKE3 digest a scenario, `stream-json` what a headless client would print, `trace` a timeline for Perfetto (one scenario only)
     #[arg(long, value_enum, default_value = "text")]
     format: OutputFormat,
     /// Run everything again (on one thread, on many, and in a fresh process with other TZ and LANG) and compare digests
@@ -100,6 +102,10 @@ enum OutputFormat {
     Jsonl,
     Json,
     Digest,
+    /// The messages that a headless client prints, one a line
+    StreamJson,
+    /// A timeline for viewers of Chrome's traces, such as Perfetto (one scenario only)
+    Trace,
 }
 
 impl OutputFormat {
@@ -108,7 +114,18 @@ impl OutputFormat {
         match self {
             Self::Text => CoveragePlace::Output,
             Self::Json => CoveragePlace::Document,
-            Self::Jsonl | Self::Digest => CoveragePlace::BesideOutput,
+            Self::Jsonl | Self::Digest | Self::StreamJson | Self::Trace => CoveragePlace::BesideOutput,
+        }
+    }
+
+    /// A whole run in a form for programs; `None` for the forms that say more than a run.
+    fn of_run(self, transcript: &Transcript, name: &str) -> Option<String> {
+        match self {
+            Self::Text | Self::Json => None,
+            Self::Jsonl => Some(json::to_json_lines(transcript)),
+            Self::Digest => Some(format!("{}  {name}", json::digest(transcript))),
+            Self::StreamJson => Some(to_stream_json(transcript)),
+            Self::Trace => Some(to_trace(transcript)),
         }
     }
 
@@ -284,6 +301,9 @@ fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result
     if arguments.interrupt_at.is_some() && scenarios.len() > 1 {
         return Err(format!("--interrupt-at takes one scenario, and these are {}: name one of them", scenarios.len()));
     }
+    if arguments.format == OutputFormat::Trace && scenarios.len() > 1 {
+        return Err(format!("--format trace takes one scenario, and these are {}: name one of them", scenarios.len()));
+    }
     if arguments.log.is_some() && scenarios.len() > 1 {
         return Err(format!("--log takes one scenario, and these are {}: name one of them", scenarios.len()));
     }
@@ -310,15 +330,13 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
     let shows_transcript = count == 1 || arguments.detail.is_some();
     let Some(transcript) = transcript(outcome) else { return };
     match arguments.format {
-        OutputFormat::Json => (),
-        OutputFormat::Jsonl if outcome.is_ok() => print_line(&json::to_json_lines(transcript)),
-        OutputFormat::Digest if outcome.is_ok() => print_line(&format!("{}  {}", json::digest(transcript), scenario.name)),
-        OutputFormat::Jsonl | OutputFormat::Digest => (),
         OutputFormat::Text if shows_transcript => {
             let gap = if count == 1 { "" } else { "\n" };
             print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, transcript)));
         }
         OutputFormat::Text => print_line(&verdict_line(arguments, scenario, outcome, is_fine)),
+        // A run that panicked is no whole run.
+        format => format.of_run(transcript, &scenario.name).filter(|_| outcome.is_ok()).iter().for_each(|text| print_line(text)),
     }
 }
 

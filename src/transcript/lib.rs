@@ -14,5 +14,7 @@ pub mod diff;
 pub mod event;
 pub mod json;
 pub mod record;
+pub mod stream_json;
 pub mod text;
+pub mod trace;
 pub mod watch;

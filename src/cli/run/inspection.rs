@@ -12,7 +12,7 @@ use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::scenario::types::Expectations;
 use crate::sim::rules;
-use crate::transcript::{json, text};
+use crate::transcript::text;
 
 /// Interrupts the run, shows it and what the oracles say. What the scenario expects of its uninterrupted run is not asked for.
 pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, boundary: RunBoundary, engine: &E) -> CommandExit {
@@ -22,10 +22,8 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
         Err(problem) => return wrong_input(&format!("{path}: {problem}")),
     };
     match arguments.format {
-        OutputFormat::Json => (),
-        OutputFormat::Jsonl => print_line(&json::to_json_lines(&looked.transcript)),
-        OutputFormat::Digest => print_line(&format!("{}  {}", json::digest(&looked.transcript), scenario.name)),
         OutputFormat::Text => print_line(&format!("{}\n{}", scenario.name, text::render(&looked.transcript, arguments.detail()))),
+        format => format.of_run(&looked.transcript, &scenario.name).iter().for_each(|text| print_line(text)),
     }
     let expect = &scenario.setup.scenario.expect;
     let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
