@@ -31,6 +31,7 @@ mod scan;
 mod seeds;
 mod selection;
 mod serve;
+mod show;
 mod shrink;
 mod sweep;
 mod terminal;
@@ -83,6 +84,8 @@ enum ProgramCommand {
     Schema(SchemaArguments),
     /// Print the settings of a real client that a scenario can take, or list the clients
     Preset(preset::PresetArguments),
+    /// Show what a tape, another recording or a boundary log holds: threads, requests, tools, gaps and tokens on one axis of time
+    Show(show::ShowArguments),
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::ReplayArguments),
     /// Serve a scenario over HTTP to any client, and judge its requests
@@ -172,6 +175,7 @@ where
             CommandExit::Fine
         }
         ProgramCommand::Preset(arguments) => preset::run(&arguments),
+        ProgramCommand::Show(arguments) => show::run(&arguments),
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),
         ProgramCommand::Serve(arguments) => serve::run(&arguments),
         ProgramCommand::Drive(arguments) => drive::run(&arguments),

@@ -1,0 +1,276 @@
+//! From what a recording tells, in its order, to a timeline.
+//!
+//! A builder can be cloned and finished at any time: any beginning of a recording has a timeline, and what has not ended is open (F-2).
+
+use alloc::collections::BTreeMap;
+
+use reenact_engine::time::Micros;
+use reenact_wire::error::ApiError;
+use reenact_wire::event::StreamEvent;
+use reenact_wire::http::{HttpHeader, is_event_stream};
+use reenact_wire::prelude::*;
+
+use super::answer_progress::AnswerProgress;
+use super::attempts::{self, NamedTool};
+use super::remarks;
+use super::request_facts::RequestFacts;
+use super::{AttemptEnd, OtherExchanges, SessionTimeline, TimelineMark, TimelineSource, ToolRunInterval, gaps, time_shares, token_totals};
+
+/// Puts a timeline together. All times are from the start of the recording.
+#[derive(Clone, Debug)]
+pub struct TimelineBuilder {
+    pub(crate) source: TimelineSource,
+    pub(crate) stall_limit: Micros,
+    until: Micros,
+    has_times: bool,
+    pub(crate) threads: Vec<Arc<str>>,
+    pub(crate) attempts: Vec<AttemptProgress>,
+    marks: Vec<TimelineMark>,
+    others: BTreeMap<String, usize>,
+    pub(crate) runs: Vec<NamedTool<ToolRunInterval>>,
+    pub(crate) unread: Vec<String>,
+    /// Whether the recording ends inside of a line.
+    pub(crate) is_cut: bool,
+}
+
+/// A request as a recording names it.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAttempt<'a> {
+    /// Its name in the recording.
+    pub exchange: &'a str,
+    /// The name of its thread.
+    pub thread: &'a str,
+    /// The handle of the attempt whose conversation it extends, as far as that is known.
+    pub parent: Option<AttemptHandle>,
+    /// When it was made.
+    pub at: Option<Micros>,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+/// An attempt of this builder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttemptHandle(pub(crate) usize);
+
+/// How a response ended, as its connection showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEnd {
+    /// Whole.
+    Complete,
+    /// In another way, in a word or two.
+    Broken(&'static str),
+    /// The client went away.
+    ClientGone,
+}
+
+/// An attempt on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptProgress {
+    pub(crate) exchange: String,
+    pub(crate) thread: usize,
+    /// The name of the exchange whose conversation it extends.
+    pub(crate) parent: Option<String>,
+    pub(crate) facts: RequestFacts,
+    pub(crate) at: Option<Micros>,
+    pub(crate) head_at: Option<Micros>,
+    pub(crate) first_at: Option<Micros>,
+    pub(crate) end_at: Option<Micros>,
+    pub(crate) status: Option<u16>,
+    headers: Vec<HttpHeader>,
+    pub(crate) answer: AnswerProgress,
+    pub(crate) end: AttemptEnd,
+    pub(crate) problem: Option<String>,
+    pub(crate) retry_after: Option<Micros>,
+}
+
+impl TimelineBuilder {
+    /// Of a recording of which nothing was read yet; a stream that is silent for longer than the limit stalls.
+    pub fn new(source: TimelineSource, stall_limit: Micros) -> Self {
+        Self {
+            source,
+            stall_limit,
+            until: Micros::ZERO,
+            has_times: false,
+            threads: Vec::new(),
+            attempts: Vec::new(),
+            marks: Vec::new(),
+            others: BTreeMap::new(),
+            runs: Vec::new(),
+            unread: Vec::new(),
+            is_cut: false,
+        }
+    }
+
+    /// A request for a message was made.
+    pub fn on_request(&mut self, request: &NewAttempt<'_>) -> AttemptHandle {
+        self.see(request.at);
+        let thread = self.thread(request.thread);
+        self.attempts.push(AttemptProgress {
+            exchange: request.exchange.into(),
+            thread,
+            parent: request.parent.map(|AttemptHandle(parent)| self.attempts[parent].exchange.clone()),
+            facts: RequestFacts::from_body(request.body),
+            at: request.at,
+            head_at: None,
+            first_at: None,
+            end_at: None,
+            status: None,
+            headers: Vec::new(),
+            answer: AnswerProgress::default(),
+            end: AttemptEnd::Open,
+            problem: None,
+            retry_after: None,
+        });
+        AttemptHandle(self.attempts.len() - 1)
+    }
+
+    /// The head of its response came.
+    pub fn on_head(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, status: u16, headers: &[HttpHeader]) {
+        self.see(at);
+        let attempt = &mut self.attempts[index];
+        (attempt.head_at, attempt.status) = (at, Some(status));
+        attempt.headers = headers.to_vec();
+    }
+
+    /// A piece of its body came.
+    pub fn on_bytes(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, bytes: &[u8]) {
+        self.see(at);
+        let attempt = &mut self.attempts[index];
+        attempt.first_at = attempt.first_at.or(at);
+        let is_stream = || is_event_stream(&attempt.headers).unwrap_or_else(|| begins_as_stream(bytes));
+        attempt.answer.on_bytes(at, bytes, self.stall_limit, is_stream);
+    }
+
+    /// An event of its stream came.
+    pub fn on_event(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, event: &StreamEvent) {
+        self.see(at);
+        let attempt = &mut self.attempts[index];
+        attempt.first_at = attempt.first_at.or(at);
+        attempt.answer.on_event(at, event, self.stall_limit);
+    }
+
+    /// Its response ended. A second end says nothing.
+    pub fn on_end(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, how: ConnectionEnd) {
+        self.see(at);
+        let attempt = &mut self.attempts[index];
+        if attempt.end == AttemptEnd::Open {
+            attempt.end_at = at;
+            attempt.close(how, self.stall_limit);
+        }
+    }
+
+    /// An exchange that asks for no message.
+    pub fn on_other(&mut self, method: &str, path: &str) {
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        *self.others.entry(format!("{method} {path}").trim().into()).or_default() += 1;
+    }
+
+    /// A tool run began.
+    pub fn on_tool_start(&mut self, tool_use_id: &str, at: Micros) {
+        self.see(Some(at));
+        self.runs.push(NamedTool { id: tool_use_id.into(), value: ToolRunInterval { at, end_at: None } });
+    }
+
+    /// The last run of a tool use that has not ended did.
+    pub fn on_tool_end(&mut self, tool_use_id: &str, at: Micros) {
+        self.see(Some(at));
+        if let Some(run) = self.runs.iter_mut().rfind(|run| *run.id == *tool_use_id && run.value.end_at.is_none()) {
+            run.value.end_at = Some(at);
+        }
+    }
+
+    /// The user did something.
+    pub fn on_mark(&mut self, at: Micros, thread: &str, kind: &'static str, text: String) {
+        self.see(Some(at));
+        let thread = self.thread(thread);
+        self.marks.push(TimelineMark { at, thread, kind, text });
+    }
+
+    /// A part of the recording cannot be read: a sentence.
+    pub fn on_unread(&mut self, problem: String) {
+        self.unread.push(problem);
+    }
+
+    /// Whether anything could not be read.
+    pub fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// The timeline of all that was told.
+    pub fn finish(mut self) -> SessionTimeline {
+        for attempt in &mut self.attempts {
+            attempt.note_open(self.until, self.stall_limit);
+        }
+        let (requests, tools) = attempts::group(&mut self);
+        let requests_of = |thread: usize| requests.iter().filter(|call| call.thread == thread).count();
+        let threads = self.threads.iter().enumerate();
+        let threads = threads.map(|(place, name)| super::ThreadSummary { name: name.clone(), requests: requests_of(place) }).collect();
+        let others = core::mem::take(&mut self.others).into_iter().map(|(path, count)| OtherExchanges { path, count }).collect();
+        let mut timeline = SessionTimeline {
+            source: self.source,
+            has_times: self.has_times,
+            until: self.until,
+            stall_limit: self.stall_limit,
+            threads,
+            requests,
+            tools,
+            marks: self.marks,
+            gaps: Vec::new(),
+            tokens: Vec::new(),
+            time: None,
+            others,
+            remarks: Vec::new(),
+        };
+        timeline.gaps = gaps::gaps(&timeline);
+        timeline.tokens = token_totals::tokens(&timeline);
+        timeline.time = timeline.has_times.then(|| time_shares::shares(&timeline));
+        timeline.remarks = remarks::remarks(&timeline, &self.unread, self.is_cut);
+        timeline
+    }
+
+    fn see(&mut self, at: Option<Micros>) {
+        self.has_times |= at.is_some();
+        self.until = self.until.max(at.unwrap_or_default());
+    }
+
+    fn thread(&mut self, name: &str) -> usize {
+        let known = self.threads.iter().position(|thread| **thread == *name);
+        known.unwrap_or_else(|| {
+            self.threads.push(name.into());
+            self.threads.len() - 1
+        })
+    }
+}
+
+impl AttemptProgress {
+    fn close(&mut self, how: ConnectionEnd, limit: Micros) {
+        self.answer.on_end(self.end_at, limit);
+        let body = self.answer.take_body();
+        let is_error = self.status.is_some_and(|status| !(200..300).contains(&status));
+        (self.end, self.problem) = match how {
+            _ if is_error => {
+                let status = self.status.unwrap_or_default();
+                let error = ApiError::read(status, &self.headers, &body);
+                self.retry_after = error.delay_us().map(Micros);
+                (AttemptEnd::Refused, Some(format!("{}: {}", error.kind.as_str(), error.message)))
+            }
+            _ if self.answer.is_whole() || self.answer.on_whole_body(self.end_at, &body) => (AttemptEnd::Answered, None),
+            ConnectionEnd::ClientGone => (AttemptEnd::Abandoned, Some(String::from("the client went away"))),
+            _ if self.answer.failure.is_some() => (AttemptEnd::Failed, self.answer.failure.clone()),
+            ConnectionEnd::Broken(word) => (AttemptEnd::Cut, Some(word.into())),
+            ConnectionEnd::Complete => (AttemptEnd::Cut, Some(String::from("the response ends, and its message is not whole"))),
+        };
+    }
+
+    /// The silence of a stream that is open when the recording ends.
+    fn note_open(&mut self, until: Micros, limit: Micros) {
+        if self.end == AttemptEnd::Open && self.first_at.is_some() {
+            self.answer.on_end(Some(until), limit);
+        }
+    }
+}
+
+/// Where the source kept no headers.
+fn begins_as_stream(bytes: &[u8]) -> bool {
+    [&b"event:"[..], b"data:", b":"].iter().any(|start| bytes.starts_with(start))
+}
