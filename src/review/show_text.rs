@@ -75,10 +75,10 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
 
 fn facts(name: &str, timeline: &SessionTimeline, columns: usize) -> String {
     let source = &timeline.source;
-    let mut lines = vec![("file", [Some(name.into()), Some(source.kind.clone()), source.recorder.clone()].into_iter().flatten().collect())];
-    let duration = timeline.has_times.then(|| span_text(timeline.until));
-    let when: Vec<String> = [duration, source.recorded_at.clone(), source.upstream.clone()].into_iter().flatten().collect();
-    lines.push(("when", if when.is_empty() { vec![String::from("not known: the recording has no times")] } else { when }));
+    let file = [Some(name.into()), Some(source.kind.clone()), source.recorder.clone(), source.upstream.clone()];
+    let duration = if timeline.has_times { span_text(timeline.until) + " long" } else { String::from("without times, in its order") };
+    let mut lines =
+        vec![("file", file.into_iter().flatten().collect()), ("when", source.recorded_at.iter().cloned().chain([duration]).collect())];
     lines.push(("requests", requests(timeline)));
     for other in &timeline.others {
         lines.push(("others", vec![format!("{} {}", other.count, other.path)]));

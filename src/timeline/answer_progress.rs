@@ -19,10 +19,10 @@ use super::{BlockInterval, StreamStall};
 /// So much of a text or an input is kept.
 const BEGINNING_CHARS: usize = 160;
 
-/// What has come of an answer.
+/// An answer as far as it has come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AnswerProgress {
-    form: AnswerForm,
+pub(crate) struct TimedAnswer {
+    form: BodyForm,
     pub(crate) blocks: Vec<StreamedBlock>,
     pub(crate) stalls: Vec<StreamStall>,
     pub(crate) usage: Usage,
@@ -36,7 +36,7 @@ pub(crate) struct AnswerProgress {
 }
 
 #[derive(Clone, Debug, Default)]
-enum AnswerForm {
+enum BodyForm {
     /// Nothing of it has come.
     #[default]
     Unknown,
@@ -55,22 +55,22 @@ pub(crate) struct StreamedBlock {
     pub(crate) tool_use: Option<(Arc<str>, Arc<str>)>,
 }
 
-impl AnswerProgress {
+impl TimedAnswer {
     /// Takes a piece of the body. `is_stream` is asked when it is the first.
     pub(crate) fn on_bytes(&mut self, at: Option<Micros>, bytes: &[u8], limit: Micros, is_stream: impl FnOnce() -> bool) {
-        if let AnswerForm::Unknown = self.form {
-            self.form = if is_stream() { new_stream() } else { AnswerForm::Body(Vec::new()) };
+        if let BodyForm::Unknown = self.form {
+            self.form = if is_stream() { new_stream() } else { BodyForm::Body(Vec::new()) };
         }
         let mut events = Vec::new();
         match &mut self.form {
-            AnswerForm::Stream(framer, _) => {
+            BodyForm::Stream(framer, _) => {
                 let mut sink = |frame: SseFrame<'_>| events.push(StreamEvent::decode(frame.event, frame.data));
                 if let Err(error) = framer.feed(bytes, &mut sink) {
                     self.failure.get_or_insert(error.to_string());
                 }
             }
-            AnswerForm::Body(body) => body.extend_from_slice(bytes),
-            AnswerForm::Unknown => (),
+            BodyForm::Body(body) => body.extend_from_slice(bytes),
+            BodyForm::Unknown => (),
         }
         // A piece of a long event is a sign of life.
         if events.is_empty() {
@@ -81,7 +81,7 @@ impl AnswerProgress {
 
     /// Takes an event of a stream that comes event by event.
     pub(crate) fn on_event(&mut self, at: Option<Micros>, event: &StreamEvent, limit: Micros) {
-        if let AnswerForm::Unknown = self.form {
+        if let BodyForm::Unknown = self.form {
             self.form = new_stream();
         }
         self.on_decoded(at, event, limit);
@@ -90,7 +90,7 @@ impl AnswerProgress {
     /// The body that is an error or a whole message; empty where a stream came.
     pub(crate) fn take_body(&mut self) -> Vec<u8> {
         match &mut self.form {
-            AnswerForm::Body(body) => core::mem::take(body),
+            BodyForm::Body(body) => core::mem::take(body),
             _ => Vec::new(),
         }
     }
@@ -107,7 +107,7 @@ impl AnswerProgress {
 
     /// The end of the response. A silence before it counts.
     pub(crate) fn on_end(&mut self, at: Option<Micros>, limit: Micros) {
-        if let AnswerForm::Stream(..) = self.form {
+        if let BodyForm::Stream(..) = self.form {
             self.on_content(at, limit);
         }
     }
@@ -115,7 +115,7 @@ impl AnswerProgress {
     /// Whether all of a message is there.
     pub(crate) fn is_whole(&self) -> bool {
         let is_ended = |assembler: &Assembler| assembler.at_end_of_stream().is_ok();
-        self.failure.is_none() && (self.is_whole || matches!(&self.form, AnswerForm::Stream(_, assembler) if is_ended(assembler)))
+        self.failure.is_none() && (self.is_whole || matches!(&self.form, BodyForm::Stream(_, assembler) if is_ended(assembler)))
     }
 
     fn on_content(&mut self, at: Option<Micros>, limit: Micros) {
@@ -132,10 +132,9 @@ impl AnswerProgress {
             (EventPayload::Ping, Some((_, pings))) => *pings += 1,
             _ => self.on_content(at, limit),
         }
-        let AnswerForm::Stream(_, assembler) = &mut self.form else { return };
+        let BodyForm::Stream(_, assembler) = &mut self.form else { return };
         let step = assembler.on_event(event, &mut Vec::new());
-        (self.usage, self.model, self.stop_reason) =
-            (*assembler.usage(), Arc::clone(assembler.model()), assembler.stop_reason().cloned());
+        (self.usage, self.model, self.stop_reason) = (*assembler.usage(), Arc::clone(assembler.model()), assembler.stop_reason().cloned());
         match step {
             AssemblerStep::Failed { kind, message } => {
                 self.failure.get_or_insert(format!("{kind} in the stream: {message}"));
@@ -179,8 +178,8 @@ impl AnswerProgress {
     }
 }
 
-fn new_stream() -> AnswerForm {
-    AnswerForm::Stream(Box::default(), Box::new(Assembler::with_policy(StreamOrderPolicy::Lenient)))
+fn new_stream() -> BodyForm {
+    BodyForm::Stream(Box::default(), Box::new(Assembler::with_policy(StreamOrderPolicy::Lenient)))
 }
 
 impl StreamedBlock {

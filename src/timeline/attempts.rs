@@ -7,24 +7,17 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use reenact_wire::prelude::*;
 
-use super::builder::{AttemptProgress, TimelineBuilder};
-use super::request_facts::RequestKeys;
-use super::{AttemptEnd, CarriedResult, RecordedAttempt, RecordedCall, ToolFate, ToolInterval, ToolReturn};
+use super::attempt_progress::{AttemptProgress, NamedTool};
+use super::request_facts::{RequestFacts, RequestKeys};
+use super::{CarriedResult, RecordedAttempt, RecordedCall, RecordedEnd, ToolFate, ToolInterval, ToolReturn, ToolRunInterval};
 
-/// Something about a tool use that is known by its id.
-#[derive(Clone, Debug)]
-pub(crate) struct NamedTool<T> {
-    pub(crate) id: Arc<str>,
-    pub(crate) value: T,
-}
-
-/// The attempts of a builder as calls, and their tool uses.
-pub(crate) fn group(builder: &mut TimelineBuilder) -> (Vec<RecordedCall>, Vec<ToolInterval>) {
+/// The attempts as calls, and their tool uses with their runs.
+pub(crate) fn group(attempts: &[AttemptProgress], runs: &[NamedTool<ToolRunInterval>]) -> (Vec<RecordedCall>, Vec<ToolInterval>) {
     let mut grouping = AttemptGrouping::default();
-    for attempt in &builder.attempts {
+    for attempt in attempts {
         grouping.add(attempt);
     }
-    for run in &builder.runs {
+    for run in runs {
         if let Some(known) = grouping.known_tools.get(&run.id) {
             grouping.tools[known.tool].runs.push(run.value);
         }
@@ -37,15 +30,15 @@ pub(crate) fn group(builder: &mut TimelineBuilder) -> (Vec<RecordedCall>, Vec<To
 struct AttemptGrouping {
     calls: Vec<RecordedCall>,
     tools: Vec<ToolInterval>,
-    /// Of each thread the place of its last call, and what that was about.
-    last: BTreeMap<usize, (usize, u128)>,
-    known_tools: BTreeMap<Arc<str>, KnownTool>,
+    /// Of each thread the place of its last call, and its last request.
+    last: BTreeMap<usize, (usize, RequestFacts)>,
+    known_tools: BTreeMap<Arc<str>, RecordedToolUse>,
     /// The results for tool uses that are not recorded.
     strangers: BTreeSet<Arc<str>>,
 }
 
 /// A tool use that results are looked up for.
-struct KnownTool {
+struct RecordedToolUse {
     tool: usize,
     /// The place of the message that held its result last.
     message: usize,
@@ -53,20 +46,15 @@ struct KnownTool {
 
 impl AttemptGrouping {
     fn add(&mut self, attempt: &AttemptProgress) {
-        let before = self.last.get(&attempt.thread).copied();
-        let is_further = |(call, conversation): &(usize, u128)| {
-            let was_answered = self.calls[*call].last().end == AttemptEnd::Answered;
-            !was_answered && *conversation == attempt.facts.keys.conversation && attempt.facts.messages > 0
-        };
-        let place = match before.filter(is_further) {
-            Some((call, _)) => call,
-            None => {
-                let number = self.calls.len() + 1;
-                self.calls.push(RecordedCall { number, thread: attempt.thread, attempts: Vec::new() });
-                self.calls.len() - 1
-            }
-        };
-        self.last.insert(attempt.thread, (place, attempt.facts.keys.conversation));
+        let known = self.last.get(&attempt.thread).filter(|(call, last)| {
+            let was_answered = self.calls[*call].last().end == RecordedEnd::Answered;
+            !was_answered && attempt.facts.asks_the_same(last)
+        });
+        let place = known.map_or(self.calls.len(), |(call, _)| *call);
+        if place == self.calls.len() {
+            self.calls.push(RecordedCall { number: place + 1, thread: attempt.thread, attempts: Vec::new() });
+        }
+        self.last.insert(attempt.thread, (place, attempt.facts.clone()));
         let results = self.results(attempt, place);
         let mut recorded = recorded(attempt, results);
         let label = self.calls[place].attempt_label(self.calls[place].attempts.len());
@@ -105,7 +93,7 @@ impl AttemptGrouping {
         for (nth, (index, (id, name))) in uses.enumerate() {
             let block = &mut recorded.blocks[index];
             block.tool = Some(self.tools.len());
-            self.known_tools.insert(id.clone(), KnownTool { tool: self.tools.len(), message: 0 });
+            self.known_tools.insert(id.clone(), RecordedToolUse { tool: self.tools.len(), message: 0 });
             self.tools.push(ToolInterval {
                 label: format!("{label}{}", letters(nth)),
                 id,
@@ -125,7 +113,7 @@ impl AttemptGrouping {
         for (place, tool) in self.tools.iter_mut().enumerate() {
             let call = &self.calls[tool.request - 1];
             let is_over = self.last.get(&tool.thread).is_some_and(|(last, _)| last + 1 > tool.request);
-            let was_lost = |attempt: &RecordedAttempt| !matches!(attempt.end, AttemptEnd::Answered | AttemptEnd::Open);
+            let was_lost = |attempt: &RecordedAttempt| !matches!(attempt.end, RecordedEnd::Answered | RecordedEnd::Open);
             let is_lost = call.attempts.iter().any(|attempt| was_lost(attempt) && has_tool(attempt, place));
             tool.fate = match tool.returns.first() {
                 Some(first) if first.is_error => ToolFate::Error,

@@ -5,16 +5,15 @@
 use alloc::collections::BTreeMap;
 
 use reenact_engine::time::Micros;
-use reenact_wire::error::ApiError;
 use reenact_wire::event::StreamEvent;
-use reenact_wire::http::{HttpHeader, is_event_stream};
+use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
 
-use super::answer_progress::AnswerProgress;
-use super::attempts::{self, NamedTool};
+pub use super::attempt_progress::ConnectionEnd;
+use super::attempt_progress::{AttemptProgress, NamedTool};
+use super::attempts;
 use super::remarks;
-use super::request_facts::RequestFacts;
-use super::{AttemptEnd, OtherExchanges, SessionTimeline, TimelineMark, TimelineSource, ToolRunInterval, gaps, time_shares, token_totals};
+use super::{OtherExchanges, RecordedEnd, SessionTimeline, TimelineMark, TimelineSource, ToolRunInterval, gaps, time_shares, token_totals};
 
 /// Puts a timeline together. All times are from the start of the recording.
 #[derive(Clone, Debug)]
@@ -52,37 +51,6 @@ pub struct NewAttempt<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptHandle(pub(crate) usize);
 
-/// How a response ended, as its connection showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionEnd {
-    /// Whole.
-    Complete,
-    /// In another way, in a word or two.
-    Broken(&'static str),
-    /// The client went away.
-    ClientGone,
-}
-
-/// An attempt on its way.
-#[derive(Clone, Debug)]
-pub(crate) struct AttemptProgress {
-    pub(crate) exchange: String,
-    pub(crate) thread: usize,
-    /// The name of the exchange whose conversation it extends.
-    pub(crate) parent: Option<String>,
-    pub(crate) facts: RequestFacts,
-    pub(crate) at: Option<Micros>,
-    pub(crate) head_at: Option<Micros>,
-    pub(crate) first_at: Option<Micros>,
-    pub(crate) end_at: Option<Micros>,
-    pub(crate) status: Option<u16>,
-    headers: Vec<HttpHeader>,
-    pub(crate) answer: AnswerProgress,
-    pub(crate) end: AttemptEnd,
-    pub(crate) problem: Option<String>,
-    pub(crate) retry_after: Option<Micros>,
-}
-
 impl TimelineBuilder {
     /// Of a recording of which nothing was read yet; a stream that is silent for longer than the limit stalls.
     pub fn new(source: TimelineSource, stall_limit: Micros) -> Self {
@@ -105,57 +73,34 @@ impl TimelineBuilder {
     pub fn on_request(&mut self, request: &NewAttempt<'_>) -> AttemptHandle {
         self.see(request.at);
         let thread = self.thread(request.thread);
-        self.attempts.push(AttemptProgress {
-            exchange: request.exchange.into(),
-            thread,
-            parent: request.parent.map(|AttemptHandle(parent)| self.attempts[parent].exchange.clone()),
-            facts: RequestFacts::from_body(request.body),
-            at: request.at,
-            head_at: None,
-            first_at: None,
-            end_at: None,
-            status: None,
-            headers: Vec::new(),
-            answer: AnswerProgress::default(),
-            end: AttemptEnd::Open,
-            problem: None,
-            retry_after: None,
-        });
+        let parent = request.parent.map(|AttemptHandle(parent)| self.attempts[parent].exchange.clone());
+        self.attempts.push(AttemptProgress::new(request.exchange, (thread, parent), request.at, request.body));
         AttemptHandle(self.attempts.len() - 1)
     }
 
     /// The head of its response came.
     pub fn on_head(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, status: u16, headers: &[HttpHeader]) {
         self.see(at);
-        let attempt = &mut self.attempts[index];
-        (attempt.head_at, attempt.status) = (at, Some(status));
-        attempt.headers = headers.to_vec();
+        self.attempts[index].on_head(at, status, headers);
     }
 
     /// A piece of its body came.
     pub fn on_bytes(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, bytes: &[u8]) {
         self.see(at);
-        let attempt = &mut self.attempts[index];
-        attempt.first_at = attempt.first_at.or(at);
-        let is_stream = || is_event_stream(&attempt.headers).unwrap_or_else(|| begins_as_stream(bytes));
-        attempt.answer.on_bytes(at, bytes, self.stall_limit, is_stream);
+        self.attempts[index].on_bytes(at, bytes, self.stall_limit);
     }
 
     /// An event of its stream came.
     pub fn on_event(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, event: &StreamEvent) {
         self.see(at);
-        let attempt = &mut self.attempts[index];
-        attempt.first_at = attempt.first_at.or(at);
-        attempt.answer.on_event(at, event, self.stall_limit);
+        self.attempts[index].on_event(at, event, self.stall_limit);
     }
 
     /// Its response ended. A second end says nothing.
     pub fn on_end(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, how: ConnectionEnd) {
         self.see(at);
-        let attempt = &mut self.attempts[index];
-        if attempt.end == AttemptEnd::Open {
-            attempt.end_at = at;
-            attempt.close(how, self.stall_limit);
+        if self.attempts[index].end == RecordedEnd::Open {
+            self.attempts[index].on_end(at, how, self.stall_limit);
         }
     }
 
@@ -201,7 +146,7 @@ impl TimelineBuilder {
         for attempt in &mut self.attempts {
             attempt.note_open(self.until, self.stall_limit);
         }
-        let (requests, tools) = attempts::group(&mut self);
+        let (requests, tools) = attempts::group(&self.attempts, &self.runs);
         let requests_of = |thread: usize| requests.iter().filter(|call| call.thread == thread).count();
         let threads = self.threads.iter().enumerate();
         let threads = threads.map(|(place, name)| super::ThreadSummary { name: name.clone(), requests: requests_of(place) }).collect();
@@ -240,37 +185,4 @@ impl TimelineBuilder {
             self.threads.len() - 1
         })
     }
-}
-
-impl AttemptProgress {
-    fn close(&mut self, how: ConnectionEnd, limit: Micros) {
-        self.answer.on_end(self.end_at, limit);
-        let body = self.answer.take_body();
-        let is_error = self.status.is_some_and(|status| !(200..300).contains(&status));
-        (self.end, self.problem) = match how {
-            _ if is_error => {
-                let status = self.status.unwrap_or_default();
-                let error = ApiError::read(status, &self.headers, &body);
-                self.retry_after = error.delay_us().map(Micros);
-                (AttemptEnd::Refused, Some(format!("{}: {}", error.kind.as_str(), error.message)))
-            }
-            _ if self.answer.is_whole() || self.answer.on_whole_body(self.end_at, &body) => (AttemptEnd::Answered, None),
-            ConnectionEnd::ClientGone => (AttemptEnd::Abandoned, Some(String::from("the client went away"))),
-            _ if self.answer.failure.is_some() => (AttemptEnd::Failed, self.answer.failure.clone()),
-            ConnectionEnd::Broken(word) => (AttemptEnd::Cut, Some(word.into())),
-            ConnectionEnd::Complete => (AttemptEnd::Cut, Some(String::from("the response ends, and its message is not whole"))),
-        };
-    }
-
-    /// The silence of a stream that is open when the recording ends.
-    fn note_open(&mut self, until: Micros, limit: Micros) {
-        if self.end == AttemptEnd::Open && self.first_at.is_some() {
-            self.answer.on_end(Some(until), limit);
-        }
-    }
-}
-
-/// Where the source kept no headers.
-fn begins_as_stream(bytes: &[u8]) -> bool {
-    [&b"event:"[..], b"data:", b":"].iter().any(|start| bytes.starts_with(start))
 }

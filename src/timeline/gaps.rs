@@ -21,7 +21,7 @@ fn thread_gaps(timeline: &SessionTimeline, thread: usize) -> Vec<ThreadGap> {
             gaps.push(ThreadGap { thread, after, at, end_at, cause: cause(after, call, attempt) });
         }
         // An attempt that has no end has no gap behind it.
-        let end = attempt.end_at.or((attempt.end == super::AttemptEnd::Open).then_some(timeline.until));
+        let end = attempt.end_at.or((attempt.end == super::RecordedEnd::Open).then_some(timeline.until));
         before = end.map(|end| (call.number, end.max(before.map_or(Micros::ZERO, |(_, at)| at))));
     }
     gaps

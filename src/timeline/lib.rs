@@ -18,6 +18,7 @@ extern crate alloc;
 extern crate std;
 
 mod answer_progress;
+mod attempt_progress;
 mod attempts;
 pub mod builder;
 mod figures;
@@ -26,6 +27,8 @@ mod log;
 mod remarks;
 mod request_facts;
 mod tape;
+#[cfg(test)]
+mod tests;
 mod time_shares;
 mod token_totals;
 
@@ -63,7 +66,7 @@ pub struct SessionTimeline {
     pub requests: Vec<RecordedCall>,
     /// The tool uses, in the order in which they were asked for.
     pub tools: Vec<ToolInterval>,
-    /// What came from the user, as far as it is known.
+    /// The user's prompts and aborts, as far as they are known.
     pub marks: Vec<TimelineMark>,
     /// The time between the attempts of a thread.
     pub gaps: Vec<ThreadGap>,
@@ -128,8 +131,8 @@ pub struct RecordedAttempt {
     /// HTTP status; `None` before a head.
     pub status: Option<u16>,
     /// How it ended.
-    pub end: AttemptEnd,
-    /// What went wrong, in words.
+    pub end: RecordedEnd,
+    /// The failure in words.
     pub problem: Option<String>,
     /// How long the server asked to wait.
     pub retry_after: Option<Micros>,
@@ -155,7 +158,7 @@ words! {
     /// How an attempt ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum AttemptEnd default Open {
+    pub enum RecordedEnd default Open {
         /// With a whole message.
         Answered = "answered",
         /// With a status that is an error.
@@ -233,7 +236,7 @@ pub struct ToolInterval {
     pub runs: Vec<ToolRunInterval>,
     /// The requests that carry its result, the first one first.
     pub returns: Vec<ToolReturn>,
-    /// What became of it.
+    /// Its fate.
     pub fate: ToolFate,
 }
 
@@ -258,7 +261,7 @@ pub struct ToolReturn {
 }
 
 words! {
-    /// What became of a tool use.
+    /// The fate of a tool use.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ToolFate default Open {
@@ -299,12 +302,12 @@ pub struct ThreadGap {
     pub at: Micros,
     /// When it ended.
     pub end_at: Micros,
-    /// What it is known to be.
+    /// Its cause, as far as it is known.
     pub cause: GapCause,
 }
 
 words! {
-    /// What went on between two attempts.
+    /// The cause of a gap between two attempts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum GapCause {
@@ -345,7 +348,7 @@ impl SessionTimeline {
 
     /// Whether anything had not ended when the recording ended.
     pub fn is_open(&self) -> bool {
-        self.attempts().any(|(_, attempt)| attempt.end == AttemptEnd::Open)
+        self.attempts().any(|(_, attempt)| attempt.end == RecordedEnd::Open)
     }
 }
 

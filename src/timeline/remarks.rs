@@ -8,7 +8,7 @@ use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
 
 use super::figures::span_text;
-use super::{AttemptEnd, GapCause, RecordedAttempt, RecordedCall, SessionTimeline, ToolFate, ToolInterval};
+use super::{GapCause, RecordedAttempt, RecordedCall, RecordedEnd, SessionTimeline, ToolFate, ToolInterval};
 
 /// A remark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -67,7 +67,12 @@ pub(crate) fn remarks(timeline: &SessionTimeline, unread: &[String], is_cut: boo
     timeline.requests.iter().for_each(|call| request_remarks(&mut list, call, timeline));
     timeline.tools.iter().for_each(|tool| tool_remarks(&mut list, tool));
     for gap in timeline.gaps.iter().filter(|gap| gap.cause == GapCause::Unknown && gap.end_at - gap.at > timeline.stall_limit) {
-        let text = format!("{} behind request {} with nothing of {}", span_text(gap.end_at - gap.at), gap.after, timeline.threads[gap.thread].name);
+        let text = format!(
+            "{} without a request of {}, behind request {}",
+            span_text(gap.end_at - gap.at),
+            timeline.threads[gap.thread].name,
+            gap.after
+        );
         list.add(RemarkKind::Gap, Some(gap.at), text);
     }
     error_results(&mut list, timeline);
@@ -96,7 +101,7 @@ fn request_remarks(list: &mut RemarkList, call: &RecordedCall, timeline: &Sessio
             let pings = if stall.pings > 0 { format!(", but for {}", plural(stall.pings.into(), "ping")) } else { String::new() };
             list.add(RemarkKind::Stall, Some(stall.at), format!("{name} is silent for {}{pings}", span_text(stall.end_at - stall.at)));
         }
-        if attempt.end == AttemptEnd::Open {
+        if attempt.end == RecordedEnd::Open {
             let so_far = match attempt.status {
                 Some(_) => plural(attempt.blocks.len() as u64, "block") + " so far",
                 None => String::from("no response so far"),
@@ -108,7 +113,7 @@ fn request_remarks(list: &mut RemarkList, call: &RecordedCall, timeline: &Sessio
     let last = call.last();
     if call.attempts.len() > 1 {
         list.add(RemarkKind::Retry, call.attempts[0].at, retry_text(call));
-    } else if !matches!(last.end, AttemptEnd::Answered | AttemptEnd::Open) {
+    } else if !matches!(last.end, RecordedEnd::Answered | RecordedEnd::Open) {
         list.add(RemarkKind::Failure, last.at, format!("request {} is not answered: {}", call.number, end_text(last)));
     }
 }
@@ -132,7 +137,7 @@ fn early_text(pair: &[RecordedAttempt]) -> Option<String> {
 
 /// How an attempt ended, in a few words.
 fn end_text(attempt: &RecordedAttempt) -> String {
-    let status = attempt.status.filter(|_| attempt.end == AttemptEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
+    let status = attempt.status.filter(|_| attempt.end == RecordedEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
     match &attempt.problem {
         Some(problem) => status + problem,
         None => attempt.end.as_str().into(),
@@ -163,7 +168,11 @@ fn order(list: &mut RemarkList, name: &str, attempt: &RecordedAttempt, timeline:
     let tools: Vec<usize> = attempt.results.iter().filter_map(|result| result.tool).collect();
     if !tools.is_sorted() {
         let labels: Vec<&str> = tools.iter().map(|tool| &*timeline.tools[*tool].label).collect();
-        list.add(RemarkKind::Order, attempt.at, format!("{name} has its results in another order than their tool uses: {}", labels.join(" ")));
+        list.add(
+            RemarkKind::Order,
+            attempt.at,
+            format!("{name} has its results in another order than their tool uses: {}", labels.join(" ")),
+        );
     }
     let strangers = attempt.results.iter().filter(|result| result.tool.is_none()).count() as u64;
     if strangers > 0 {
@@ -180,16 +189,25 @@ fn error_results(list: &mut RemarkList, timeline: &SessionTimeline) {
         .map(|tool| format!("{} {}", tool.label, tool.name))
         .collect();
     if !failed.is_empty() {
-        let text = format!("{} {} an error: {}", plural(failed.len() as u64, "result"), if failed.len() == 1 { "is" } else { "are" }, failed.join(", "));
+        let text = format!(
+            "{} {} an error: {}",
+            plural(failed.len() as u64, "result"),
+            if failed.len() == 1 { "is" } else { "are" },
+            failed.join(", ")
+        );
         list.add(RemarkKind::ErrorResult, None, text);
     }
 }
 
-/// What cannot be seen because the recording has no times for it.
+/// The facts that cannot be seen because the recording has no times for them.
 fn untimed(list: &mut RemarkList, timeline: &SessionTimeline) {
     if !timeline.has_times {
         if !timeline.requests.is_empty() {
-            list.add(RemarkKind::Untimed, None, String::from("the recording has no times: its order is shown, and no stall, gap or duration is known"));
+            list.add(
+                RemarkKind::Untimed,
+                None,
+                String::from("the recording has no times: its order is shown, and no stall, gap or duration is known"),
+            );
         }
         return;
     }
@@ -199,7 +217,7 @@ fn untimed(list: &mut RemarkList, timeline: &SessionTimeline) {
         list.add(RemarkKind::Untimed, None, format!("{} without a time, so not on the axis", plural(without, "request")));
     }
     let one_piece = count(&|attempt| {
-        attempt.at.is_some() && attempt.first_at.is_none() && attempt.end == AttemptEnd::Answered
+        attempt.at.is_some() && attempt.first_at.is_none() && attempt.end == RecordedEnd::Answered
             || attempt.blocks.iter().any(|block| block.is_complete && block.end_at.is_none())
     });
     if one_piece > 0 {

@@ -58,6 +58,15 @@ impl RequestFacts {
     }
 }
 
+impl RequestFacts {
+    /// Whether it asks for what another request of its thread asked for: the same conversation, or as many messages for another model, which may not be
+    /// able to read all of them (M-3).
+    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
+        let is_for_another_model = self.messages == other.messages && self.model != other.model;
+        self.messages > 0 && (self.keys.conversation == other.keys.conversation || is_for_another_model)
+    }
+}
+
 /// The results behind the last answer: those before it were sent with an earlier request.
 fn new_results(messages: &[&str]) -> Vec<SentResult> {
     let role = |message: &str| RawObject::parse(message).ok().and_then(|message| message.string("role").map(Cow::into_owned));

@@ -154,14 +154,7 @@ impl TapeReader {
         Ok(())
     }
 
-    fn request(
-        &mut self,
-        id: u32,
-        (thread, parent): (&str, Option<u32>),
-        at: Option<Micros>,
-        (method, path): (&str, &str),
-        body: &[u8],
-    ) {
+    fn request(&mut self, id: u32, (thread, parent): (&str, Option<u32>), at: Option<Micros>, (method, path): (&str, &str), body: &[u8]) {
         if self.exchanges.contains_key(&id) {
             self.leave_out(&format!("exchange {id} was there before; this request is left out"));
             return;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
 
-use super::{AttemptEnd, GapCause, SessionTimeline};
+use super::{GapCause, RecordedEnd, SessionTimeline};
 
 /// The time of a recording, taken apart. The parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,7 +24,7 @@ pub struct TimeShares {
     pub nothing: Micros,
 }
 
-/// What can go on at an instant, the first one first.
+/// The things that can go on at an instant, the first one first.
 const KINDS: usize = 5;
 
 /// Of a timeline with times.
@@ -56,7 +56,7 @@ fn spans(timeline: &SessionTimeline, mut tell: impl FnMut(usize, Micros, Micros)
     };
     for (_, attempt) in timeline.attempts() {
         let Some(at) = attempt.at else { continue };
-        let end = attempt.end_at.or((attempt.end == AttemptEnd::Open).then_some(timeline.until)).unwrap_or(at);
+        let end = attempt.end_at.or((attempt.end == RecordedEnd::Open).then_some(timeline.until)).unwrap_or(at);
         let first = attempt.first_at.or(attempt.head_at).unwrap_or(end).min(end);
         add(1, at, first);
         let mut from = first;

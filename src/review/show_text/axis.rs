@@ -76,7 +76,8 @@ impl TimeAxis {
 
     /// The cuts in words; empty without one.
     pub(super) fn cuts_text(&self) -> String {
-        let cuts: Vec<String> = self.cuts.iter().map(|(begin, end)| format!("{} at {}", span_text(*end - *begin), span_text(*begin))).collect();
+        let cuts: Vec<String> =
+            self.cuts.iter().map(|(begin, end)| format!("{} at {}", span_text(*end - *begin), span_text(*begin))).collect();
         if cuts.is_empty() { String::new() } else { format!("/// nothing goes on, cut: {}", cuts.join(", ")) }
     }
 

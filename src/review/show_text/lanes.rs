@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use reenact_engine::time::Micros;
-use reenact_timeline::{AttemptEnd, RecordedAttempt, RecordedCall, SessionTimeline, ToolFate, ToolInterval};
+use reenact_timeline::{RecordedAttempt, RecordedCall, RecordedEnd, SessionTimeline, ToolFate, ToolInterval};
 use reenact_wire::prelude::*;
 
 use super::axis::TimeAxis;
@@ -82,7 +82,7 @@ fn request_lane(call: &RecordedCall, label: String, timeline: &SessionTimeline, 
 }
 
 fn attempt_end(attempt: &RecordedAttempt, timeline: &SessionTimeline) -> Micros {
-    let open = (attempt.end == AttemptEnd::Open).then_some(timeline.until);
+    let open = (attempt.end == RecordedEnd::Open).then_some(timeline.until);
     let known = [attempt.first_at, attempt.head_at, attempt.at].into_iter().flatten().max();
     attempt.end_at.or(open).or(known).unwrap_or_default()
 }
@@ -118,13 +118,13 @@ impl Lane {
         self.fill(axis, at, first, '.');
         attempt.stalls.iter().for_each(|stall| self.fill(axis, stall.at, stall.end_at, '!'));
         match attempt.end {
-            AttemptEnd::Answered => (),
-            AttemptEnd::Open => self.mark_end(axis, at, end, '>'),
+            RecordedEnd::Answered => (),
+            RecordedEnd::Open => self.mark_end(axis, at, end, '>'),
             _ => self.mark_end(axis, at, end, 'x'),
         }
     }
 
-    /// What lasts at all has a column.
+    /// A span that lasts at all has a column.
     fn fill(&mut self, axis: &TimeAxis, from: Micros, to: Micros, sign: char) {
         if to < axis.from || from > axis.to {
             return;

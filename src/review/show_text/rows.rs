@@ -3,7 +3,8 @@
 use anstyle::Style;
 use reenact_engine::time::Micros;
 use reenact_timeline::{
-    AttemptEnd, BlockInterval, GapCause, RecordedAttempt, RecordedCall, SessionTimeline, ThreadGap, ToolFate, ToolInterval, span_text, usage_text,
+    BlockInterval, GapCause, RecordedCall, RecordedEnd, SessionTimeline, ThreadGap, ToolFate, ToolInterval, ToolRunInterval, span_text,
+    usage_text,
 };
 use reenact_wire::prelude::*;
 use unicode_width::UnicodeWidthStr as _;
@@ -77,9 +78,12 @@ fn rows(timeline: &SessionTimeline) -> Vec<TimelineRow> {
         style: if mark.kind == "cancel" || mark.kind == "interrupt" { LOST } else { Style::new() },
     };
     let mut rows: Vec<TimelineRow> = timeline.marks.iter().map(mark).collect();
+    let mut models: Vec<&str> = vec![""; timeline.threads.len()];
     for call in &timeline.requests {
         for (index, attempt) in call.attempts.iter().enumerate() {
-            rows.push(request_row(call, index, attempt, timeline));
+            let is_new_model = models[call.thread] != &*attempt.model;
+            models[call.thread] = &attempt.model;
+            rows.push(request_row(call, index, is_new_model.then_some(&attempt.model), timeline));
             let blocks = attempt.blocks.iter();
             rows.extend(blocks.map(|block| match block.tool {
                 Some(tool) => tool_row(&timeline.tools[tool], timeline),
@@ -105,16 +109,19 @@ fn rows(timeline: &SessionTimeline) -> Vec<TimelineRow> {
     rows
 }
 
-fn request_row(call: &RecordedCall, index: usize, attempt: &RecordedAttempt, timeline: &SessionTimeline) -> TimelineRow {
+/// The model is told where it is another one than before.
+fn request_row(call: &RecordedCall, index: usize, model: Option<&Arc<str>>, timeline: &SessionTimeline) -> TimelineRow {
+    let attempt = &call.attempts[index];
     let mut parts = vec![plural(attempt.messages as u64, "message")];
-    let results: Vec<&str> =
-        attempt.results.iter().map(|result| result.tool.map_or("?", |tool| &*timeline.tools[tool].label)).collect();
+    parts.extend(model.filter(|model| !model.is_empty()).map(|model| String::from(&**model)));
+    let results: Vec<&str> = attempt.results.iter().map(|result| result.tool.map_or("?", |tool| &*timeline.tools[tool].label)).collect();
     if !results.is_empty() {
         parts.push(format!("{} {}", if results.len() == 1 { "result" } else { "results" }, results.join(" ")));
     }
     match &attempt.problem {
         Some(problem) => {
-            let status = attempt.status.filter(|_| attempt.end == AttemptEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
+            let status =
+                attempt.status.filter(|_| attempt.end == RecordedEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
             parts.insert(0, format!("{status}{problem}"));
         }
         None => {
@@ -124,14 +131,14 @@ fn request_row(call: &RecordedCall, index: usize, attempt: &RecordedAttempt, tim
         }
     }
     parts.extend(Some(usage_text(&attempt.usage)).filter(|tokens| !tokens.is_empty()));
-    if attempt.end == AttemptEnd::Open {
+    if attempt.end == RecordedEnd::Open {
         parts.push(String::from("not ended"));
     }
-    let is_open = attempt.end == AttemptEnd::Open;
+    let is_open = attempt.end == RecordedEnd::Open;
     let end_at = if is_open { attempt.at.map(|_| timeline.until) } else { attempt.end_at };
     let style = match attempt.end {
-        AttemptEnd::Answered => Style::new(),
-        AttemptEnd::Open => LOST,
+        RecordedEnd::Answered => Style::new(),
+        RecordedEnd::Open => LOST,
         _ => WRONG,
     };
     let name = format!("request {}", call.attempt_label(index));
@@ -159,11 +166,15 @@ fn tool_row(tool: &ToolInterval, timeline: &SessionTimeline) -> TimelineRow {
         ToolFate::Returned => (format!("result in request {requests}"), TOOL),
         ToolFate::Error => (format!("error in request {requests}"), WRONG),
         ToolFate::Missing => (String::from("no result"), WRONG),
-        ToolFate::Dropped => (String::from("not complete, no result"), WRONG),
+        ToolFate::Dropped => (String::from("no result, its answer is not whole"), WRONG),
         ToolFate::Open => (String::from("no result yet"), LOST),
     };
-    let runs: Vec<String> =
-        tool.runs.iter().filter_map(|run| Some(format!("runs {} from {}", span_text(run.end_at? - run.at), span_text(run.at)))).collect();
+    let run = |run: &ToolRunInterval| {
+        let from = if Some(run.at) == tool.at { String::new() } else { format!(" from {}", span_text(run.at)) };
+        let span = run.end_at.map_or_else(|| String::from("without an end"), |end_at| span_text(end_at - run.at));
+        format!("runs {span}{from}")
+    };
+    let runs = tool.runs.iter().map(run);
     let parts: Vec<String> = core::iter::once(fate).chain(runs).collect();
     TimelineRow {
         at: tool.at,
@@ -181,13 +192,5 @@ fn gap_row(gap: &ThreadGap) -> TimelineRow {
         GapCause::Retry => ("  wait", format!("before request {} is made again", gap.after)),
         GapCause::Tools | GapCause::Unknown => ("  nothing", format!("behind request {}: its client or its user waits", gap.after)),
     };
-    TimelineRow {
-        at: Some(gap.at),
-        end_at: Some(gap.end_at),
-        is_open: false,
-        thread: gap.thread,
-        name: name.into(),
-        text,
-        style: LOST,
-    }
+    TimelineRow { at: Some(gap.at), end_at: Some(gap.end_at), is_open: false, thread: gap.thread, name: name.into(), text, style: LOST }
 }

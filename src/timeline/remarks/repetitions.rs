@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 
-use super::{AttemptEnd, RecordedAttempt, RecordedCall, RemarkKind, RemarkList, SessionTimeline};
+use super::{RecordedAttempt, RecordedCall, RecordedEnd, RemarkKind, RemarkList, SessionTimeline};
 use crate::figures::{grouped, span_text, usage_text};
 
 /// The API caches no prefix that is shorter, so less may be missing for other reasons.
@@ -35,13 +35,14 @@ fn repeated_requests(list: &mut RemarkList, timeline: &SessionTimeline) {
     let mut answered: BTreeMap<u128, String> = BTreeMap::new();
     for call in &timeline.requests {
         for (index, attempt) in call.attempts.iter().enumerate() {
-            if attempt.end != AttemptEnd::Answered || attempt.messages == 0 {
+            if attempt.end != RecordedEnd::Answered || attempt.messages == 0 {
                 continue;
             }
             let label = call.attempt_label(index);
             match answered.get(&attempt.keys.body) {
                 Some(first) => {
-                    let tokens = if attempt.usage == Usage::default() { String::new() } else { format!(": {}", usage_text(&attempt.usage)) };
+                    let tokens =
+                        if attempt.usage == Usage::default() { String::new() } else { format!(": {}", usage_text(&attempt.usage)) };
                     let text = format!("request {label} is request {first} once more, and both are answered{tokens}");
                     list.add(RemarkKind::Twice, attempt.at, text);
                 }
