@@ -90,11 +90,21 @@ fn read(arguments: &ShowArguments) -> Result<SessionTimeline, String> {
     if path.to_string_lossy().ends_with(".tape.jsonl") || open::begins_with(path, TAPE_MARK) {
         return read_tape(path, limit);
     }
+    if path.is_dir() {
+        return Err(format!("{}: this is a directory: name one file in it", path.display()));
+    }
     let rules = rules(&arguments.redaction)?;
     let imported = match import_file(path, &ImportOptions::with(&rules)) {
         Ok(imported) => imported,
         // Its members are in another order.
         Err(ImportError::Tape { .. }) => return read_tape(path, limit),
+        Err(ImportError::Unknown { .. }) => {
+            return Err(format!(
+                "{}: neither a tape, nor a boundary log, nor a recording that `reenact import` reads; `reenact run SCENARIO --log FILE` writes the log of \
+                 a scenario",
+                path.display()
+            ));
+        }
         Err(error) => return Err(error.to_string()),
     };
     let mut reader = TapeReader::from_header(imported.format.name(), &imported.header, limit);
@@ -112,5 +122,5 @@ fn read_tape(path: &Path, limit: Micros) -> Result<SessionTimeline, String> {
 
 /// `3s`, `1m30s`.
 fn span(text: &str) -> Result<Micros, String> {
-    duration(text).map_err(|problem| format!("{problem}: write a number with its unit, such as 3s or 1m30s"))
+    duration(text).map_err(|problem| format!("{problem}, as in 3s or 1m30s"))
 }

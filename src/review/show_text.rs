@@ -44,7 +44,7 @@ pub struct ShowLayout {
 /// Everything: the facts, a line for each event, the lanes, and the remarks.
 pub fn text(name: &str, timeline: &SessionTimeline, layout: ShowLayout) -> String {
     let lanes = if timeline.has_times { lanes::text(timeline, layout) } else { String::new() };
-    let parts = [facts(name, timeline, layout.columns), rows::text(timeline, layout), lanes, remarks(timeline, layout.columns)];
+    let parts = [facts(name, timeline, layout.columns), rows::text(timeline, layout), lanes, remarks(timeline, layout)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -124,7 +124,9 @@ fn requests(timeline: &SessionTimeline) -> Vec<String> {
     parts
 }
 
-fn remarks(timeline: &SessionTimeline, columns: usize) -> String {
+/// The remarks of the window, and those on the whole.
+fn remarks(timeline: &SessionTimeline, layout: ShowLayout) -> String {
+    let ShowLayout { columns, window: (from, to) } = layout;
     let line = |(kind, at, text): (RemarkKind, Option<Micros>, &str)| {
         let time = at.map_or_else(String::new, span_text);
         let text = wrapped(text, columns.saturating_sub(12).max(20)).join(&format!("\n{}", " ".repeat(12)));
@@ -135,8 +137,13 @@ fn remarks(timeline: &SessionTimeline, columns: usize) -> String {
         };
         styled(style, &format!("{time:>10}  {text}"))
     };
-    let remarks = timeline.remarks.iter().map(|remark| line((remark.kind, remark.at, &remark.text)));
-    remarks.collect::<Vec<_>>().join("\n")
+    let is_inside = |at: Option<Micros>| at.is_none_or(|at| at >= from && to.is_none_or(|to| at <= to));
+    let (inside, others): (Vec<_>, Vec<_>) = timeline.remarks.iter().partition(|remark| is_inside(remark.at));
+    let mut lines: Vec<String> = inside.iter().map(|remark| line((remark.kind, remark.at, &remark.text))).collect();
+    if !others.is_empty() {
+        lines.push(format!("{:>12}{} on other times", "", plural(others.len() as u64, "remark")));
+    }
+    lines.join("\n")
 }
 
 /// The text in lines of at most so many columns, broken at blanks where there are any.

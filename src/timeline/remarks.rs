@@ -10,6 +10,9 @@ use reenact_wire::prelude::*;
 use super::figures::span_text;
 use super::{GapCause, RecordedAttempt, RecordedCall, RecordedEnd, SessionTimeline, ToolFate, ToolInterval};
 
+/// So much of a problem stands in a remark.
+const PROBLEM_CHARS: usize = 200;
+
 /// A remark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TimelineRemark {
@@ -65,7 +68,8 @@ pub(crate) fn remarks(timeline: &SessionTimeline, unread: &[String], is_cut: boo
         list.add(RemarkKind::Open, None, String::from("the recording ends inside of a line"));
     }
     timeline.requests.iter().for_each(|call| request_remarks(&mut list, call, timeline));
-    timeline.tools.iter().for_each(|tool| tool_remarks(&mut list, tool));
+    missing_results(&mut list, &timeline.tools);
+    timeline.tools.iter().for_each(|tool| doubled_results(&mut list, tool));
     for gap in timeline.gaps.iter().filter(|gap| gap.cause == GapCause::Unknown && gap.end_at - gap.at > timeline.stall_limit) {
         let text = format!(
             "{} without a request of {}, behind request {}",
@@ -114,7 +118,7 @@ fn request_remarks(list: &mut RemarkList, call: &RecordedCall, timeline: &Sessio
     if call.attempts.len() > 1 {
         list.add(RemarkKind::Retry, call.attempts[0].at, retry_text(call));
     } else if !matches!(last.end, RecordedEnd::Answered | RecordedEnd::Open) {
-        list.add(RemarkKind::Failure, last.at, format!("request {} is not answered: {}", call.number, end_text(last)));
+        list.add(RemarkKind::Failure, last.at, format!("request {} is not answered: {}", call.number, failure_text(last)));
     }
 }
 
@@ -128,6 +132,13 @@ fn retry_text(call: &RecordedCall) -> String {
     format!("request {} takes {} attempts{span}: {}{early}", call.number, call.attempts.len(), ends.join(", "))
 }
 
+/// The whole problem of an attempt, as far as there is room.
+fn failure_text(attempt: &RecordedAttempt) -> String {
+    let status = attempt.status.filter(|_| attempt.end == RecordedEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
+    let problem = attempt.problem.as_deref().unwrap_or(attempt.end.as_str());
+    status + &problem.chars().take(PROBLEM_CHARS).collect::<String>()
+}
+
 /// An attempt that comes earlier than the server asked for.
 fn early_text(pair: &[RecordedAttempt]) -> Option<String> {
     let waited = pair[1].at? - pair[0].end_at?;
@@ -137,21 +148,35 @@ fn early_text(pair: &[RecordedAttempt]) -> Option<String> {
 
 /// How an attempt ended, in a few words.
 fn end_text(attempt: &RecordedAttempt) -> String {
-    let status = attempt.status.filter(|_| attempt.end == RecordedEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
-    match &attempt.problem {
-        Some(problem) => status + problem,
-        None => attempt.end.as_str().into(),
+    match (attempt.end, &attempt.problem) {
+        // The kind of the error; its line has the whole message.
+        (RecordedEnd::Refused, Some(problem)) => {
+            let kind = problem.split(':').next().unwrap_or_default();
+            format!("{} {kind}", attempt.status.unwrap_or_default())
+        }
+        (_, Some(problem)) => problem.chars().take(PROBLEM_CHARS).collect(),
+        (_, None) => attempt.end.as_str().into(),
     }
 }
 
-fn tool_remarks(list: &mut RemarkList, tool: &ToolInterval) {
-    let name = format!("{} {}", tool.label, tool.name);
-    match tool.fate {
-        ToolFate::Missing => list.add(RemarkKind::NoResult, tool.at, format!("{name} has no result, and its thread goes on")),
-        ToolFate::Open => list.add(RemarkKind::Open, tool.at, format!("{name} has no result before the recording ends")),
-        ToolFate::Dropped => list.add(RemarkKind::NoResult, tool.at, format!("{name} has no result: its answer is not whole")),
-        ToolFate::Returned | ToolFate::Error => (),
+/// The tool uses without a result, those of one answer together.
+fn missing_results(list: &mut RemarkList, tools: &[ToolInterval]) {
+    let answers = tools.chunk_by(|one, other| (one.request, one.fate) == (other.request, other.fate));
+    for tools in answers {
+        let (kind, why) = match tools[0].fate {
+            ToolFate::Missing => (RemarkKind::NoResult, "and the thread goes on"),
+            ToolFate::Dropped => (RemarkKind::NoResult, "and the answer is not whole"),
+            ToolFate::Open => (RemarkKind::Open, "and the recording ends"),
+            ToolFate::Returned | ToolFate::Error => continue,
+        };
+        let names: Vec<String> = tools.iter().map(|tool| format!("{} {}", tool.label, tool.name)).collect();
+        let has = if tools.len() == 1 { "has" } else { "have" };
+        list.add(kind, tools[0].at, format!("{} {has} no result, {why}", names.join(", ")));
     }
+}
+
+/// Results that were sent more than once.
+fn doubled_results(list: &mut RemarkList, tool: &ToolInterval) {
     for further in tool.returns.iter().skip(1) {
         let first = &tool.returns[0];
         let place = if first.request == further.request {
@@ -159,7 +184,7 @@ fn tool_remarks(list: &mut RemarkList, tool: &ToolInterval) {
         } else {
             format!("in request {} and again in request {}", first.request, further.request)
         };
-        list.add(RemarkKind::DoubledResult, further.at, format!("the result of {name} is sent {place}"));
+        list.add(RemarkKind::DoubledResult, further.at, format!("the result of {} {} is sent {place}", tool.label, tool.name));
     }
 }
 

@@ -13,7 +13,7 @@ use super::builder::{AttemptHandle, ConnectionEnd, NewAttempt, TimelineBuilder};
 use super::{SessionTimeline, TimelineSource};
 
 /// So many problems are told one by one.
-const UNREAD_MAX: usize = 100;
+const UNREAD_MAX: usize = 10;
 
 /// Makes a timeline of a tape, or of exchanges.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ impl TapeReader {
     }
 
     fn head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[reenact_wire::http::HttpHeader]) {
-        let Some((attempt, at)) = self.open(id, "head", at) else { return };
+        let Some((attempt, at)) = self.open(id, "a head", at) else { return };
         self.builder.on_head(attempt, at, status, headers);
     }
 
@@ -182,12 +182,12 @@ impl TapeReader {
             known.chunks += 1;
             known.bytes += bytes.len() as u64;
         }
-        let Some((attempt, at)) = self.open(id, "chunk", at) else { return };
+        let Some((attempt, at)) = self.open(id, "a chunk", at) else { return };
         self.builder.on_bytes(attempt, at, bytes);
     }
 
     fn end(&mut self, id: u32, at: Option<Micros>, how: ResponseEnd, counts: Option<(Option<u64>, Option<u64>)>) {
-        let open = self.open(id, "end", at);
+        let open = self.open(id, "an end", at);
         if let Some(known) = self.exchanges.get_mut(&id) {
             known.has_ended = true;
             let (have_chunks, have_bytes) = (known.chunks, known.bytes);
@@ -218,7 +218,7 @@ impl TapeReader {
             Some(_) => "has ended before",
             None => "has no request line",
         };
-        self.leave_out(&format!("a {what} of exchange {id}, which {problem}; it is left out"));
+        self.leave_out(&format!("{what} of exchange {id}, which {problem}; it is left out"));
         None
     }
 

@@ -72,7 +72,7 @@ fn v_8_the_same_request_after_a_failure_is_a_further_attempt() {
     assert_eq!((first.end, first.status, first.retry_after), (RecordedEnd::Refused, Some(529), Some(Micros::from_secs(3))));
     assert_eq!(
         remark(&timeline, RemarkKind::Retry),
-        "request 1 takes 2 attempts in 2.000s: 529 overloaded_error: no more, answered; after 1.950s, and the server had asked for 3.000s"
+        "request 1 takes 2 attempts in 2.000s: 529 overloaded_error, answered; after 1.950s, and the server had asked for 3.000s"
     );
     assert_eq!(remark(&timeline, RemarkKind::Twice), "request 2 is request 1.2 once more, and both are answered: 10 in, 3 out");
     assert_eq!(timeline.gaps[0].cause, GapCause::Retry);
@@ -89,7 +89,7 @@ fn v_8_a_cut_stream_is_no_answer_and_its_tokens_were_paid_for() {
     let call = &timeline.requests[0];
     assert_eq!((call.attempts[0].end, call.attempts[1].end), (RecordedEnd::Cut, RecordedEnd::Answered));
     assert_eq!(timeline.tools[0].fate, ToolFate::Dropped);
-    assert_eq!(remark(&timeline, RemarkKind::Twice), "request 1 ends cut after 10 in, 1 out were counted, and is made again");
+    assert_eq!(remark(&timeline, RemarkKind::Twice), "request 1 is cut with 10 in, 1 out on its bill, and is made again");
     assert_eq!(timeline.tokens[0].usage.input_tokens, Some(20), "both were counted");
 }
 
@@ -118,8 +118,7 @@ fn v_8_a_tape_that_is_being_written_shows_what_is_open() {
         [
             "the recording ends inside of a line",
             "request 1 has no end: 3 blocks so far",
-            "1A Read has no result before the recording ends",
-            "1B Bash has no result before the recording ends"
+            "1A Read, 1B Bash have no result, and the recording ends"
         ]
     );
 }
@@ -133,7 +132,7 @@ fn v_8_doubled_missing_and_strange_results_are_told() {
     };
     let timeline = story(&["toolu_a", "toolu_a", "toolu_x"]).timeline();
     assert_eq!(remark(&timeline, RemarkKind::DoubledResult), "the result of 1A Read is sent twice in request 2");
-    assert_eq!(remark(&timeline, RemarkKind::NoResult), "1B Bash has no result, and its thread goes on");
+    assert_eq!(remark(&timeline, RemarkKind::NoResult), "1B Bash has no result, and the thread goes on");
     assert_eq!(remark(&timeline, RemarkKind::StrangeResult), "request 2 carries 1 result of tool uses that are not in the recording");
     // Once more behind the next answer.
     let again = [user("hi"), results(&["toolu_a", "toolu_b"]), results(&["toolu_b"])];

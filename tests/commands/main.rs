@@ -7,6 +7,7 @@ mod fuzzing;
 mod hints;
 mod reports;
 mod seeds;
+mod showing;
 mod testing;
 
 use std::path::Path;

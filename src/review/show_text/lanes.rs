@@ -66,18 +66,17 @@ fn padded(label: &str, width: usize) -> String {
 
 fn request_lane(call: &RecordedCall, label: String, timeline: &SessionTimeline, axis: &TimeAxis, columns: usize) -> Option<Lane> {
     let mut lane = Lane { at: call.attempts.iter().find_map(|attempt| attempt.at)?, label, signs: vec![' '; columns] };
-    let mut before: Option<Micros> = None;
-    let mut is_seen = false;
-    for attempt in &call.attempts {
-        let Some(at) = attempt.at else { continue };
-        let end = attempt_end(attempt, timeline);
+    let spans = || call.attempts.iter().filter_map(|attempt| Some((attempt, attempt.at?, attempt_end(attempt, timeline))));
+    // First the waits: a failure of an instant stays visible.
+    let (mut before, mut is_seen) = (None, false);
+    for (_, at, end) in spans() {
         if let Some(before) = before.filter(|before| at > *before) {
             lane.fill(axis, before, at, '_');
         }
         is_seen |= end >= axis.from && at <= axis.to;
-        lane.attempt(attempt, (at, end), axis);
         before = Some(end);
     }
+    spans().for_each(|(attempt, at, end)| lane.attempt(attempt, (at, end), axis));
     is_seen.then_some(lane)
 }
 
@@ -114,7 +113,11 @@ fn tool_lane(tool: &ToolInterval, label: String, timeline: &SessionTimeline, axi
 impl Lane {
     fn attempt(&mut self, attempt: &RecordedAttempt, (at, end): (Micros, Micros), axis: &TimeAxis) {
         let first = attempt.first_at.or(attempt.head_at).unwrap_or(end).min(end);
-        self.fill(axis, first, end, '=');
+        // What is refused brings no answer.
+        let first = if attempt.end == RecordedEnd::Refused { end } else { first };
+        if attempt.end == RecordedEnd::Answered || end > first {
+            self.fill(axis, first, end, '=');
+        }
         self.fill(axis, at, first, '.');
         attempt.stalls.iter().for_each(|stall| self.fill(axis, stall.at, stall.end_at, '!'));
         match attempt.end {

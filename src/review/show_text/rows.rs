@@ -43,27 +43,42 @@ pub(super) fn text(timeline: &SessionTimeline, layout: ShowLayout) -> String {
     let is_inside = |(at, row): &&(Micros, TimelineRow)| *at <= to && row.end_at.unwrap_or(*at) >= from;
     let threads = if timeline.threads.len() > 1 { timeline.threads.iter().map(|thread| thread.name.width()).max() } else { None };
     let threads = threads.map(|widest| widest.clamp(6, THREAD_MAX));
-    let lines = ordered.iter().filter(is_inside).map(|(_, row)| line(row, timeline, threads, layout.columns));
-    let lines: Vec<String> = lines.collect();
+    let shape = RowShape {
+        times: if timeline.has_times { span_text(timeline.until).len().max(7) + 1 } else { 0 },
+        threads,
+        columns: layout.columns,
+    };
+    let lines: Vec<String> = ordered.iter().filter(is_inside).map(|(_, row)| line(row, timeline, &shape)).collect();
     if lines.is_empty() {
         return String::from("nothing in this recording, or in this part of it");
     }
     let thread = threads.map_or_else(String::new, |width| format!("{:<width$}  ", "thread"));
-    format!("{:>10} {:>11}  {thread}what\n{}", "time", "for", lines.join("\n"))
+    let times = shape.times;
+    let head = if times > 0 { format!("{:>times$} {:>times$}  ", "time", "for") } else { String::from("  ") };
+    format!("{head}{thread}what\n{}", lines.join("\n"))
 }
 
-fn line(row: &TimelineRow, timeline: &SessionTimeline, threads: Option<usize>, columns: usize) -> String {
+/// The widths of the columns.
+struct RowShape {
+    /// 0 where nothing has a time.
+    times: usize,
+    threads: Option<usize>,
+    columns: usize,
+}
+
+fn line(row: &TimelineRow, timeline: &SessionTimeline, shape: &RowShape) -> String {
     let time = row.at.map_or_else(String::new, span_text);
     let span = row.at.zip(row.end_at).map_or_else(String::new, |(at, end_at)| span_text(end_at - at));
     let span = if row.is_open { span + "…" } else { span };
-    let thread = threads.map_or_else(String::new, |width| {
+    let thread = shape.threads.map_or_else(String::new, |width| {
         let name = clean(&timeline.threads[row.thread].name, width);
         let missing = width.saturating_sub(name.width());
         format!("{name}{}  ", " ".repeat(missing))
     });
-    let head = format!("{time:>10} {span:>11}  {thread}");
+    let times = shape.times;
+    let head = if times > 0 { format!("{time:>times$} {span:>times$}  {thread}") } else { format!("  {thread}") };
     let name = format!("{:<NAME_COLUMNS$}", clean(&row.name, 24));
-    let text = clean(&format!("{name} {}", row.text), columns.saturating_sub(head.width()));
+    let text = clean(&format!("{name} {}", row.text), shape.columns.saturating_sub(head.width()));
     format!("{head}{}", styled(row.style, text.trim_end()))
 }
 
@@ -112,28 +127,25 @@ fn rows(timeline: &SessionTimeline) -> Vec<TimelineRow> {
 /// The model is told where it is another one than before.
 fn request_row(call: &RecordedCall, index: usize, model: Option<&Arc<str>>, timeline: &SessionTimeline) -> TimelineRow {
     let attempt = &call.attempts[index];
-    let mut parts = vec![plural(attempt.messages as u64, "message")];
-    parts.extend(model.filter(|model| !model.is_empty()).map(|model| String::from(&**model)));
-    let results: Vec<&str> = attempt.results.iter().map(|result| result.tool.map_or("?", |tool| &*timeline.tools[tool].label)).collect();
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(problem) = &attempt.problem {
+        let status = attempt.status.filter(|_| attempt.end == RecordedEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
+        parts.push(format!("{status}{problem}"));
+    }
+    let label = |tool: Option<usize>| tool.map_or("?", |tool| &*timeline.tools[tool].label);
+    let results: Vec<&str> = attempt.results.iter().map(|result| label(result.tool)).collect();
     if !results.is_empty() {
         parts.push(format!("{} {}", if results.len() == 1 { "result" } else { "results" }, results.join(" ")));
     }
-    match &attempt.problem {
-        Some(problem) => {
-            let status =
-                attempt.status.filter(|_| attempt.end == RecordedEnd::Refused).map_or_else(String::new, |status| format!("{status} "));
-            parts.insert(0, format!("{status}{problem}"));
-        }
-        None => {
-            let first = attempt.first_at.or(attempt.head_at).zip(attempt.at);
-            parts.extend(first.map(|(first, at)| format!("first byte {}", span_text(first - at))));
-            parts.extend(attempt.stop_reason.as_deref().map(String::from));
-        }
-    }
-    parts.extend(Some(usage_text(&attempt.usage)).filter(|tokens| !tokens.is_empty()));
     if attempt.end == RecordedEnd::Open {
         parts.push(String::from("not ended"));
     }
+    parts.extend(attempt.stop_reason.as_deref().filter(|_| attempt.problem.is_none()).map(String::from));
+    let first = attempt.first_at.or(attempt.head_at).zip(attempt.at).filter(|_| attempt.problem.is_none());
+    parts.extend(first.map(|(first, at)| format!("first byte {}", span_text(first - at))));
+    parts.extend(Some(usage_text(&attempt.usage)).filter(|tokens| !tokens.is_empty()));
+    parts.push(plural(attempt.messages as u64, "message"));
+    parts.extend(model.filter(|model| !model.is_empty()).map(|model| String::from(&**model)));
     let is_open = attempt.end == RecordedEnd::Open;
     let end_at = if is_open { attempt.at.map(|_| timeline.until) } else { attempt.end_at };
     let style = match attempt.end {

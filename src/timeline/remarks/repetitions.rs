@@ -24,8 +24,14 @@ pub(super) fn remarks(list: &mut RemarkList, timeline: &SessionTimeline) {
 fn lost_attempts(list: &mut RemarkList, call: &RecordedCall) {
     let before_last = call.attempts.len() - 1;
     for (index, attempt) in call.attempts.iter().enumerate().take(before_last).filter(|(_, attempt)| attempt.usage.all_tokens() > 0) {
+        let end = match attempt.end {
+            RecordedEnd::Refused => "is refused",
+            RecordedEnd::Failed => "fails",
+            RecordedEnd::Abandoned => "is abandoned",
+            RecordedEnd::Cut | RecordedEnd::Answered | RecordedEnd::Open => "is cut",
+        };
         let (name, tokens) = (call.attempt_label(index), usage_text(&attempt.usage));
-        let text = format!("request {name} ends {} after {tokens} were counted, and is made again", attempt.end.as_str());
+        let text = format!("request {name} {end} with {tokens} on its bill, and is made again");
         list.add(RemarkKind::Twice, attempt.at, text);
     }
 }

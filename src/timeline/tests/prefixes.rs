@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::story::{self, StoryPiece, TapeStory, cut, ends, ping, results, text, tool, user};
-use crate::{STALL_LIMIT, SessionTimeline};
+use crate::{RecordedAttempt, RemarkKind, STALL_LIMIT, SessionTimeline};
+use alloc::collections::BTreeMap;
+use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
 
 /// A piece of an answer: its kind, and how much later it comes.
@@ -51,12 +53,11 @@ fn told(requests: &[DrawnRequest]) -> TapeStory {
     story
 }
 
-/// The events, each by a name that does not change when more is known.
-fn events(timeline: &SessionTimeline) -> Vec<(String, usize, usize)> {
+/// Of each exchange its thread, and how many blocks and tool uses it has. Which request it is an attempt at may only be known later.
+fn events(timeline: &SessionTimeline) -> BTreeMap<u32, (usize, usize, usize)> {
+    let tools = |attempt: &RecordedAttempt| attempt.blocks.iter().filter(|block| block.tool.is_some()).count();
     let attempts = timeline.attempts();
-    attempts
-        .map(|(call, attempt)| (format!("{} in {}", attempt.exchange, call.thread), attempt.blocks.len(), attempt.results.len()))
-        .collect()
+    attempts.map(|(call, attempt)| (attempt.exchange.parse().unwrap(), (call.thread, attempt.blocks.len(), tools(attempt)))).collect()
 }
 
 proptest! {
@@ -68,14 +69,19 @@ proptest! {
     ) {
         let tape = story::interleaved(&told(&requests));
         let whole = story::read(&tape, STALL_LIMIT);
+        prop_assert_eq!(whole.attempts().count(), requests.len());
+        prop_assert!(whole.remarks.iter().all(|remark| remark.kind != RemarkKind::Unread));
         let header = tape.find('\n').unwrap() + 1;
         let end = header + ((tape.len() - header) as f64 * at) as usize;
         let part = story::read(&tape.as_bytes()[..end], STALL_LIMIT);
+        let starts: BTreeMap<u32, Micros> = whole.attempts().map(|(_, attempt)| (attempt.exchange.parse().unwrap(), attempt.at.unwrap())).collect();
         let (part, whole) = (events(&part), events(&whole));
-        prop_assert!(part.len() <= whole.len());
-        for ((name, blocks, results), (whole_name, whole_blocks, whole_results)) in part.iter().zip(&whole) {
-            prop_assert_eq!(name.split(' ').next(), whole_name.split(' ').next());
-            prop_assert!(blocks <= whole_blocks && results == whole_results, "{} {}", name, whole_name);
+        for (exchange, (thread, blocks, tools)) in &part {
+            let (whole_thread, whole_blocks, whole_tools) = whole[exchange];
+            prop_assert!(*thread == whole_thread && *blocks <= whole_blocks && *tools <= whole_tools, "exchange {}", exchange);
         }
+        // The requests that are not there come later than those that are.
+        let at = |exchange: &u32| starts[exchange];
+        prop_assert!(part.keys().map(at).max() <= whole.keys().filter(|exchange| !part.contains_key(*exchange)).map(at).min().or(Some(Micros(u64::MAX))));
     }
 }

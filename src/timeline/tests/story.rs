@@ -84,7 +84,7 @@ impl TapeStory {
     }
 
     fn push(&mut self, thread: &str, at: u64, messages: &[String], answer: RecordedResponse) {
-        let body = format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","));
+        let body = format!(r#"{{"model":"claude-sonnet-4-5","messages":[{}]}}"#, messages.join(","));
         let parent = self.exchanges.iter().rfind(|exchange| *exchange.thread == *thread).map(|exchange| exchange.id);
         self.exchanges.push(Exchange {
             id: self.exchanges.len() as u32 + 1,
@@ -114,10 +114,10 @@ pub(super) fn interleaved(story: &TapeStory) -> String {
     for exchange in &story.exchanges {
         let mut at = exchange.at.unwrap_or_default().0;
         let began = at;
-        let put = &mut |line: &str| -> Result<(), core::convert::Infallible> {
-            let own = line.split_once(r#""at":"#).and_then(|(_, rest)| rest.split([',', '}']).next()?.parse::<u64>().ok());
-            at = if line.contains("\"request\"") { began } else { began + own.unwrap_or(0) };
-            if !line.contains("reenact_tape") {
+        let put = &mut |text: &str| -> Result<(), core::convert::Infallible> {
+            for line in text.split_inclusive('\n').filter(|line| !line.contains("reenact_tape")) {
+                let own = line.split_once(r#""at":"#).and_then(|(_, rest)| rest.split([',', '}']).next()?.parse::<u64>().ok());
+                at = if line.contains("\"request\"") { began } else { began + own.unwrap_or(0) };
                 lines.push((at, line.into()));
             }
             Ok(())
@@ -143,7 +143,8 @@ pub(super) fn results(ids: &[&str]) -> String {
 pub(super) fn starts(at: u64, read: u64, written: u64) -> StoryPiece {
     let usage =
         format!(r#"{{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written}}}"#);
-    let message = format!(r#"{{"type":"message_start","message":{{"id":"msg_1","model":"m","content":[],"usage":{usage}}}}}"#);
+    let message =
+        format!(r#"{{"type":"message_start","message":{{"id":"msg_1","model":"claude-sonnet-4-5","content":[],"usage":{usage}}}}}"#);
     (at, event("message_start", &message))
 }
 
