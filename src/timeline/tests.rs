@@ -145,6 +145,13 @@ fn v_8_doubled_missing_and_strange_results_are_told() {
         .exchange("main", 3_000, &[user("hi"), results(&["toolu_a", "toolu_b"])], &done)
         .timeline();
     assert_eq!((kinds(&timeline), timeline.requests.len()), (vec![RemarkKind::Retry], 2));
+    let doubled = [user("hi"), results(&["toolu_a", "toolu_b", "toolu_b"])];
+    let timeline = TapeStory::new()
+        .exchange("main", 0, &[user("hi")], &asks)
+        .refused("main", 1_000, &doubled, (529, "overloaded_error", "1"))
+        .exchange("main", 3_000, &doubled, &done)
+        .timeline();
+    assert_eq!(kinds(&timeline), [RemarkKind::DoubledResult, RemarkKind::Retry], "once, however often it is tried");
 }
 
 #[test]
@@ -152,8 +159,11 @@ fn v_8_a_prefix_that_was_cached_and_is_not_read_is_told() {
     let answer = |read: u64, written: u64| [story::starts(50, read, written), text(100, 0, "Yes."), ends(200, "end_turn", 3)];
     let story = |read: u64| {
         let first = TapeStory::new().exchange("main", 0, &[user("hi")], &answer(0, 40_000));
-        first.exchange("main", 400_000, &[user("hi"), user("more")], &answer(read, 40_000 - read)).timeline()
+        first.exchange("main", 400_000, &[user("hi"), user("more")], &answer(read, 40_000 - read))
     };
+    let of_another = kinds(&story(0).with_system().timeline());
+    assert!(!of_another.contains(&RemarkKind::CacheMiss), "with another system prompt nothing of it is in the cache");
+    let story = |read: u64| story(read).timeline();
     assert_eq!(
         remark(&story(0), RemarkKind::CacheMiss),
         "request 2 reads 0 of the 40,000 tokens that request 1 had in the cache, 6m40.000s later"

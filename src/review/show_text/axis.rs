@@ -84,13 +84,14 @@ impl TimeAxis {
     /// The time between labels: 1, 2 or 5 of some power of ten.
     fn step(&self) -> u64 {
         let cut: u64 = self.cuts.iter().map(|(begin, end)| (*end - *begin).0).sum();
-        let least = (self.to - self.from).0.saturating_sub(cut) * LABEL_COLUMNS / self.columns.max(1) as u64;
-        let mut power = 1_000;
+        let shown = u128::from((self.to - self.from).0.saturating_sub(cut));
+        let least = shown * u128::from(LABEL_COLUMNS) / self.columns.max(1) as u128;
+        let mut power: u128 = 1_000;
         loop {
             if let Some(step) = [1, 2, 5].into_iter().map(|count| count * power).find(|step| *step >= least) {
-                return step;
+                return u64::try_from(step).unwrap_or(u64::MAX);
             }
-            power = power.saturating_mul(10);
+            power *= 10;
         }
     }
 }

@@ -58,6 +58,14 @@ impl TapeStory {
         self
     }
 
+    /// The last request with a system prompt.
+    pub(super) fn with_system(mut self) -> Self {
+        if let Some(last) = self.exchanges.last_mut() {
+            last.body = [&br#"{"system":"s","#[..], &last.body[1..]].concat().into();
+        }
+        self
+    }
+
     pub(super) fn without_times(mut self) -> Self {
         for exchange in &mut self.exchanges {
             (exchange.at, exchange.answer.head_at, exchange.answer.end_at) = (None, None, None);
