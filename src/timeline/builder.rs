@@ -13,7 +13,10 @@ pub use super::attempt_progress::ConnectionEnd;
 use super::attempt_progress::{AttemptProgress, NamedTool};
 use super::attempts;
 use super::remarks;
-use super::{OtherExchanges, RecordedEnd, SessionTimeline, TimelineMark, TimelineSource, ToolRunInterval, gaps, time_shares, token_totals};
+use super::{
+    OtherExchanges, RecordedEnd, SessionTimeline, ThreadSummary, TimelineMark, TimelineSource, ToolInterval, ToolRunInterval, gaps,
+    time_shares, token_totals,
+};
 
 /// Puts a timeline together. All times are from the start of the recording.
 #[derive(Clone, Debug)]
@@ -148,8 +151,8 @@ impl TimelineBuilder {
         }
         let (requests, tools) = attempts::group(&self.attempts, &self.runs);
         let requests_of = |thread: usize| requests.iter().filter(|call| call.thread == thread).count();
-        let threads = self.threads.iter().enumerate();
-        let threads = threads.map(|(place, name)| super::ThreadSummary { name: name.clone(), requests: requests_of(place) }).collect();
+        let summary = |(place, name): (usize, &Arc<str>)| ThreadSummary { name: thread_name(name, &tools), requests: requests_of(place) };
+        let threads = self.threads.iter().enumerate().map(summary).collect();
         let others = core::mem::take(&mut self.others).into_iter().map(|(path, count)| OtherExchanges { path, count }).collect();
         let mut timeline = SessionTimeline {
             source: self.source,
@@ -185,4 +188,13 @@ impl TimelineBuilder {
             self.threads.len() - 1
         })
     }
+}
+
+/// `agent 1A`, or `agent 1A.2` where a tool use made several; any other name as it is.
+fn thread_name(name: &Arc<str>, tools: &[ToolInterval]) -> Arc<str> {
+    let label = |tool: &ToolInterval| {
+        let rest = name.strip_prefix(&*tool.id).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
+        (!tool.id.is_empty()).then(|| format!("agent {}{rest}", tool.label).into())
+    };
+    tools.iter().find_map(label).unwrap_or_else(|| name.clone())
 }

@@ -98,7 +98,7 @@ pub struct TimelineSource {
 /// A thread of conversation. All other parts name it by its place in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThreadSummary {
-    /// `main`, `thread-2`, or the tool use that made an agent.
+    /// `main`, `thread-2`, or `agent 1A` for the agent that a tool use made.
     pub name: Arc<str>,
     /// How many answers were wanted in it.
     pub requests: usize,

@@ -186,10 +186,20 @@ fn v_8_what_cannot_be_read_is_told_and_the_rest_is_shown() {
     let mut lines: Vec<&str> = tape.split_inclusive('\n').collect();
     lines.insert(3, "{\"chunk\":true}\n");
     lines.remove(4);
-    let timeline = story::read(&lines.concat(), STALL_LIMIT);
+    let timeline = story::read(lines.concat(), STALL_LIMIT);
     let unread: Vec<&str> =
         timeline.remarks.iter().filter(|remark| remark.kind == RemarkKind::Unread).map(|remark| &*remark.text).collect();
     assert!(unread.len() == 2 && unread[0].starts_with("line 4: ") && unread[1].contains("and its end says"), "{unread:?}");
     assert_eq!(timeline.requests.len(), 2);
     assert_eq!(timeline.requests[1].number.to_string(), timeline.tools[0].returns[0].request.to_string());
+}
+
+#[test]
+fn v_8_an_agent_of_a_log_is_a_thread_named_for_its_tool_use() {
+    let log = include_str!("../../tests/formats/one.log");
+    let timeline = read_log(log, STALL_LIMIT).unwrap();
+    assert!(timeline.tools.iter().all(|tool| tool.runs.len() == 1 && tool.runs[0].at >= tool.at.unwrap()), "{:?}", timeline.tools);
+    let threads: Vec<_> = timeline.threads.iter().map(|thread| (&*thread.name, thread.requests)).collect();
+    assert_eq!((threads[0].0, threads[1].0), ("main", "agent 1A"), "{threads:?}");
+    assert_eq!(timeline.tools[0].runs.len(), 1);
 }

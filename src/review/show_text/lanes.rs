@@ -22,6 +22,9 @@ const SIGNS: [(char, Style, &str); 10] = [
     ('>', LOST, "not ended"),
 ];
 
+/// With more lanes than this a line says how to see less.
+const LANES_MAX: usize = 60;
+
 /// The widest label.
 const LABEL_MAX: usize = 24;
 
@@ -159,6 +162,9 @@ fn legend(lanes: &[Lane], axis: &TimeAxis, columns: usize) -> Vec<String> {
     let signs = SIGNS.iter().filter(|(sign, ..)| is_there(*sign));
     let mut words: Vec<String> = signs.map(|(sign, _, word)| format!("{sign} {word}")).collect();
     words.extend(Some(axis.cuts_text()).filter(|text| !text.is_empty()));
+    if lanes.len() > LANES_MAX {
+        words.push(String::from("--from and --to show a part of the time larger"));
+    }
     let mut lines: Vec<String> = Vec::new();
     for word in words {
         match lines.last_mut() {

@@ -86,7 +86,7 @@ impl TapeStory {
     pub(super) fn timeline_with(&self, limit: Micros) -> SessionTimeline {
         let mut reader = TapeReader::from_header("a tape", &header(), limit);
         self.exchanges.iter().for_each(|exchange| reader.exchange(exchange));
-        let by_line = read(&self.tape(), limit);
+        let by_line = read(self.tape(), limit);
         assert_eq!(by_line, reader.finish(), "lines and exchanges say the same");
         by_line
     }
