@@ -4,13 +4,13 @@
 //! file     session.tape.jsonl, a tape
 //! …
 //!     time      for  what
-//!   0.000s   3.120s  request 1   1 message, first byte after 0.412s, tool_use, 412 in, 87 out
-//!   1.812s   1.308s    1A Read   result in request 2   {"file_path":"/w/a"}
+//!   0.000s   3.120s  request 1    tool_use, first byte 0.412s, 412 in, 87 out, 1 message
+//!   1.812s   1.988s    1A Read    result in request 2  {"file_path":"/w/a"}
 //! …
-//!          0s        1s        2s        3s
-//! 1        ....====================
-//!   1A Read             -----------
-//! 2                                ...======
+//!           0s        1s        2s        3s        4s
+//! 1         ....===========================
+//!   1A Read                   --------------------
+//! 2                                               ...======
 //! ```
 
 mod axis;
@@ -19,7 +19,7 @@ mod rows;
 
 use anstyle::{AnsiColor, Style};
 use reenact_engine::time::Micros;
-use reenact_timeline::{RemarkKind, SessionTimeline, grouped, span_text, usage_text};
+use reenact_timeline::{RemarkKind, SessionTimeline, grouped, span_text, tools_at_once, usage_text};
 use reenact_transcript::text::one_line;
 use reenact_wire::prelude::*;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -115,7 +115,9 @@ fn requests(timeline: &SessionTimeline) -> Vec<String> {
         parts[0] = format!("{} in {attempts} attempts", parts[0]);
     }
     if !timeline.tools.is_empty() {
-        parts.push(plural(timeline.tools.len() as u64, "tool use"));
+        let at_once = Some(tools_at_once(timeline)).filter(|count| *count > 1);
+        let at_once = at_once.map_or_else(String::new, |count| format!(" (up to {count} at once)"));
+        parts.push(plural(timeline.tools.len() as u64, "tool use") + &at_once);
     }
     if timeline.threads.len() > 1 {
         let threads: Vec<String> = timeline.threads.iter().map(|thread| format!("{} {}", thread.name, thread.requests)).collect();

@@ -44,7 +44,7 @@ pub use self::figures::{grouped, span_text, usage_text};
 pub use self::log::read_log;
 pub use self::remarks::{RemarkKind, TimelineRemark};
 pub use self::tape::TapeReader;
-pub use self::time_shares::{TimeShares, idle_spans};
+pub use self::time_shares::{TimeShares, idle_spans, tools_at_once};
 
 /// A stream that is silent for longer stalls, and a thread without a request for longer is remarked, unless another limit is asked for.
 pub const STALL_LIMIT: Micros = Micros::from_secs(3);

@@ -44,6 +44,7 @@ fn v_8_a_tool_is_an_interval_from_its_block_to_the_request_with_its_result() {
     let time = timeline.time.unwrap();
     assert_eq!((time.first_bytes, time.answers, time.tools), (Micros(300_000), Micros(900_000), Micros(2_000_000)));
     assert_eq!(time.nothing, Micros::ZERO);
+    assert_eq!(tools_at_once(&timeline), 2);
 }
 
 #[test]

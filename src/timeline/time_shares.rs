@@ -46,6 +46,18 @@ pub fn idle_spans(timeline: &SessionTimeline) -> Vec<(Micros, Micros)> {
     idle
 }
 
+/// How many tool uses waited for their results at the same time, at most.
+pub fn tools_at_once(timeline: &SessionTimeline) -> usize {
+    let spans = timeline.tools.iter().filter_map(|tool| tool.span(timeline.until)).filter(|(from, to)| to > from);
+    let mut changes: Vec<(Micros, i32)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
+    changes.sort_unstable();
+    let counts = changes.iter().scan(0, |count, (_, change)| {
+        *count += change;
+        Some(*count)
+    });
+    usize::try_from(counts.max().unwrap_or(0)).unwrap_or(0)
+}
+
 /// Tells each span of time with its kind.
 fn spans(timeline: &SessionTimeline, mut tell: impl FnMut(usize, Micros, Micros)) {
     let mut changes: Vec<(Micros, usize, i32)> = Vec::new();
