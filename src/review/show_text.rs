@@ -91,6 +91,7 @@ fn facts(name: &str, timeline: &SessionTimeline, columns: usize) -> String {
         let shares = [
             (shares.answers, "answers"),
             (shares.first_bytes, "waits for first bytes"),
+            (shares.requests, "requests of an unknown first byte"),
             (shares.stalls, "silent streams"),
             (shares.tools, "tools alone"),
             (shares.retries, "waits before retries"),

@@ -56,7 +56,7 @@ fn v_8_threads_are_on_one_axis_and_overlap() {
     assert_eq!(threads, [("main", 2), ("thread-2", 1)]);
     assert_eq!(timeline.until, Micros(5_500_000));
     let time = timeline.time.unwrap();
-    assert_eq!(time.answers + time.first_bytes + time.stalls + time.tools + time.retries + time.nothing, timeline.until);
+    assert_eq!(time.answers + time.first_bytes + time.requests + time.stalls + time.tools + time.retries + time.nothing, timeline.until);
     assert!(kinds(&timeline).contains(&RemarkKind::Stall), "3.950 s of nothing in thread-2: {:?}", timeline.remarks);
 }
 

@@ -14,6 +14,8 @@ pub struct TimeShares {
     pub answers: Micros,
     /// Else some request waited for the first of its answer.
     pub first_bytes: Micros,
+    /// Else some request was under way, and nothing says when its answer began.
+    pub requests: Micros,
     /// Else some stream was silent for longer than the limit.
     pub stalls: Micros,
     /// Else some tool use waited for its result to be sent.
@@ -25,14 +27,14 @@ pub struct TimeShares {
 }
 
 /// The things that can go on at an instant, the first one first.
-const KINDS: usize = 5;
+const KINDS: usize = 6;
 
 /// Of a timeline with times.
 pub(crate) fn shares(timeline: &SessionTimeline) -> TimeShares {
     let mut totals = [Micros::ZERO; KINDS + 1];
     spans(timeline, |kind, from, to| totals[kind] = totals[kind] + (to - from));
-    let [answers, first_bytes, stalls, tools, retries, nothing] = totals;
-    TimeShares { answers, first_bytes, stalls, tools, retries, nothing }
+    let [answers, first_bytes, requests, stalls, tools, retries, nothing] = totals;
+    TimeShares { answers, first_bytes, requests, stalls, tools, retries, nothing }
 }
 
 /// The spans in which nothing went on, in order.
@@ -69,22 +71,23 @@ fn spans(timeline: &SessionTimeline, mut tell: impl FnMut(usize, Micros, Micros)
     for (_, attempt) in timeline.attempts() {
         let Some(at) = attempt.at else { continue };
         let end = attempt.end_at.or((attempt.end == RecordedEnd::Open).then_some(timeline.until)).unwrap_or(at);
-        let first = attempt.first_at.or(attempt.head_at).unwrap_or(end).min(end);
-        add(1, at, first);
+        let known = attempt.first_at.or(attempt.head_at).map(|first| first.min(end));
+        let first = known.unwrap_or(end);
+        add(if known.is_some() { 1 } else { 2 }, at, first);
         let mut from = first;
         for stall in &attempt.stalls {
             add(0, from, stall.at);
-            add(2, stall.at, stall.end_at);
+            add(3, stall.at, stall.end_at);
             from = stall.end_at;
         }
         add(0, from, end);
     }
     for tool in &timeline.tools {
         if let Some((from, to)) = tool.span(timeline.until) {
-            add(3, from, to);
+            add(4, from, to);
         }
     }
-    timeline.gaps.iter().filter(|gap| gap.cause == GapCause::Retry).for_each(|gap| add(4, gap.at, gap.end_at));
+    timeline.gaps.iter().filter(|gap| gap.cause == GapCause::Retry).for_each(|gap| add(5, gap.at, gap.end_at));
     changes.sort_unstable();
     let mut active = [0; KINDS];
     let mut from = Micros::ZERO;

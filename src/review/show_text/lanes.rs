@@ -9,8 +9,9 @@ use super::axis::TimeAxis;
 use super::{ANSWER, LOST, ShowLayout, TOOL, WRONG, clean, styled};
 
 /// The signs of the lanes, with their colours and their words.
-const SIGNS: [(char, Style, &str); 10] = [
+const SIGNS: [(char, Style, &str); 11] = [
     ('.', LOST, "until the first byte"),
+    ('~', ANSWER, "request of an unknown first byte"),
     ('=', ANSWER, "answer"),
     ('!', WRONG, "silent"),
     ('_', LOST, "before a further attempt"),
@@ -115,13 +116,13 @@ fn tool_lane(tool: &ToolInterval, label: String, timeline: &SessionTimeline, axi
 
 impl Lane {
     fn attempt(&mut self, attempt: &RecordedAttempt, (at, end): (Micros, Micros), axis: &TimeAxis) {
-        let first = attempt.first_at.or(attempt.head_at).unwrap_or(end).min(end);
+        let known = attempt.first_at.or(attempt.head_at).map(|first| first.min(end));
         // What is refused brings no answer.
-        let first = if attempt.end == RecordedEnd::Refused { end } else { first };
-        if attempt.end == RecordedEnd::Answered || end > first {
+        let first = known.filter(|_| attempt.end != RecordedEnd::Refused).unwrap_or(end);
+        if known.is_some() && attempt.end == RecordedEnd::Answered || end > first {
             self.fill(axis, first, end, '=');
         }
-        self.fill(axis, at, first, '.');
+        self.fill(axis, at, first, if known.is_none() && attempt.end == RecordedEnd::Answered { '~' } else { '.' });
         attempt.stalls.iter().for_each(|stall| self.fill(axis, stall.at, stall.end_at, '!'));
         match attempt.end {
             RecordedEnd::Answered => (),
