@@ -35,6 +35,7 @@ mod scan;
 mod seeds;
 mod selection;
 mod serve;
+mod show;
 mod shrink;
 mod sweep;
 mod terminal;
@@ -95,6 +96,8 @@ enum ProgramCommand {
     Schema(SchemaArguments),
     /// Print the settings of a real client that a scenario can take, or list the clients
     Preset(preset::PresetArguments),
+    /// Show what a tape, another recording or a boundary log holds: threads, requests, tools, gaps and tokens on one axis of time
+    Show(show::ShowArguments),
     /// Print the completions of a shell: `reenact completions bash > FILE`
     Completions(program_pages::CompletionArguments),
     /// Write the manual pages of all commands into a folder
@@ -190,6 +193,7 @@ where
             CommandExit::Fine
         }
         ProgramCommand::Preset(arguments) => preset::run(&arguments),
+        ProgramCommand::Show(arguments) => show::run(&arguments),
         ProgramCommand::Completions(arguments) => program_pages::complete(&arguments, ProgramArguments::command()),
         ProgramCommand::Man(arguments) => program_pages::write_manual(&arguments, ProgramArguments::command()),
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),

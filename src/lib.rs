@@ -46,6 +46,7 @@ pub use reenact_sim as sim;
 pub use reenact_stores as stores;
 #[cfg(feature = "proptest")]
 pub use reenact_strategies as strategies;
+pub use reenact_timeline as timeline;
 pub use reenact_transcript as transcript;
 pub use reenact_wire as wire;
 pub use reenact_world as world;

@@ -1,4 +1,4 @@
-//! `--format json`: what `run`, `sweep`, `explore` and `fuzz` found, as one document for programs.
+//! `--format json`: what `run`, `sweep`, `explore` and `fuzz` found, and what `show` read, as one document for programs.
 //!
 //! `report/schema.json` is its schema, and docs/reports.md shows it. Members may be added; anything else raises the version. Times are in microseconds of
 //! virtual time, as in transcripts.
@@ -6,6 +6,7 @@
 mod explore_report;
 mod fuzz_report;
 mod run_report;
+mod show_report;
 mod shrink_report;
 mod sweep_report;
 mod test_report;
@@ -13,6 +14,7 @@ mod test_report;
 pub(super) use explore_report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument};
 pub(super) use fuzz_report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument};
 pub(super) use run_report::{RunEntry, RunReportDocument};
+pub(super) use show_report::ShowReportDocument;
 pub(super) use shrink_report::{BorderEntry, NearestRunEntry, ShrinkChoiceEntry, ShrinkEntry, ShrinkReportDocument};
 pub(super) use sweep_report::{FindingEntry, SweepEntry, SweepReportDocument, group_entries};
 pub(super) use test_report::{TestEntry, TestReportDocument};

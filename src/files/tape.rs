@@ -68,11 +68,23 @@ pub struct WriteTapeError {
 /// When there is no file, or nothing in it that is a tape of a version that can be read.
 pub fn read(path: &Path) -> Result<Tape, ReadTapeError> {
     let mut decoder = TapeDecoder::new();
-    let mut lines = TapeLines::open(path)?;
-    while let Some(line) = lines.next_raw()? {
-        decoder.feed(line).map_err(|source| no_tape(path, source))?;
-    }
+    read_lines(path, |line| decoder.feed(line))?;
     decoder.finish().map_err(|source| no_tape(path, source))
+}
+
+/// Hands each line of a tape on, with its line end. Memory does not grow with the file.
+///
+/// # Errors
+/// When there is no file, or no line in it, or `take` refuses a line.
+#[doc(hidden)]
+pub fn read_lines(path: &Path, mut take: impl FnMut(&[u8]) -> Result<(), TapeError>) -> Result<(), ReadTapeError> {
+    let mut lines = TapeLines::open(path)?;
+    let mut is_empty = true;
+    while let Some(line) = lines.next_raw()? {
+        is_empty = false;
+        take(line).map_err(|source| no_tape(path, source))?;
+    }
+    if is_empty { Err(no_tape(path, TapeError::Empty)) } else { Ok(()) }
 }
 
 /// Writes a tape whole or not at all.

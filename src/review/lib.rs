@@ -1,4 +1,4 @@
-//! The work of a person with transcripts: differences in words (V-2), and tests of scenarios (V-1).
+//! The work of a person with transcripts and recordings: differences in words (V-2), tests of scenarios (V-1), and timelines as text (V-8).
 //!
 //! Its rules are in `docs/rules/review.md`.
 
@@ -8,3 +8,4 @@ pub mod harness;
 pub mod pending;
 pub mod review_session;
 pub mod scenario_tests;
+pub mod show_text;

@@ -41,6 +41,8 @@ pub use self::diagnostic::{Diagnostic, Diagnostics};
 pub use self::extends::{FindBase, SourceText};
 pub use self::kind::{is_scenario, is_scenario_part};
 pub use self::places::TablePlaces;
+#[doc(hidden)]
+pub use self::span::duration;
 
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]

@@ -184,7 +184,8 @@ impl AgentNames {
 
 /// The text with a sign for everything that would break a line, move the cursor or turn the reading direction, so that no content can
 /// forge a line: `⏎` for a line end, `⇥` for a tab, the control pictures for other controls.
-fn one_line(text: &str) -> Cow<'_, str> {
+#[doc(hidden)]
+pub fn one_line(text: &str) -> Cow<'_, str> {
     let dangerous = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(dangerous) {
         return Cow::Borrowed(text);

@@ -10,6 +10,7 @@ mod hints;
 mod reports;
 mod reviewing;
 mod seeds;
+mod showing;
 mod testing;
 
 use std::path::Path;

@@ -182,3 +182,17 @@ fn a_search_by_chance_tells_what_it_made_and_each_defect_with_its_command() {
     let (_, said, code) = reenact(at, &["fuzz", "hello.toml", "--cases", "4", "--campaign", "hello.toml"]);
     assert!(code == Some(2) && said.contains("the campaign cannot go on: hello.toml"), "{said}");
 }
+
+#[test]
+fn v_8_a_recording_is_one_document() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let files = ["samples/sample.tape.jsonl", "samples/sample.har", "samples/sample.vcrpy.yaml", "formats/three-529s.log"];
+    for file in files {
+        let path = tests.join(file);
+        let (document, said) = report(&tests, &["show", path.to_str().unwrap()]);
+        assert!(document["requests"].as_array().is_some_and(|requests| !requests.is_empty()) && said.is_empty(), "{document}{said}");
+    }
+    let (document, _) = report(&tests, &["show", "samples/sample.tape.jsonl"]);
+    assert_eq!((&document["tools"][1]["label"], &document["tools"][1]["returns"][0]["request"]), (&Value::from("1B"), &Value::from(4)));
+    assert_eq!(document["requests"][3]["attempts"][0]["status"], 529);
+}

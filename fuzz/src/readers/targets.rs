@@ -14,10 +14,12 @@ use reenact::files::tape;
 use reenact::import::{ImportOptions, import_bytes};
 use reenact::redact::scan::scan;
 use reenact::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor};
+use reenact::review::show_text::{self, ShowLayout};
 use reenact::scenario::language::scenario_text;
 use reenact::scenario::parse;
 use reenact::stores::rules::{HistoryEnd, results, validity};
 use reenact::stores::{StoreFile, StoreFormat};
+use reenact::timeline::{STALL_LIMIT, TapeReader, read_log};
 use reenact::wire::assembler::{Assembler, AssemblerStep};
 use reenact::wire::event::StreamEvent;
 use reenact::wire::json::Json;
@@ -34,12 +36,13 @@ pub(crate) struct ReaderTarget {
 }
 
 /// All readers.
-pub(crate) const TARGETS: [ReaderTarget; 12] = [
+pub(crate) const TARGETS: [ReaderTarget; 13] = [
     ReaderTarget { name: "scenario", endings: &[".toml"], read: scenario },
     ReaderTarget { name: "tape", endings: &[".tape.jsonl"], read: read_tape },
     ReaderTarget { name: "import", endings: &[".har", ".yaml", ".yml", ".jsonl", ".json"], read: import },
     ReaderTarget { name: "stream", endings: &[".sse"], read: stream },
     ReaderTarget { name: "log", endings: &[".log"], read: boundary_log },
+    ReaderTarget { name: "show", endings: &[".tape.jsonl", ".log"], read: show },
     ReaderTarget { name: "snapshot", endings: &[".snap"], read: snapshot },
     ReaderTarget { name: "prices", endings: &["prices.toml"], read: prices },
     ReaderTarget { name: "windows", endings: &["windows.toml"], read: windows },
@@ -96,6 +99,27 @@ fn read_tape(bytes: &[u8], folder: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// V-8: any bytes have a text that is no wider than it should be, and moves no cursor.
+fn show(bytes: &[u8], _: &Path) -> Result<(), String> {
+    const COLUMNS: usize = 80;
+    let timeline = if bytes.starts_with(log::MARK.as_bytes()) {
+        let Ok(timeline) = read_log(&String::from_utf8_lossy(bytes), STALL_LIMIT) else { return Ok(()) };
+        timeline
+    } else {
+        let mut reader = TapeReader::new(STALL_LIMIT);
+        if bytes.split_inclusive(|byte| *byte == b'\n').any(|line| reader.feed(line).is_err()) {
+            return Ok(());
+        }
+        reader.finish()
+    };
+    let text = show_text::text("case", &timeline, ShowLayout { columns: COLUMNS, window: (Micros::ZERO, None) });
+    let is_broken = |line: &str| line.chars().any(|c| c.is_control() && c != '\u{1b}');
+    match text.lines().find(|line| is_broken(line)) {
+        Some(line) => Err(format!("a line has control characters: {line:?}")),
+        None => Ok(()),
+    }
 }
 
 fn import(bytes: &[u8], _: &Path) -> Result<(), String> {

@@ -21,7 +21,7 @@ const UNITS: [(&str, u128); 6] = [("us", 1), ("µs", 1), ("ms", 1_000), ("s", 1_
 ///
 /// # Errors
 /// The mistake, without its place.
-pub(crate) fn duration(text: &str) -> Result<Micros, String> {
+pub fn duration(text: &str) -> Result<Micros, String> {
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err("an empty duration".into());

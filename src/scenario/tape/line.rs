@@ -20,6 +20,7 @@
 //! [`TapeDecoder`] puts exchanges together and therefore holds what it has read: every distinct piece of the requests once, and the bodies.
 
 mod body;
+mod body_decoder;
 mod decode;
 mod encode;
 #[cfg(test)]
@@ -33,6 +34,10 @@ use serde_json::value::RawValue;
 #[doc(hidden)]
 pub use self::body::WINDOW;
 pub use self::body::{BodyPiece, SpanId};
+#[doc(hidden)]
+pub use self::body_decoder::{BodyDecoder, BodyError};
+#[doc(hidden)]
+pub use self::decode::tape_header;
 pub use self::decode::{TapeDecoder, TapeError};
 pub use self::encode::{NewRequest, TapeEncoder, encode, encode_exchanges, encode_to};
 use super::{Provenance, ResponseEnd, TapeHeader};

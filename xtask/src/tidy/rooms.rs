@@ -9,7 +9,7 @@ use super::{Checkout, TidyProblem};
 /// The room inside the crate of the program.
 const PROGRAM: &str = "cli";
 
-const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores"];
+const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores", "timeline"];
 
 /// The rooms that a room may import; `PureAnd` stands for all pure rooms and these.
 enum RoomImports {
@@ -30,6 +30,7 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
     ("strategies", RoomImports::Import(&["wire", "engine", "scenario"])),
     ("stores", RoomImports::Import(&["wire"])),
+    ("timeline", RoomImports::Import(&["wire", "engine", "scenario"])),
     ("redact", RoomImports::Import(&["wire", "engine", "scenario"])),
     ("files", RoomImports::Import(&["wire", "engine", "scenario", "world"])),
     ("import", RoomImports::Import(&["wire", "engine", "scenario", "world", "sim", "redact", "files"])),

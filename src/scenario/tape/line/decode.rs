@@ -1,13 +1,13 @@
 //! From lines to exchanges. Any prefix of a tape is a tape: a cut exchange is reported and left out, and nothing else is lost (F-2).
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 
 use super::super::{
     BodyChunk, Exchange, RecordedResponse, ResponseEnd, TAPE_VERSION, Tape, TapeHeader, TapePlace, UnknownEntry, UnknownPart,
     UnusableCause, UnusableEntry,
 };
-use super::body::WINDOW;
-use super::{BodyPiece, LineError, LineKind, RequestLine, SpanId, TapeLine};
+use super::body_decoder::{BodyDecoder, BodyError};
+use super::{LineError, LineKind, RequestLine, TapeLine};
 use reenact_engine::time::Micros;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
@@ -64,36 +64,16 @@ pub enum TapeError {
 /// So much of a tape may be unusable. A recorder that was killed leaves a few lines, and each is reported (K-12).
 const LEFT_OUT_MAX: usize = 10_000;
 
-/// One body of more is not a request: the API takes 32 MB.
-const BODY_BYTES_MAX: usize = 128 << 20;
-
-/// The limit of all bodies of a tape together: this much, and so many bytes for each byte of the tape. Each request of a session repeats the ones
-/// before, so honest tapes grow, too: one of 300 requests by a factor of 150 (K-12).
-const BODIES_BYTES_MIN: usize = 128 << 20;
-const BODIES_FACTOR: usize = 256;
-
-/// Why a body is not put together.
-enum BodyError {
-    /// It cannot be used.
-    Unusable(String),
-    /// It is too large.
-    TooLarge,
-}
-
 /// Puts exchanges together from lines; lines of parallel requests may interleave in any way.
 ///
 /// It holds every distinct span of the requests once, and the bodies of the exchanges: a request's body whole, since replay compares it.
 #[derive(Clone, Debug, Default)]
 pub struct TapeDecoder {
     line: usize,
-    /// How many bytes were read, and how many the bodies took.
-    read_bytes: usize,
-    body_bytes: usize,
+    bodies: BodyDecoder,
     tape: Tape,
     has_header: bool,
     place: Option<TapePlace>,
-    spans: BTreeMap<SpanId, Arc<[u8]>>,
-    recent: VecDeque<(u32, Vec<Arc<[u8]>>)>,
     exchanges: BTreeMap<u32, ExchangeProgress>,
     order: Vec<u32>,
 }
@@ -127,7 +107,7 @@ impl TapeDecoder {
     /// When the first line is not the header of a tape that this version can read, when bodies grow too large, and when most of it cannot be used.
     pub fn feed(&mut self, line: &[u8]) -> Result<(), TapeError> {
         self.line += 1;
-        self.read_bytes += line.len();
+        self.bodies.on_line(line.len());
         let ended = line.last() == Some(&b'\n');
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -182,23 +162,12 @@ impl TapeDecoder {
     }
 
     fn header(&mut self, line: Result<TapeLine, LineError>, length: usize) -> Result<(), TapeError> {
-        match line {
-            Ok(TapeLine { kind: LineKind::Header { version, header }, unknown }) => {
-                if version > TAPE_VERSION {
-                    let recorder = if header.recorder.is_empty() { String::from("an unnamed program") } else { header.recorder };
-                    return Err(TapeError::Newer { version, recorder });
-                }
-                self.start(header);
-                if !unknown.is_empty() {
-                    self.tape.unknown.push(UnknownEntry { place: TapePlace::Header, what: UnknownPart::Members(unknown) });
-                }
-                Ok(())
-            }
-            Ok(_) => Err(TapeError::NotATape { column: 1, problem: String::from("the first line has no `reenact_tape`") }),
-            Err(_) if length == 0 => Err(TapeError::Empty),
-            Err(error) if error.unfinished => Err(TapeError::HeaderCut { column: length + 1 }),
-            Err(error) => Err(TapeError::NotATape { column: error.column, problem: error.problem }),
+        let (header, unknown) = tape_header(line, length)?;
+        self.start(header);
+        if unknown != UnknownPart::Members(Vec::new()) {
+            self.tape.unknown.push(UnknownEntry { place: TapePlace::Header, what: unknown });
         }
+        Ok(())
     }
 
     fn start(&mut self, header: TapeHeader) {
@@ -241,7 +210,7 @@ impl TapeDecoder {
             return Ok(None);
         }
         self.order.push(id);
-        let body = match self.body(&line) {
+        let body = match self.bodies.body(&line) {
             Ok(body) => body,
             Err(BodyError::TooLarge) => return Err(TapeError::TooLarge { line: self.line }),
             Err(BodyError::Unusable(problem)) => {
@@ -263,50 +232,6 @@ impl TapeDecoder {
         let exchange = Exchange { id, thread, parent, provenance, at, method, path, headers, body, answer };
         self.exchanges.insert(id, ExchangeProgress::Open(Box::new(UnendedExchange { line: self.line, exchange, chunks: Vec::new() })));
         Ok(Some(TapePlace::Request(id)))
-    }
-
-    /// The whole body, checked against its hash. Its pieces serve later requests, even if this one has no answer (F-4).
-    fn body(&mut self, line: &RequestLine) -> Result<Arc<[u8]>, BodyError> {
-        let mut pieces = BodyPieces { list: Vec::with_capacity(line.body.len()), bytes: 0, bytes_max: self.body_room() };
-        for piece in &line.body {
-            match piece {
-                BodyPiece::Literal(text) => pieces.push(&text.as_bytes().into())?,
-                BodyPiece::Bytes(bytes) => pieces.push(bytes)?,
-                BodyPiece::Span(id, text) => {
-                    let shared = self.spans.entry(*id).or_insert_with(|| text.as_bytes().into());
-                    pieces.push(shared)?;
-                }
-                BodyPiece::Ref(id) => {
-                    let known = self
-                        .spans
-                        .get(id)
-                        .ok_or_else(|| BodyError::Unusable(format!("refers to span {id}, which no earlier line holds")))?;
-                    pieces.push(known)?;
-                }
-                BodyPiece::Run { of, first, count } => {
-                    let known = self.recent.iter().rev().find(|(id, _)| id == of);
-                    let run = known.and_then(|(_, list)| list.get(*first..first.checked_add(*count)?));
-                    let run = run.ok_or_else(|| BodyError::Unusable(format!("refers to pieces of request {of} that are not there")))?;
-                    run.iter().try_for_each(|piece| pieces.push(piece))?;
-                }
-            }
-        }
-        let BodyPieces { list: pieces, bytes, .. } = pieces;
-        self.body_bytes += bytes;
-        let body = pieces.concat();
-        if self.recent.len() == WINDOW {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((line.id, pieces));
-        match *blake3::hash(&body).to_hex() == *line.body_hash {
-            true => Ok(body.into()),
-            false => Err(BodyError::Unusable(String::from("does not have the hash that was recorded"))),
-        }
-    }
-
-    /// How many bytes the next body may take.
-    fn body_room(&self) -> usize {
-        (BODIES_BYTES_MIN + self.read_bytes.saturating_mul(BODIES_FACTOR)).saturating_sub(self.body_bytes).min(BODY_BYTES_MAX)
     }
 
     fn end(&mut self, id: u32, at: Option<Micros>, how: ResponseEnd, chunks: Option<u64>, bytes: Option<u64>) -> Option<TapePlace> {
@@ -360,20 +285,23 @@ impl TapeDecoder {
     }
 }
 
-/// The pieces of one body, and what they take: a piece of nothing takes room, too.
-struct BodyPieces {
-    list: Vec<Arc<[u8]>>,
-    bytes: usize,
-    bytes_max: usize,
-}
-
-impl BodyPieces {
-    fn push(&mut self, piece: &Arc<[u8]>) -> Result<(), BodyError> {
-        self.bytes += piece.len() + size_of::<Arc<[u8]>>();
-        if self.bytes > self.bytes_max {
-            return Err(BodyError::TooLarge);
+/// The header of a tape, from its first line of so many bytes, with the members that are not known.
+///
+/// # Errors
+/// When it is not the header of a tape that this version can read.
+#[doc(hidden)]
+pub fn tape_header(line: Result<TapeLine, LineError>, length: usize) -> Result<(TapeHeader, UnknownPart), TapeError> {
+    match line {
+        Ok(TapeLine { kind: LineKind::Header { version, header }, unknown }) => {
+            if version > TAPE_VERSION {
+                let recorder = if header.recorder.is_empty() { String::from("an unnamed program") } else { header.recorder };
+                return Err(TapeError::Newer { version, recorder });
+            }
+            Ok((header, UnknownPart::Members(unknown)))
         }
-        self.list.push(Arc::clone(piece));
-        Ok(())
+        Ok(_) => Err(TapeError::NotATape { column: 1, problem: String::from("the first line has no `reenact_tape`") }),
+        Err(_) if length == 0 => Err(TapeError::Empty),
+        Err(error) if error.unfinished => Err(TapeError::HeaderCut { column: length + 1 }),
+        Err(error) => Err(TapeError::NotATape { column: error.column, problem: error.problem }),
     }
 }
