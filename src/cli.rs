@@ -60,6 +60,8 @@ use crate::engine::contract::Engine;
     after_help = "Exit codes: 0 as expected, 1 something failed or was found, 2 wrong input or usage, 130 stopped with Ctrl-C."
 )]
 struct ProgramArguments {
+    #[command(flatten)]
+    colour: terminal::ColourArgument,
     #[command(subcommand)]
     command: ProgramCommand,
 }
@@ -174,7 +176,9 @@ where
     if let Some(exit) = crate::children::helper_main(std::env::args_os()) {
         return exit;
     }
-    let exit = match ProgramArguments::parse().command {
+    let ProgramArguments { colour, command } = ProgramArguments::parse();
+    colour.apply();
+    let exit = match command {
         ProgramCommand::New(arguments) => new::run(&arguments),
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
         ProgramCommand::Test(arguments) => test::run(&arguments, &new_engine),

@@ -11,7 +11,7 @@ use super::output::{print_styled, wrong_input};
 use super::replay::LOG_BYTES_MAX;
 use super::report::print_document;
 use super::selection::{ReachArguments, key_and_value};
-use super::terminal::{ColourArgument, columns};
+use super::terminal::columns;
 use crate::engine::contract::Engine;
 use crate::engine::log;
 use crate::files::scenario::{LoadOptions, load_with, snapshot_path};
@@ -41,8 +41,6 @@ pub(super) struct DiffArguments {
     /// In which form; `json` is one document
     #[arg(long, value_enum, default_value = "text", conflicts_with = "side_by_side")]
     format: DiffFormat,
-    #[command(flatten)]
-    colour: ColourArgument,
 }
 
 /// How scenarios are run before they are compared.
@@ -101,7 +99,7 @@ pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -
         DiffFormat::Json => print_document(&DiffDocument::new(arguments, &diff)),
         DiffFormat::Text => {
             let layout = if arguments.side_by_side { DiffLayout::SideBySide(columns()) } else { DiffLayout::Unified };
-            print_styled(&diff_text::text(&diff, layout), arguments.colour.choice());
+            print_styled(&diff_text::text(&diff, layout));
         }
     }
     if diff.changes.is_empty() { CommandExit::Fine } else { CommandExit::Failed }

@@ -18,7 +18,7 @@ use memory::{MemoryLimit, MemoryState, MemoryWatch};
 
 use super::certify;
 use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
-use super::output::{complain, print_line, without_panic_messages, wrong_input};
+use super::output::{complain, print_line, print_verdict, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{
     ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, unasked_text, verdict_word,
@@ -421,7 +421,7 @@ fn show(entry: &ExploreEntry) {
     let states: usize = entry.budgets.iter().map(|budget| budget.states).sum();
     let transitions: u64 = entry.budgets.iter().map(|budget| budget.transitions).sum();
     let findings = plural(entry.findings.len() as u64, "finding");
-    print_line(&format!("{word:<7} {:<44} {states:>8} states {transitions:>9} transitions {findings:>11}  {finished}", entry.scenario));
+    print_verdict(&format!("{word:<7} {:<44} {states:>8} states {transitions:>9} transitions {findings:>11}  {finished}", entry.scenario));
     entry.notes.iter().for_each(|note| complain(&format!("note: {}: {note}", entry.path)));
     for finding in &entry.findings {
         let ExploreFindingEntry { oracle, observation, budget, without, count, decisions, violations, command, distance, reasons, shrunk } =

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::certify::SearchShard;
 use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
-use super::output::{complain, print_line, without_panic_messages, wrong_input};
+use super::output::{complain, print_line, print_verdict, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument, print_document, unasked_text};
 use super::selection::Selection;
@@ -191,7 +191,7 @@ fn show(scenario: &LoadedScenario, outcome: &FuzzOutcome) {
     let FuzzOutcome { cases, earlier, behaviours, findings, .. } = outcome;
     let word = if findings.is_empty() && *cases > 0 { "ok" } else { "FAILED" };
     let earlier = if *earlier > 0 { format!(" ({earlier} of them earlier)") } else { String::new() };
-    print_line(&format!(
+    print_verdict(&format!(
         "{word:<7} {:<44} {:>9}, {}, {}{earlier}",
         scenario.name,
         plural(*cases, "case"),

@@ -8,6 +8,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anstyle::AnsiColor;
+
 use super::CommandExit;
 use super::program::in_this_program;
 
@@ -29,12 +31,21 @@ pub(super) fn print_line(text: &str) {
 }
 
 /// The same with colours, where they are wanted.
-pub(super) fn print_styled(text: &str, choice: anstream::ColorChoice) {
-    let wanted = if choice == anstream::ColorChoice::Auto { anstream::AutoStream::choice(&stdout()) } else { choice };
-    match wanted {
+pub(super) fn print_styled(text: &str) {
+    match anstream::AutoStream::choice(&stdout()) {
         anstream::ColorChoice::Never => print_line(&anstream::adapter::strip_str(text).to_string()),
         _ => print_line(text),
     }
+}
+
+/// Writes a line that begins with a verdict: `ok` is green, `FAILED` red.
+pub(super) fn print_verdict(line: &str) {
+    let styled =
+        ["ok", "FAILED"].into_iter().zip([AnsiColor::Green.on_default(), AnsiColor::Red.on_default().bold()]).find_map(|(word, style)| {
+            let rest = line.strip_prefix(word).filter(|rest| rest.starts_with(' '))?;
+            Some(format!("{style}{word}{style:#}{rest}"))
+        });
+    print_styled(styled.as_deref().unwrap_or(line));
 }
 
 /// Writes a message to standard error, with the commands that it names as this program has them. If that fails there is nowhere left to say it, and the

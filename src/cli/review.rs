@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use console::{Key, Term};
 
 use super::output::{complain, print_line, print_styled, wrong_input};
-use super::terminal::{ColourArgument, columns, rows};
+use super::terminal::{columns, rows};
 use super::{CommandExit, STOPPED};
 use crate::files::snapshot::pending_below;
 use crate::prelude::*;
@@ -29,8 +29,6 @@ pub(super) struct ReviewArguments {
     /// Remove all of them
     #[arg(long, conflicts_with_all = ["list", "accept"])]
     reject: bool,
-    #[command(flatten)]
-    colour: ColourArgument,
 }
 
 /// So many lines beside the changes are shown.
@@ -70,10 +68,10 @@ pub(super) fn run(arguments: &ReviewArguments) -> CommandExit {
     }
     let mut session = ReviewSession::new(pending);
     let decided = match (arguments.list, arguments.accept, arguments.reject) {
-        (true, ..) => list(arguments, &mut session),
+        (true, ..) => list(&mut session),
         (_, true, _) => all(&mut session, ReviewChoice::Accept),
         (.., true) => all(&mut session, ReviewChoice::Reject),
-        _ => ask(arguments, &mut session),
+        _ => ask(&mut session),
     };
     if let Err(stop) = decided {
         return exit.max(stop);
@@ -112,9 +110,9 @@ fn pending_of(paths: &[PathBuf]) -> (Vec<PendingSnapshot>, Vec<String>) {
     (pending, problems)
 }
 
-fn list(arguments: &ReviewArguments, session: &mut ReviewSession) -> Result<(), CommandExit> {
+fn list(session: &mut ReviewSession) -> Result<(), CommandExit> {
     while session.current().is_some() {
-        show(arguments, session, ReviewView { is_whole: true, ..ReviewView::default() });
+        show(session, ReviewView { is_whole: true, ..ReviewView::default() });
         choose(session, ReviewChoice::Skip)?;
     }
     Ok(())
@@ -131,7 +129,7 @@ fn all(session: &mut ReviewSession, choice: ReviewChoice) -> Result<(), CommandE
 }
 
 /// Shows one after the other and does what the keys say.
-fn ask(arguments: &ReviewArguments, session: &mut ReviewSession) -> Result<(), CommandExit> {
+fn ask(session: &mut ReviewSession) -> Result<(), CommandExit> {
     let terminal = Some(Term::stdout()).filter(|_| stdin().is_terminal() && stdout().is_terminal());
     let mut line = Vec::new();
     let (mut view, mut is_shown) = (ReviewView::default(), false);
@@ -140,7 +138,7 @@ fn ask(arguments: &ReviewArguments, session: &mut ReviewSession) -> Result<(), C
             if let Some(terminal) = &terminal {
                 let _ = terminal.clear_screen(); // a terminal that cannot do it scrolls
             }
-            show(arguments, session, view);
+            show(session, view);
             print_line(KEYS);
         }
         is_shown = false;
@@ -175,7 +173,7 @@ fn choose(session: &mut ReviewSession, choice: ReviewChoice) -> Result<(), Comma
     }
 }
 
-fn show(arguments: &ReviewArguments, session: &ReviewSession, view: ReviewView) {
+fn show(session: &ReviewSession, view: ReviewView) {
     let Some((number, pending)) = session.current() else { return };
     let layout = if view.is_side_by_side { DiffLayout::SideBySide(columns()) } else { DiffLayout::Unified };
     let changes = pending.changes(layout);
@@ -187,7 +185,7 @@ fn show(arguments: &ReviewArguments, session: &ReviewSession, view: ReviewView) 
     let lines: Vec<&str> = changes.text.lines().collect();
     let shown = if view.is_whole { lines.len() } else { lines.len().min(rows().saturating_sub(FRAME_LINES).max(LINES_MIN)) };
     if shown > 0 {
-        print_styled(&lines[..shown].join("\n"), arguments.colour.choice());
+        print_styled(&lines[..shown].join("\n"));
     }
     if shown < lines.len() {
         print_line(&format!("… {} more; `w` shows them", plural((lines.len() - shown) as u64, "line")));

@@ -17,7 +17,7 @@ use clap::ValueEnum;
 
 use super::CommandExit;
 use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
-use super::output::{complain, print_line, wrong_input};
+use super::output::{complain, print_line, print_verdict, wrong_input};
 use super::report::{RunEntry, RunReportDocument, print_document};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
@@ -249,7 +249,7 @@ fn show_each<E>(arguments: &RunArguments, scenarios: &[LoadedScenario], outcomes
         }
         // One scenario shows its transcript: the verdict stands at its end.
         if arguments.format == OutputFormat::Text && scenarios.len() == 1 {
-            print_line(&verdict_line(arguments, scenario, outcome, is_fine));
+            print_verdict(&verdict_line(arguments, scenario, outcome, is_fine));
         }
         failed += usize::from(!is_fine);
     }
@@ -334,7 +334,7 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
             let gap = if count == 1 { "" } else { "\n" };
             print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, transcript)));
         }
-        OutputFormat::Text => print_line(&verdict_line(arguments, scenario, outcome, is_fine)),
+        OutputFormat::Text => print_verdict(&verdict_line(arguments, scenario, outcome, is_fine)),
         // A run that panicked is no whole run.
         format => format.of_run(transcript, &scenario.name).filter(|_| outcome.is_ok()).iter().for_each(|text| print_line(text)),
     }

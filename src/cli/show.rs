@@ -11,7 +11,7 @@ use super::output::{complain, print_styled, wrong_input};
 use super::record::{RedactionArguments, rules};
 use super::replay::LOG_BYTES_MAX;
 use super::report::{ShowReportDocument, print_document};
-use super::terminal::{ColourArgument, columns};
+use super::terminal::columns;
 use crate::engine::log;
 use crate::engine::time::Micros;
 use crate::files::{open, tape, text};
@@ -39,8 +39,6 @@ pub(super) struct ShowArguments {
     /// In which form; `json` is one document of the whole recording
     #[arg(long, value_enum, default_value = "text", conflicts_with_all = ["from", "to"])]
     format: ShowFormat,
-    #[command(flatten)]
-    colour: ColourArgument,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -71,7 +69,7 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandExit {
             let window = (arguments.from.unwrap_or_default(), arguments.to);
             let layout = ShowLayout { columns: columns().max(COLUMNS_MIN), window };
             let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
-            print_styled(&show_text::text(&name, &timeline, layout), arguments.colour.choice());
+            print_styled(&show_text::text(&name, &timeline, layout));
         }
     }
     if unread > 0 {

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use super::CommandExit;
 use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
-use super::output::{complain, print_line, without_panic_messages, wrong_input};
+use super::output::{complain, print_line, print_verdict, without_panic_messages, wrong_input};
 use super::report::{FindingEntry, SweepEntry, SweepReportDocument, UnreadEntry, group_entries, print_document, verdict_word};
 use super::selection::{SelectedScenarios, Selection, canary, unread_text};
 use crate::engine::contract::Engine;
@@ -343,7 +343,7 @@ fn verdict(report: &InterruptSweepReport) -> CommandExit {
 
 fn show(arguments: &SweepArguments, scenario: &SweptScenario, report: &InterruptSweepReport) {
     let figures = (report.boundaries, report.runs, report.findings.len());
-    print_line(&(line(verdict(report), &scenario.name, figures) + unmet_word(scenario)));
+    print_verdict(&(line(verdict(report), &scenario.name, figures) + unmet_word(scenario)));
     tell(arguments, scenario, report);
 }
 

@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, stdout};
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct ColourArgument {
     /// Colours: `auto` where a terminal shows them and NO_COLOR is not set
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     color: clap::ColorChoice,
 }
 
@@ -17,12 +17,14 @@ const COLUMNS: usize = 120;
 const ROWS: usize = 50;
 
 impl ColourArgument {
-    pub(super) fn choice(self) -> anstream::ColorChoice {
+    /// All output from here on has colours or not.
+    pub(super) fn apply(self) {
         match self.color {
             clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
             clap::ColorChoice::Always => anstream::ColorChoice::AlwaysAnsi,
             clap::ColorChoice::Never => anstream::ColorChoice::Never,
         }
+        .write_global();
     }
 }
 

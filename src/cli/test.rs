@@ -11,10 +11,9 @@ use tokio::time::Instant;
 
 use super::certify::SearchShard;
 use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
-use super::output::{complain, print_line, print_styled, without_panic_messages, wrong_input};
+use super::output::{complain, print_line, print_styled, print_verdict, without_panic_messages, wrong_input};
 use super::report::{TestEntry, TestReportDocument, UnreadEntry, print_document};
 use super::selection::{FileSelection, unread_text};
-use super::terminal::ColourArgument;
 use super::{CommandExit, STOPPED};
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
@@ -53,8 +52,6 @@ pub(super) struct TestArguments {
     /// In which form; `json` is one document
     #[arg(long, value_enum, default_value = "text")]
     format: TestFormat,
-    #[command(flatten)]
-    colour: ColourArgument,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -211,17 +208,16 @@ impl TestSummary<'_> {
 
 /// Each failure in full, then all of them in a line each.
 fn show(arguments: &TestArguments, summary: &TestSummary<'_>) {
-    let colour = arguments.colour.choice();
     for TestedScenario { scenario, verdict, .. } in &summary.tested {
         let is_fine = verdict.problems.is_empty();
         if arguments.verbose || !is_fine {
-            print_line(&format!("{:<7} {}", if is_fine { "ok" } else { "FAILED" }, scenario.name));
+            print_verdict(&format!("{:<7} {}", if is_fine { "ok" } else { "FAILED" }, scenario.name));
         }
-        verdict.problems.iter().for_each(|problem| print_styled(&format!("  {}", problem.replace('\n', "\n  ")), colour));
+        verdict.problems.iter().for_each(|problem| print_styled(&format!("  {}", problem.replace('\n', "\n  "))));
         verdict.wrote.iter().for_each(|path| print_line(&format!("wrote {}", path.display())));
     }
     let orphans = summary.orphans.iter();
-    orphans.for_each(|path| print_line(&format!("FAILED  {}: no scenario has this snapshot: delete it", path.display())));
+    orphans.for_each(|path| print_verdict(&format!("FAILED  {}: no scenario has this snapshot: delete it", path.display())));
     if summary.failed().count() > 1 {
         print_line("\nfailed:");
         summary.failed().for_each(|test| print_line(&format!("  {}", test.scenario.path.display())));

@@ -61,7 +61,7 @@ pub trait Workers {
 const PIECE: usize = 4;
 
 /// So many pieces are worked off before what follows is merged: more take more memory, fewer leave threads waiting.
-const BATCH: usize = 32;
+const BATCH: usize = 128;
 
 /// How far an exploration is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::CommandExit;
 use super::super::conformance::{CONFORMANCE, ConformanceScenario};
-use super::super::output::{print_line, wrong_input};
+use super::super::output::{print_line, print_verdict, wrong_input};
 use super::super::serve::{listen, runtime};
 use super::{DriveArguments, how, stopped, unpassed_by};
 use crate::live::drive::{ClientRun, drive};
@@ -49,7 +49,7 @@ async fn all(arguments: &DriveArguments, folder: &Path) -> CommandExit {
         };
         let is_fine = driven.failures.is_empty();
         failed += u64::from(!is_fine);
-        print_line(&format!("{}  {:<16} {title}", if is_fine { "ok    " } else { "FAILED" }, scenario.name));
+        print_verdict(&format!("{}  {:<16} {title}", if is_fine { "ok    " } else { "FAILED" }, scenario.name));
         driven
             .failures
             .iter()

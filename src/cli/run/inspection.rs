@@ -1,7 +1,7 @@
 //! `reenact run SCENARIO --interrupt-at PLACE`: one interrupted run, to be looked at.
 
 use super::super::CommandExit;
-use super::super::output::{complain, print_line, wrong_input};
+use super::super::output::{complain, print_line, print_verdict, wrong_input};
 use super::super::report::{RunReportDocument, print_document};
 use super::{OutputFormat, RunArguments, end_line, verdict};
 use crate::engine::contract::Engine;
@@ -38,7 +38,7 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
     }
     if arguments.format == OutputFormat::Text {
         let terminal = entry.terminal.as_deref().unwrap_or("panic");
-        print_line(&end_line(&scenario.name, terminal, entry.t.unwrap_or_default(), broken.is_empty()));
+        print_verdict(&end_line(&scenario.name, terminal, entry.t.unwrap_or_default(), broken.is_empty()));
     }
     if *expect != Expectations::default() {
         complain("note: the expectations were not checked: they are for the run without an interrupt");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::super::CommandExit;
 use super::super::coverage::{CoverageEntry, CoverageRequirements};
-use super::super::output::{complain, print_line, wrong_input};
+use super::super::output::{complain, print_line, print_verdict, wrong_input};
 use super::super::report::{RunEntry, RunReportDocument, UnreadEntry, print_document};
 use super::super::seeds::SeedList;
 use super::super::selection::unread_text;
@@ -164,14 +164,14 @@ impl ScenarioSeeds {
             let digests: std::collections::BTreeSet<_> = agreeing.iter().filter_map(|entry| entry.digest.as_ref()).collect();
             let transcripts = plural(digests.len() as u64, "transcript");
             let command = if first.failures.is_empty() { String::new() } else { format!("  {}", first.command) };
-            print_line(&format!("{}  {seeds}, {transcripts}{command}", start_of_line(is_fine, &first.scenario, first)));
+            print_verdict(&format!("{}  {seeds}, {transcripts}{command}", start_of_line(is_fine, &first.scenario, first)));
         }
         tell_failures(first);
         self.unpassed.iter().for_each(|problem| complain(problem));
         for entry in others {
             if format == OutputFormat::Text {
                 let scenario = name(&entry.scenario, entry.seed);
-                print_line(&format!("{}  {}", start_of_line(entry.failures.is_empty(), &scenario, entry), entry.command));
+                print_verdict(&format!("{}  {}", start_of_line(entry.failures.is_empty(), &scenario, entry), entry.command));
             }
             tell_failures(entry);
         }

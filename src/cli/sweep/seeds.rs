@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::CommandExit;
-use super::super::output::print_line;
+use super::super::output::print_verdict;
 use super::super::program::{program_name, quoted};
 use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, unmet_word, verdict};
 use crate::explore::sweep::InterruptSweepReport;
@@ -34,12 +34,12 @@ fn show_scenario(arguments: &SweepArguments, sweeps: &SeedSweeps<'_>) {
         0 => plural(agreeing.len() as u64, "seed"),
         _ => format!("{} of {}", agreeing.len(), plural(sweeps.len() as u64, "seed")),
     };
-    print_line(&format!("{}  {seeds}{}", line(usual.0, &first.name, figures), unmet_word(first)));
+    print_verdict(&format!("{}  {seeds}{}", line(usual.0, &first.name, figures), unmet_word(first)));
     tell(arguments, first, report);
     for (scenario, report) in others {
         let name = format!("{}{}seed={}", scenario.name, if scenario.name.contains('@') { "," } else { "@" }, scenario.seed);
         let figures = (report.boundaries, report.runs, report.findings.len());
-        print_line(&format!("{}  {}{}", line(verdict(report), &name, figures), command(arguments, scenario), unmet_word(scenario)));
+        print_verdict(&format!("{}  {}{}", line(verdict(report), &name, figures), command(arguments, scenario), unmet_word(scenario)));
         tell(arguments, scenario, report);
     }
 }
