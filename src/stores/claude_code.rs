@@ -15,7 +15,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 
 /// The types of lines that are known.
-const TYPES: [&str; 12] = [
+pub(super) const TYPES: [&str; 12] = [
     "user",
     "assistant",
     "progress",
@@ -105,15 +105,24 @@ impl SessionFile {
                 None => StoredBranch::Main,
             };
             let remarks = StoreRemarks::default();
-            found.push(StoredConversation { file: file.into(), session: session.cloned(), branch, messages, context_from, remarks });
+            found.push(StoredConversation {
+                file: file.into(),
+                session: session.cloned(),
+                branch,
+                messages,
+                context_from,
+                remarks,
+                newest_at_ms: None,
+            });
         }
         let is_elsewhere = |at: &usize| self.entries[*at].said.is_some() && !self.links[*at].is_side && !assembly.is_done[*at];
         let others = (0..self.entries.len()).filter(is_elsewhere).count();
         if others > 0 {
             remarks.add(format!("{} of messages on other branches", plural(others as u64, "line")));
         }
-        if let Some(first) = found.first_mut() {
-            first.remarks = remarks;
+        match found.first_mut() {
+            Some(first) => first.remarks = remarks,
+            None => found.extend(StoredConversation::of_damages(file, session, remarks)),
         }
         found
     }

@@ -1,0 +1,192 @@
+//! A scenario for a finding: what is stored, in the smallest form, and how the API refuses it (V-9).
+//!
+//! Names of tools come from the session. Words, inputs and ids do not: a session may hold secrets, and the finding does not depend on them.
+
+use std::fmt::Write as _;
+
+use reenact_stores::judgement::SessionFinding;
+use reenact_stores::rules::ViolationKind;
+use reenact_wire::json::push_string;
+use reenact_wire::prelude::*;
+
+/// With so many tools the shape of an answer is clear.
+const TOOLS_MAX: usize = 4;
+
+/// The text of a scenario that shows such a finding; `None` where no request can: of a file that cannot be read, for example.
+pub fn scenario(finding: &SessionFinding) -> Option<String> {
+    let kind = finding.violation.kind;
+    let tools = Tools::new(finding);
+    let shape = match kind {
+        ViolationKind::DanglingCall => return Some(dangling(&tools)),
+        ViolationKind::LateResult => Shape {
+            title: "A result comes behind the next prompt, and the API refuses it",
+            history: vec![
+                user(r#"{"type":"text","text":"Begin."}"#),
+                tools.answer(1),
+                user(PROMPT),
+                assistant(ANSWER),
+                user(&tools.result(1)),
+            ],
+            refusal: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
+        },
+        ViolationKind::TextBeforeResult => Shape {
+            title: "A text stands between a call and its result, and the API refuses the history",
+            history: vec![user(BEGINNING), tools.answer(1), user(&format!("{REMINDER},{}", tools.result(1)))],
+            refusal: "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_1",
+        },
+        ViolationKind::DoubledResult => Shape {
+            title: "A call has two results, and the API refuses the history",
+            history: vec![user(BEGINNING), tools.answer(1), user(&format!("{0},{0}", tools.result(1)))],
+            refusal: "each `tool_use` must have a single result",
+        },
+        ViolationKind::DoubledCall => Shape {
+            title: "An answer has two calls with one id, and the API refuses the history",
+            history: vec![user(BEGINNING), assistant(&format!("{0},{0}", tools.call(1))), user(&tools.result(1))],
+            refusal: "`tool_use` ids must be unique",
+        },
+        ViolationKind::ResultWithoutCall => Shape {
+            title: "A result has no call, and the API refuses the history",
+            history: vec![user(BEGINNING), assistant(ANSWER), user(&tools.result(1))],
+            refusal: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
+        },
+        ViolationKind::CutPair => Shape {
+            title: "A compaction keeps a result without its call, and the API refuses the history",
+            history: vec![user(SUMMARY), user(&tools.result(1))],
+            refusal: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
+        },
+        ViolationKind::MisplacedBlock => Shape {
+            title: "A call stands in a message of the user, and the API refuses the history",
+            history: vec![user(BEGINNING), assistant(ANSWER), user(&tools.call(1))],
+            refusal: "blocks can only be in `assistant` messages",
+        },
+        ViolationKind::BlankText => Shape {
+            title: "A message has a blank text, and the API refuses the history",
+            history: vec![user(r#"{"type":"text","text":" "}"#), assistant(ANSWER)],
+            refusal: "text content blocks must contain non-whitespace text",
+        },
+        ViolationKind::UnreadPart | ViolationKind::Refused | ViolationKind::DeniedStart | ViolationKind::Lost => return None,
+    };
+    Some(shape.text(kind, &tools))
+}
+
+const BEGINNING: &str = r#"{"type":"text","text":"Begin."}"#;
+const PROMPT: &str = r#"{"type":"text","text":"Never mind."}"#;
+const ANSWER: &str = r#"{"type":"text","text":"Fine."}"#;
+const REMINDER: &str = r#"{"type":"text","text":"A reminder."}"#;
+const SUMMARY: &str = r#"{"type":"text","text":"What came before, in short."}"#;
+
+/// The tools of the answer that a finding is about.
+struct Tools(Vec<(String, bool)>);
+
+impl Tools {
+    fn new(finding: &SessionFinding) -> Self {
+        let mut tools: Vec<(String, bool)> = finding.tools.iter().map(|(name, is_answered)| (name.to_string(), *is_answered)).collect();
+        // Of a long answer the shape is enough, with the calls that have no result.
+        while tools.len() > TOOLS_MAX {
+            let spare = tools.iter().rposition(|(_, is_answered)| *is_answered).unwrap_or(tools.len() - 1);
+            tools.remove(spare);
+        }
+        if tools.is_empty() {
+            tools.push((String::from("tool"), false));
+        }
+        Self(tools)
+    }
+
+    fn call(&self, number: usize) -> String {
+        format!(r#"{{"type":"tool_use","id":"toolu_{number}","name":{},"input":{{}}}}"#, quoted(&self.0[number - 1].0))
+    }
+
+    fn result(&self, number: usize) -> String {
+        format!(r#"{{"type":"tool_result","tool_use_id":"toolu_{number}","content":"Done."}}"#)
+    }
+
+    /// An answer with one call.
+    fn answer(&self, number: usize) -> String {
+        assistant(&self.call(number))
+    }
+
+    /// Their names, each once.
+    fn declared(&self) -> String {
+        let mut names: Vec<&str> = self.0.iter().map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.iter().map(|name| format!("[[tool]]\nname = {}\nsafe = true\n\n", quoted(name))).collect()
+    }
+}
+
+fn user(blocks: &str) -> String {
+    message("user", blocks)
+}
+
+fn assistant(blocks: &str) -> String {
+    message("assistant", blocks)
+}
+
+fn message(role: &str, blocks: &str) -> String {
+    format!("[[history]]\nrole = \"{role}\"\ncontent_json = {}\n\n", quoted(&format!("[{blocks}]")))
+}
+
+/// A text as TOML takes it: its basic strings have the escapes of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    push_string(&mut quoted, text);
+    quoted.replace('\u{7f}', "\\u007f")
+}
+
+/// A history as it is stored, and the refusal of it.
+struct Shape {
+    title: &'static str,
+    history: Vec<String>,
+    refusal: &'static str,
+}
+
+impl Shape {
+    fn text(&self, kind: ViolationKind, tools: &Tools) -> String {
+        let Self { title, history, refusal } = self;
+        let word = kind.as_str();
+        let mut text =
+            format!("# The shape of a finding `{word}` of `reenact doctor`, with made-up words and ids.\n\ntitle = \"{title}\"\n\n");
+        text += &tools.declared();
+        text += &history.concat();
+        let _ = write!(
+            text,
+            "[[prompt]]\ntext = \"Go on.\"\n\n[expect]\nterminal = \"model_error\"\nrefusals = 1\norder = [{}]\n",
+            quoted(refusal)
+        );
+        text
+    }
+}
+
+/// The user interrupts while tools run, and the next prompt follows. The engine answers the calls, so its request is replaced by what the session holds.
+fn dangling(tools: &Tools) -> String {
+    let mut text = String::from(
+        "# The shape of a finding `dangling-call` of `reenact doctor`, with made-up words and ids.\n#\n\
+         # The user interrupts while tools run, and goes on. `[[message]]` sends what the session holds in place of the results.\n\
+         # To see what an agent does, take out `[[message]]` and `[expect]`, and run `reenact drive` with this file.\n\n\
+         title = \"A prompt follows calls without results, and the API refuses the history\"\n\n",
+    );
+    text += &tools.declared();
+    text += "[[prompt]]\ntext = \"Begin.\"\n\n[[prompt.turn]]\ntext = \"I begin.\"\ntool = [\n";
+    let mut results = String::new();
+    let mut missing = Vec::new();
+    for (number, (name, is_answered)) in (1..).zip(&tools.0) {
+        let latency = if *is_answered { "10ms" } else { "60s" };
+        let _ = writeln!(text, "  {{ name = {}, input = {{}}, result = \"Done.\", latency = \"{latency}\" }},", quoted(name));
+        if *is_answered {
+            results += &format!("{},", tools.result(number).replace("toolu_", "toolu_p1t1n"));
+        } else {
+            missing.push(name);
+        }
+    }
+    let waited = missing.first().map_or("tool", |name| &***name);
+    let blocks = format!(r#"[{results}{{"type":"text","text":"Go on."}}]"#);
+    let _ = write!(
+        text,
+        "]\n\n[[interrupt]]\nkind = \"cancel\"\nwhen = {{ tool = {}, state = \"executing\" }}\noffset = \"1s\"\n\n[[prompt]]\ntext = \"Go on.\"\n\n\
+         [[message]]\nat = {{ prompt = 2, request = 1 }}\nplace = \"instead\"\ncontent_json = {}\n\n[expect]\nrefusals = 1\n\
+         order = [\"aborted_tools\", \"`tool_use` ids were found without `tool_result` blocks immediately after\"]\n",
+        quoted(waited),
+        quoted(&blocks),
+    );
+    text
+}
