@@ -26,6 +26,8 @@ pub enum SessionAge {
 pub struct ConversationJudgement {
     /// What is broken, in the order of the messages.
     pub findings: Vec<SessionFinding>,
+    /// Calls at the end of a session whose agent may still run them.
+    pub open_calls: Vec<String>,
     /// Observations that break nothing.
     pub remarks: Vec<String>,
     /// The answer of the Messages API to the next request, where it refuses it.
@@ -60,7 +62,7 @@ pub fn judge(conversation: &StoredConversation, format: StoreFormat, age: Sessio
     let open_end = results(context, format.dialect(), HistoryEnd::Open);
     for violation in results(context, format.dialect(), HistoryEnd::Closed) {
         if age == SessionAge::Recent && !open_end.contains(&violation) {
-            judgement.remarks.push(format!("{}, and its agent may still be running", violation.text));
+            judgement.open_calls.push(format!("{}, and its agent may still be running", violation.text));
         } else {
             violations.push(violation);
         }

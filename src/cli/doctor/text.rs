@@ -7,6 +7,7 @@ use super::places::SessionPlace;
 use super::scenarios::FindingScenarios;
 use crate::prelude::*;
 use crate::review::doctor::{Examination, ExaminedConversation};
+use crate::stores::StoreFormat;
 use crate::stores::conversation::{HistoryPlace, StoredBranch};
 use crate::stores::judgement::SessionFinding;
 use anstyle::{AnsiColor, Style};
@@ -14,8 +15,8 @@ use anstyle::{AnsiColor, Style};
 /// So many files that could not be judged are listed, unless all are wanted.
 const UNJUDGED_MAX: usize = 20;
 
-/// So many findings of a session are told in full, unless all are wanted.
-const FINDINGS_MAX: usize = 5;
+/// So many places of a session are told, unless all are wanted.
+const GROUPS_MAX: usize = 5;
 
 /// No line is cut shorter, however narrow the terminal is.
 const COLUMNS_MIN: usize = 40;
@@ -52,48 +53,47 @@ impl DoctorText<'_> {
         if !text.is_empty() {
             text.push('\n');
         }
-        self.add_places(&mut text);
+        self.add_places(columns.max(COLUMNS_MIN), &mut text);
         text + &self.summary()
     }
 
     fn add_conversation(&self, conversation: &ExaminedConversation, columns: usize, text: &mut String) {
-        let ExaminedConversation { judgement, file, .. } = conversation;
+        let ExaminedConversation { judgement, file, format, messages, .. } = conversation;
         let is_broken = !judgement.findings.is_empty();
-        let notes: Vec<&String> = judgement.remarks.iter().chain(conversation.remarks.iter().filter(|_| self.is_verbose)).collect();
-        // A note of the judge's own says that the agent may still be running.
-        if !is_broken && !self.is_verbose && judgement.remarks.is_empty() {
+        if !is_broken && !self.is_verbose && judgement.open_calls.is_empty() {
             return;
         }
-        let mut of_session = match &conversation.session {
-            Some(session) if !file.contains(&**session) => format!(", session {session}"),
-            _ => String::new(),
-        };
-        if let StoredBranch::SideChain(place) = &conversation.branch {
-            let _ = write!(of_session, ", side chain of {place}");
-        }
         let (style, word) = if is_broken { (BAD, "BROKEN") } else { (GOOD, "ok") };
-        let messages = plural(conversation.messages as u64, "message");
-        let _ = writeln!(text, "{style}{word:<7}{style:#} {file}{of_session} ({}, {messages})", conversation.format.as_str());
-        let shown = if self.is_verbose { judgement.findings.len() } else { FINDINGS_MAX };
-        for finding in judgement.findings.iter().take(shown) {
-            self.add_finding(finding, file, columns, text);
+        let of_file = of_file(conversation);
+        let _ = writeln!(text, "{style}{word:<7}{style:#} {file}{of_file} ({}, {})", format.as_str(), plural(*messages as u64, "message"));
+        let groups: Vec<&[SessionFinding]> = judgement.findings.chunk_by(is_alike).collect();
+        let shown = if self.is_verbose { groups.len() } else { GROUPS_MAX.min(groups.len()) };
+        for group in &groups[..shown] {
+            self.add_findings(group, file, columns, text);
         }
-        if let Some(rest) = judgement.findings.len().checked_sub(shown).filter(|rest| *rest > 0) {
+        let rest: usize = groups[shown..].iter().map(|group| group.len()).sum();
+        if rest > 0 {
             let _ = writeln!(text, "  and {} of this session; -v shows all", plural(rest as u64, "further finding"));
         }
         if let Some(refused) = &judgement.refusal {
-            let answer = format!("the API would answer the next request with {}: {}", refused.refusal.status, refused.refusal.message);
+            let answer = format!("The API would answer the next request with {}: {}", refused.refusal.status, refused.refusal.message);
             add_wrapped(text, "  ", &answer, columns);
-        } else if is_broken && conversation.format == crate::stores::StoreFormat::Codex {
-            add_wrapped(text, "  ", "the next request goes to the Responses API, whose answer is not known here", columns);
+        } else if is_broken && *format == StoreFormat::Codex {
+            add_wrapped(text, "  ", "The next request goes to the Responses API, whose answer is not known.", columns);
         }
-        notes.iter().for_each(|note| add_wrapped(text, "  note: ", note, columns));
+        let notes = judgement.remarks.iter().chain(&conversation.remarks).filter(|_| self.is_verbose);
+        judgement.open_calls.iter().chain(notes).for_each(|note| add_wrapped(text, "  note: ", note, columns));
     }
 
-    fn add_finding(&self, finding: &SessionFinding, file: &str, columns: usize, text: &mut String) {
-        let place = finding.violation.places.first().map(|place| place_text(file, place)).unwrap_or_else(|| file.into());
-        let _ = writeln!(text, "  {place}: {}", finding.violation.kind.as_str());
-        add_wrapped(text, "    ", &finding.violation.text, columns);
+    /// Findings that are alike but for their calls.
+    fn add_findings(&self, group: &[SessionFinding], file: &str, columns: usize, text: &mut String) {
+        let Some(finding) = group.first() else { return };
+        let place = finding.violation.places.first().map_or_else(|| file.into(), |place| place_text(file, place));
+        let count = if group.len() > 1 { format!(", {} calls", group.len()) } else { String::new() };
+        let _ = writeln!(text, "  {place}: {}{count}", finding.violation.kind.as_str());
+        let others: Vec<&str> = group.iter().skip(1).filter_map(|finding| finding.violation.call.as_deref()).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; the same of {}", others.join(", ")) };
+        add_wrapped(text, "    ", &format!("{}{others}", finding.violation.text), columns);
         add_wrapped(text, "    likely: ", finding.mechanism, columns);
         if let Some(path) = self.scenarios.file(finding) {
             let _ = writeln!(text, "    shown by {}", path.display());
@@ -112,14 +112,14 @@ impl DoctorText<'_> {
     }
 
     /// The usual places: those that are there, and those that are not.
-    fn add_places(&self, text: &mut String) {
+    fn add_places(&self, columns: usize, text: &mut String) {
         let names = |is_there: bool| {
             let places = self.places.iter().filter(|place| place.agent.is_some() && place.is_there == is_there);
             places.map(|place| format!("{} ({})", place.path.display(), place.agent.unwrap_or_default())).collect::<Vec<_>>().join(", ")
         };
         for (label, names) in [("looked at", names(true)), ("not there", names(false))] {
             if !names.is_empty() {
-                let _ = writeln!(text, "{label}: {names}");
+                add_wrapped(text, &format!("{label}: "), &names, columns);
             }
         }
     }
@@ -157,6 +157,22 @@ impl DoctorText<'_> {
             let _ = write!(line, "; {}{what}", plural(count as u64, noun));
         }
         line
+    }
+}
+
+/// Whether two findings are alike but for their calls.
+fn is_alike(one: &SessionFinding, other: &SessionFinding) -> bool {
+    let of = |finding: &SessionFinding| (finding.violation.kind, finding.violation.places.clone(), finding.mechanism);
+    of(one) == of(other)
+}
+
+/// Which of a file's conversations it is, where there are several.
+fn of_file(conversation: &ExaminedConversation) -> String {
+    let session = conversation.session.as_ref().filter(|_| conversation.format == StoreFormat::Opencode);
+    let session = session.map(|session| format!(", session {session}")).unwrap_or_default();
+    match &conversation.branch {
+        StoredBranch::Main => session,
+        StoredBranch::SideChain(place) => format!("{session}, side chain of {place}"),
     }
 }
 

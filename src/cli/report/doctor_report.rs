@@ -126,7 +126,7 @@ impl SessionEntry {
             verdict: verdict_word(judgement.findings.is_empty()),
             findings: judgement.findings.iter().map(finding).collect(),
             refusal: judgement.refusal.as_ref().map(refusal),
-            remarks: judgement.remarks.iter().chain(&session.remarks).cloned().collect(),
+            remarks: judgement.open_calls.iter().chain(&judgement.remarks).chain(&session.remarks).cloned().collect(),
         }
     }
 }

@@ -80,7 +80,7 @@ struct Tools(Vec<(String, bool)>);
 
 impl Tools {
     fn new(finding: &SessionFinding) -> Self {
-        let mut tools: Vec<(String, bool)> = finding.tools.iter().map(|(name, is_answered)| (name.to_string(), *is_answered)).collect();
+        let mut tools: Vec<(String, bool)> = finding.tools.iter().map(|(tool, is_answered)| (tool_name(tool), *is_answered)).collect();
         // Of a long answer the shape is enough, with the calls that have no result.
         while tools.len() > TOOLS_MAX {
             let spare = tools.iter().rposition(|(_, is_answered)| *is_answered).unwrap_or(tools.len() - 1);
@@ -110,7 +110,22 @@ impl Tools {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| &**name).collect();
         names.sort_unstable();
         names.dedup();
-        names.iter().map(|name| format!("[[tool]]\nname = {}\nsafe = true\n\n", quoted(name))).collect()
+        names
+            .iter()
+            .map(|name| format!("[[tool]]\nname = {}\ninput_schema = '{{\"type\":\"object\"}}'\nsafe = true\n\n", quoted(name)))
+            .collect()
+    }
+}
+
+/// A name that the API takes.
+fn tool_name(name: &str) -> String {
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    let name: String = name.chars().take(64).map(|character| if fits(character) { character } else { '_' }).collect();
+    match &*name {
+        "" => "tool".into(),
+        // A tool with this name would start an agent, which has answers of its own.
+        "Agent" => "agent".into(),
+        _ => name,
     }
 }
 
@@ -157,36 +172,68 @@ impl Shape {
     }
 }
 
-/// The user interrupts while tools run, and the next prompt follows. The engine answers the calls, so its request is replaced by what the session holds.
+/// Tools run, and the next request has what the session holds in place of their results: the engine itself answers every call.
 fn dangling(tools: &Tools) -> String {
     let mut text = String::from(
         "# The shape of a finding `dangling-call` of `reenact doctor`, with made-up words and ids.\n#\n\
-         # The user interrupts while tools run, and goes on. `[[message]]` sends what the session holds in place of the results.\n\
-         # To see what an agent does, take out `[[message]]` and `[expect]`, and run `reenact drive` with this file.\n\n\
+         # The second request has what the session holds in place of the results, in `[[message]]`. To see how an agent comes to it, take out\n\
+         # `[[message]]` and `[expect]`: `reenact drive --sweep` with this file interrupts the agent at every moment.\n\n\
          title = \"A prompt follows calls without results, and the API refuses the history\"\n\n",
     );
     text += &tools.declared();
     text += "[[prompt]]\ntext = \"Begin.\"\n\n[[prompt.turn]]\ntext = \"I begin.\"\ntool = [\n";
-    let mut results = String::new();
-    let mut missing = Vec::new();
+    let mut blocks = String::new();
     for (number, (name, is_answered)) in (1..).zip(&tools.0) {
-        let latency = if *is_answered { "10ms" } else { "60s" };
-        let _ = writeln!(text, "  {{ name = {}, input = {{}}, result = \"Done.\", latency = \"{latency}\" }},", quoted(name));
+        let _ = writeln!(text, "  {{ name = {}, input = {{}}, result = \"Done.\", latency = \"3s\" }},", quoted(name));
         if *is_answered {
-            results += &format!("{},", tools.result(number).replace("toolu_", "toolu_p1t1n"));
-        } else {
-            missing.push(name);
+            blocks += &format!("{},", tools.result(number).replace("toolu_", "toolu_p1t1n"));
         }
     }
-    let waited = missing.first().map_or("tool", |name| &***name);
-    let blocks = format!(r#"[{results}{{"type":"text","text":"Go on."}}]"#);
     let _ = write!(
         text,
-        "]\n\n[[interrupt]]\nkind = \"cancel\"\nwhen = {{ tool = {}, state = \"executing\" }}\noffset = \"1s\"\n\n[[prompt]]\ntext = \"Go on.\"\n\n\
-         [[message]]\nat = {{ prompt = 2, request = 1 }}\nplace = \"instead\"\ncontent_json = {}\n\n[expect]\nrefusals = 1\n\
-         order = [\"aborted_tools\", \"`tool_use` ids were found without `tool_result` blocks immediately after\"]\n",
-        quoted(waited),
-        quoted(&blocks),
+        "]\n\n[[message]]\nat = {{ prompt = 1, request = 2 }}\nplace = \"instead\"\ncontent_json = {}\n\n[expect]\nterminal = \"model_error\"\n\
+         refusals = 1\norder = [\"`tool_use` ids were found without `tool_result` blocks immediately after\"]\n",
+        quoted(&format!(r#"[{blocks}{{"type":"text","text":"Go on."}}]"#)),
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use reenact_engine::agent_loop::AgentLoop;
+    use reenact_files::scenario::{LoadOptions, load_with};
+    use reenact_stores::rules::HistoryViolation;
+
+    use super::*;
+
+    fn finding(kind: ViolationKind, tools: &[(&str, bool)]) -> SessionFinding {
+        let tools = tools.iter().map(|(name, is_answered)| ((*name).into(), *is_answered)).collect();
+        SessionFinding {
+            violation: HistoryViolation { rule: "O-1", kind, call: None, places: Vec::new(), text: String::new() },
+            mechanism: "",
+            tools,
+        }
+    }
+
+    #[test]
+    fn v_9_the_scenario_of_each_kind_shows_its_refusal() {
+        let folder = tempfile::tempdir().unwrap();
+        let many = [("a", true), ("b", true), ("c", true), ("d", true), ("mcp__x \"y\"", false)];
+        for kind in ViolationKind::ALL {
+            for tools in [&[][..], &[("Bash", false)], &[("Agent", false)], &[("bash", true), ("read", false)], &many] {
+                let Some(text) = scenario(&finding(kind, tools)) else {
+                    assert!(matches!(
+                        kind,
+                        ViolationKind::UnreadPart | ViolationKind::Refused | ViolationKind::DeniedStart | ViolationKind::Lost
+                    ));
+                    continue;
+                };
+                let path = folder.path().join("a.toml");
+                std::fs::write(&path, &text).unwrap();
+                let loaded = load_with(&path, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                let report = reenact_runner::run_file(&path, AgentLoop::default()).unwrap();
+                assert!(report.failures.is_empty(), "{}: {:?}\n{text}", loaded.name, report.failures);
+            }
+        }
+    }
 }
