@@ -16,61 +16,35 @@ const TOOLS_MAX: usize = 4;
 pub fn scenario(finding: &SessionFinding) -> Option<String> {
     let kind = finding.violation.kind;
     let tools = Tools::new(finding);
-    let shape = match kind {
-        ViolationKind::DanglingCall => return Some(dangling(&tools)),
-        ViolationKind::LateResult => Shape {
-            title: "A result comes behind the next prompt, and the API refuses it",
-            history: vec![
-                user(r#"{"type":"text","text":"Begin."}"#),
-                tools.answer(1),
-                user(PROMPT),
-                assistant(ANSWER),
-                user(&tools.result(1)),
-            ],
-            refusal: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
-        },
-        ViolationKind::TextBeforeResult => Shape {
-            title: "A text stands between a call and its result, and the API refuses the history",
-            history: vec![user(BEGINNING), tools.answer(1), user(&format!("{REMINDER},{}", tools.result(1)))],
-            refusal: "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_1",
-        },
-        ViolationKind::DoubledResult => Shape {
-            title: "A call has two results, and the API refuses the history",
-            history: vec![user(BEGINNING), tools.answer(1), user(&format!("{0},{0}", tools.result(1)))],
-            refusal: "each `tool_use` must have a single result",
-        },
-        ViolationKind::DoubledCall => Shape {
-            title: "An answer has two calls with one id, and the API refuses the history",
-            history: vec![user(BEGINNING), assistant(&format!("{0},{0}", tools.call(1))), user(&tools.result(1))],
-            refusal: "`tool_use` ids must be unique",
-        },
-        ViolationKind::ResultWithoutCall => Shape {
-            title: "A result has no call, and the API refuses the history",
-            history: vec![user(BEGINNING), assistant(ANSWER), user(&tools.result(1))],
-            refusal: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
-        },
-        ViolationKind::CutPair => Shape {
-            title: "A compaction keeps a result without its call, and the API refuses the history",
-            history: vec![user(SUMMARY), user(&tools.result(1))],
-            refusal: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
-        },
-        ViolationKind::MisplacedBlock => Shape {
-            title: "A call stands in a message of the user, and the API refuses the history",
-            history: vec![user(BEGINNING), assistant(ANSWER), user(&tools.call(1))],
-            refusal: "blocks can only be in `assistant` messages",
-        },
-        ViolationKind::BlankText => Shape {
-            title: "A message has a blank text, and the API refuses the history",
-            history: vec![user(r#"{"type":"text","text":" "}"#), assistant(ANSWER)],
-            refusal: "text content blocks must contain non-whitespace text",
-        },
+    let (title, refusal) = match kind {
+        ViolationKind::DanglingCall => ("A prompt follows calls without results", MISSING),
+        ViolationKind::LateResult => ("A result comes behind the next prompt", UNEXPECTED),
+        ViolationKind::TextBeforeResult => ("A text stands between a call and its result", MISSING),
+        ViolationKind::DoubledResult => ("A call has two results", "each `tool_use` must have a single result"),
+        ViolationKind::DoubledCall => ("An answer has two calls with one id", "`tool_use` ids must be unique"),
+        ViolationKind::ResultWithoutCall => ("A result has no call", UNEXPECTED),
+        ViolationKind::CutPair => ("A compaction keeps a result without its call", UNEXPECTED),
+        ViolationKind::MisplacedBlock => ("A call stands in a message of the user", "blocks can only be in `assistant` messages"),
+        ViolationKind::BlankText => ("A message has a blank text", "text content blocks must contain non-whitespace text"),
         ViolationKind::UnreadPart | ViolationKind::Refused | ViolationKind::DeniedStart | ViolationKind::Lost => return None,
     };
-    Some(shape.text(kind, &tools))
+    let word = kind.as_str();
+    let mut text = format!("# The shape of a finding `{word}` of `reenact doctor`, with made-up words and ids.\n");
+    text += &match kind {
+        ViolationKind::DanglingCall => turn(title, &tools, &format!("{}{PROMPT}", tools.given())),
+        ViolationKind::TextBeforeResult => turn(title, &tools.first(), &format!("{REMINDER},{}", result("toolu_p1t1n1"))),
+        ViolationKind::DoubledResult => turn(title, &tools.first(), &format!("{0},{0}", result("toolu_p1t1n1"))),
+        _ => history(title, &stored(kind, &tools.first())),
+    };
+    let _ = write!(text, "\n[expect]\nterminal = \"model_error\"\nrefusals = 1\norder = [{}]\n", quoted(refusal));
+    Some(text)
 }
 
+const MISSING: &str = "`tool_use` ids were found without `tool_result` blocks immediately after";
+const UNEXPECTED: &str = "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1";
+
 const BEGINNING: &str = r#"{"type":"text","text":"Begin."}"#;
-const PROMPT: &str = r#"{"type":"text","text":"Never mind."}"#;
+const PROMPT: &str = r#"{"type":"text","text":"Go on."}"#;
 const ANSWER: &str = r#"{"type":"text","text":"Fine."}"#;
 const REMINDER: &str = r#"{"type":"text","text":"A reminder."}"#;
 const SUMMARY: &str = r#"{"type":"text","text":"What came before, in short."}"#;
@@ -92,17 +66,20 @@ impl Tools {
         Self(tools)
     }
 
-    fn call(&self, number: usize) -> String {
-        format!(r#"{{"type":"tool_use","id":"toolu_{number}","name":{},"input":{{}}}}"#, quoted(&self.0[number - 1].0))
+    /// The first one alone.
+    fn first(&self) -> Self {
+        Self(vec![(self.0[0].0.clone(), false)])
     }
 
-    fn result(&self, number: usize) -> String {
-        format!(r#"{{"type":"tool_result","tool_use_id":"toolu_{number}","content":"Done."}}"#)
+    /// A call of the first one.
+    fn call(&self) -> String {
+        format!(r#"{{"type":"tool_use","id":"toolu_1","name":{},"input":{{}}}}"#, quoted(&self.0[0].0))
     }
 
-    /// An answer with one call.
-    fn answer(&self, number: usize) -> String {
-        assistant(&self.call(number))
+    /// The results that are there, each with a comma behind it.
+    fn given(&self) -> String {
+        let answered = (1..).zip(&self.0).filter(|(_, (_, is_answered))| *is_answered);
+        answered.map(|(number, _): (u32, _)| result(&format!("toolu_p1t1n{number}")) + ",").collect()
     }
 
     /// Their names, each once.
@@ -148,52 +125,43 @@ fn quoted(text: &str) -> String {
     quoted.replace('\u{7f}', "\\u007f")
 }
 
-/// A history as it is stored, and the refusal of it.
-struct Shape {
-    title: &'static str,
-    history: Vec<String>,
-    refusal: &'static str,
+fn result(id: &str) -> String {
+    format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"Done."}}"#)
 }
 
-impl Shape {
-    fn text(&self, kind: ViolationKind, tools: &Tools) -> String {
-        let Self { title, history, refusal } = self;
-        let word = kind.as_str();
-        let mut text =
-            format!("# The shape of a finding `{word}` of `reenact doctor`, with made-up words and ids.\n\ntitle = \"{title}\"\n\n");
-        text += &tools.declared();
-        text += &history.concat();
-        let _ = write!(
-            text,
-            "[[prompt]]\ntext = \"Go on.\"\n\n[expect]\nterminal = \"model_error\"\nrefusals = 1\norder = [{}]\n",
-            quoted(refusal)
-        );
-        text
+/// What is stored, as messages of an earlier session.
+fn stored(kind: ViolationKind, tools: &Tools) -> Vec<String> {
+    let (call, result) = (tools.call(), result("toolu_1"));
+    match kind {
+        ViolationKind::LateResult => vec![user(BEGINNING), assistant(&call), user(PROMPT), assistant(ANSWER), user(&result)],
+        ViolationKind::DoubledCall => vec![user(BEGINNING), assistant(&format!("{call},{call}")), user(&result)],
+        ViolationKind::CutPair => vec![user(SUMMARY), user(&result)],
+        ViolationKind::MisplacedBlock => vec![user(BEGINNING), assistant(ANSWER), user(&call)],
+        ViolationKind::BlankText => vec![user(r#"{"type":"text","text":" "}"#), assistant(ANSWER)],
+        _ => vec![user(BEGINNING), assistant(ANSWER), user(&result)],
     }
 }
 
-/// Tools run, and the next request has what the session holds in place of their results: the engine itself answers every call.
-fn dangling(tools: &Tools) -> String {
-    let mut text = String::from(
-        "# The shape of a finding `dangling-call` of `reenact doctor`, with made-up words and ids.\n#\n\
-         # The second request has what the session holds in place of the results, in `[[message]]`. To see how an agent comes to it, take out\n\
+fn history(title: &str, messages: &[String]) -> String {
+    format!("\ntitle = \"{title}, and the API refuses the history\"\n\n{}[[prompt]]\ntext = \"Go on.\"\n", messages.concat())
+}
+
+/// Tools run, and the next request has `blocks` in place of their results: the engine itself answers every call.
+fn turn(title: &str, tools: &Tools, blocks: &str) -> String {
+    let mut text = format!(
+        "#\n# The second request has what the session holds in place of the results, in `[[message]]`. To see how an agent comes to it, take out\n\
          # `[[message]]` and `[expect]`: `reenact drive --sweep` with this file interrupts the agent at every moment.\n\n\
-         title = \"A prompt follows calls without results, and the API refuses the history\"\n\n",
+         title = \"{title}, and the API refuses the history\"\n\n{}",
+        tools.declared()
     );
-    text += &tools.declared();
     text += "[[prompt]]\ntext = \"Begin.\"\n\n[[prompt.turn]]\ntext = \"I begin.\"\ntool = [\n";
-    let mut blocks = String::new();
-    for (number, (name, is_answered)) in (1..).zip(&tools.0) {
+    for (name, _) in &tools.0 {
         let _ = writeln!(text, "  {{ name = {}, input = {{}}, result = \"Done.\", latency = \"3s\" }},", quoted(name));
-        if *is_answered {
-            blocks += &format!("{},", tools.result(number).replace("toolu_", "toolu_p1t1n"));
-        }
     }
     let _ = write!(
         text,
-        "]\n\n[[message]]\nat = {{ prompt = 1, request = 2 }}\nplace = \"instead\"\ncontent_json = {}\n\n[expect]\nterminal = \"model_error\"\n\
-         refusals = 1\norder = [\"`tool_use` ids were found without `tool_result` blocks immediately after\"]\n",
-        quoted(&format!(r#"[{blocks}{{"type":"text","text":"Go on."}}]"#)),
+        "]\n\n[[message]]\nat = {{ prompt = 1, request = 2 }}\nplace = \"instead\"\ncontent_json = {}\n",
+        quoted(&format!("[{blocks}]")),
     );
     text
 }
