@@ -69,7 +69,10 @@ pub fn judge(conversation: &StoredConversation, format: StoreFormat, age: Sessio
     }
     name_cut_pairs(conversation, &mut violations);
     if format.dialect() == HistoryDialect::Messages {
-        violations.extend(misplaced(context));
+        let misplaced = misplaced(context);
+        // A result in an answer is not one without a call, too.
+        violations.retain(|violation| !misplaced.iter().any(|block| block.places == violation.places && block.call == violation.call));
+        violations.extend(misplaced);
         blank(context, format, &mut violations, &mut judgement.remarks);
         judgement.refusal = next_refusal(context, format, &violations);
         violations.extend(judgement.refusal.as_ref().filter(|_| violations.is_empty()).map(|refused| refused.violation()));

@@ -134,4 +134,6 @@ impl fmt::Display for StoreError {
 impl core::error::Error for StoreError {}
 
 #[cfg(test)]
+mod planted;
+#[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 mod budgets;
 mod certificates;
 mod coverage;
+mod doctor;
 mod fuzzing;
 mod hints;
 mod reports;
