@@ -19,7 +19,7 @@ use crate::review::doctor::{Examination, ExamineOptions, examine};
 use crate::runner::threads_available;
 use crate::stores::StoreFormat;
 
-pub(super) use places::SessionPlace;
+pub(super) use places::AgentPlace;
 pub(super) use scenarios::FindingScenarios;
 pub(super) use text::place_text;
 
@@ -83,16 +83,16 @@ pub(super) fn run(arguments: &DoctorArguments) -> CommandExit {
 }
 
 /// Where to look.
-fn places(arguments: &DoctorArguments) -> Result<Vec<SessionPlace>, String> {
+fn places(arguments: &DoctorArguments) -> Result<Vec<AgentPlace>, String> {
     if arguments.paths.is_empty() {
         places::usual(arguments.agent)
     } else {
-        Ok(arguments.paths.iter().cloned().map(SessionPlace::named).collect())
+        Ok(arguments.paths.iter().cloned().map(AgentPlace::named).collect())
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "an agent that wrote in the last minutes may still be running")]
-fn examine_places(places: &[SessionPlace], arguments: &DoctorArguments) -> Examination {
+fn examine_places(places: &[AgentPlace], arguments: &DoctorArguments) -> Examination {
     let threads = arguments.threads.unwrap_or_else(threads_available);
     // A usual place that is not there is no mistake; a path that somebody names is.
     let paths: Vec<PathBuf> =

@@ -14,7 +14,7 @@ const ENDINGS: [&str; 8] = [".jsonl", ".json", ".db", ".sqlite", ".sqlite3", "-w
 
 /// A file that may hold sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionFile {
+pub struct SessionFileEntry {
     /// Its path.
     pub path: PathBuf,
     /// How many bytes it has.
@@ -23,7 +23,7 @@ pub struct SessionFile {
     pub changed_at: Option<SystemTime>,
 }
 
-impl SessionFile {
+impl SessionFileEntry {
     /// The file at this path; `None` where there is no such file.
     pub fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().filter(Metadata::is_file).map(|data| Self::new(path.to_path_buf(), &data))
@@ -38,8 +38,8 @@ impl SessionFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundSessionFiles {
     /// In the order of their paths.
-    pub files: Vec<SessionFile>,
-    /// What could not be looked at, and why.
+    pub files: Vec<SessionFileEntry>,
+    /// The paths that could not be looked at, and why.
     pub left_out: Vec<(PathBuf, String)>,
     /// How many files of folders do not look like sessions by their names.
     pub others: usize,
@@ -62,9 +62,9 @@ pub fn search(paths: &[PathBuf]) -> FoundSessionFiles {
 }
 
 /// The files of one folder, in the order of their paths; none where it is not there.
-pub fn files_in(folder: &Path) -> Vec<SessionFile> {
+pub fn files_in(folder: &Path) -> Vec<SessionFileEntry> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<SessionFile> = entries.filter_map(|entry| SessionFile::at(&entry.path())).collect();
+    let mut files: Vec<SessionFileEntry> = entries.filter_map(|entry| SessionFileEntry::at(&entry.path())).collect();
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files
 }
@@ -105,7 +105,7 @@ impl FoundSessionFiles {
     }
 
     fn add(&mut self, path: PathBuf, data: &Metadata) {
-        self.files.push(SessionFile::new(path, data));
+        self.files.push(SessionFileEntry::new(path, data));
     }
 
     fn leave_out(&mut self, path: &Path, problem: String) {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use reenact_files::open;
-use reenact_files::session_files::{SessionFile, search};
+use reenact_files::session_files::{SessionFileEntry, search};
 use reenact_runner::in_parallel;
 use reenact_stores::conversation::{StoredBranch, StoredConversation};
 use reenact_stores::judgement::{ConversationJudgement, SessionAge, judge};
@@ -43,12 +43,12 @@ pub struct ExamineOptions {
     pub now: SystemTime,
 }
 
-/// What was found in sessions.
+/// The findings in sessions, and all that was left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Examination {
     /// The conversations, in the order of their files.
     pub conversations: Vec<ExaminedConversation>,
-    /// What could not be judged.
+    /// The files that could not be judged.
     pub unjudged: Vec<UnjudgedFile>,
     /// How many sessions hold no message.
     pub without_messages: usize,
@@ -75,7 +75,7 @@ pub struct ExaminedConversation {
     pub messages: usize,
     /// The remarks of its reader.
     pub remarks: Vec<String>,
-    /// What is broken.
+    /// The findings, and the answer of the API.
     pub judgement: ConversationJudgement,
 }
 
@@ -84,7 +84,7 @@ pub struct ExaminedConversation {
 pub struct UnjudgedFile {
     /// The file, or the folder.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     pub problem: String,
 }
 
@@ -156,7 +156,7 @@ fn examine_store(store: &SessionStore, options: &ExamineOptions) -> Examination 
     examination
 }
 
-/// What the files of a store hold.
+/// The contents of a store.
 enum StoreContents {
     Conversations(StoreFormat, Vec<StoredConversation>),
     /// None, and none is missed.
@@ -199,7 +199,7 @@ fn is_database(file: &StoreFile<'_>) -> bool {
     file.bytes.starts_with(b"SQLite format 3\0")
 }
 
-fn age(conversation: &StoredConversation, files: &[SessionFile], options: &ExamineOptions) -> SessionAge {
+fn age(conversation: &StoredConversation, files: &[SessionFileEntry], options: &ExamineOptions) -> SessionAge {
     let of_store = conversation.newest_at_ms.map(|at_ms| SystemTime::UNIX_EPOCH + Duration::from_millis(at_ms));
     let changed_at = of_store.or_else(|| files.iter().filter_map(|file| file.changed_at).max());
     // A file from the future was changed just now, by a clock that is ahead.

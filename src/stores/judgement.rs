@@ -24,7 +24,7 @@ pub enum SessionAge {
 /// All that is to be said of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationJudgement {
-    /// What is broken, in the order of the messages.
+    /// The findings, in the order of the messages.
     pub findings: Vec<SessionFinding>,
     /// Calls at the end of a session whose agent may still run them.
     pub open_calls: Vec<String>,

@@ -33,13 +33,13 @@ mod opencode;
 mod pi;
 pub mod recognition;
 pub mod rules;
-mod shortened;
+mod shortening;
 mod sqlite;
 mod tree;
 
 use core::fmt;
 
-pub use shortened::shortened;
+pub use shortening::shortened;
 
 use conversation::{HistoryDialect, StoredConversation};
 use reenact_wire::prelude::*;
@@ -134,6 +134,6 @@ impl fmt::Display for StoreError {
 impl core::error::Error for StoreError {}
 
 #[cfg(test)]
-mod planted;
+mod plants;
 #[cfg(test)]
 mod tests;

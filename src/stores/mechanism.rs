@@ -6,7 +6,7 @@ use reenact_wire::prelude::*;
 use super::conversation::{HistoryPlace, StoredConversation, StoredMessage};
 use super::rules::{HistoryViolation, ViolationKind, result_texts, tells_of_stop};
 
-/// What agents store as the user's words when they were interrupted.
+/// The words that agents store for the user when they were interrupted.
 const INTERRUPTION: &str = "[Request interrupted by user";
 
 /// The likely mechanism, as a sentence without its stop.

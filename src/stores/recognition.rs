@@ -1,19 +1,19 @@
-//! Whose session a file holds, by its path and its contents.
+//! The format of a file's sessions, found by its path and its contents.
 
 use reenact_wire::raw_json::{RawObject, elements};
 
 use super::{StoreFormat, claude_code, sqlite};
 
-/// What a file is to a doctor of sessions.
+/// The use of a file for a doctor of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreFileKind {
     /// It holds sessions in this format.
     Session(StoreFormat),
-    /// It belongs to a store and holds no conversation: what it is.
+    /// It belongs to a store and holds no conversation: its use.
     Beside(&'static str),
-    /// It holds sessions that are not read: why.
+    /// It holds sessions that are not read: the reason.
     Unread(&'static str),
-    /// It is none of them: why not.
+    /// It is something else: the reason.
     Unknown(&'static str),
 }
 
@@ -40,7 +40,7 @@ const BESIDE: [(&str, &str); 12] = [
 const OPENCODE_BESIDE: [&str; 6] =
     ["/storage/session/", "/storage/session_diff/", "/storage/session_share/", "/storage/project/", "/storage/todo/", "/storage/share/"];
 
-/// What stands beside sessions, by its path alone: such a file need not be opened.
+/// The use of a file that stands beside sessions, by its path alone: it need not be opened.
 pub fn beside(path: &str) -> Option<&'static str> {
     if let Some((_, what)) =
         BESIDE.iter().find(|(name, _)| if name.starts_with(['-', '.']) { path.ends_with(name) } else { file_name(path) == *name })

@@ -18,7 +18,7 @@ use reenact_wire::block::{BlockKind, Role};
 use reenact_wire::prelude::*;
 
 words! {
-    /// What is wrong with a history.
+    /// The ways in which a history can be wrong.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum ViolationKind {
         /// A tool call has no result.
@@ -55,7 +55,7 @@ words! {
 pub struct HistoryViolation {
     /// The rule's id.
     pub rule: &'static str,
-    /// What is wrong.
+    /// The way in which it is wrong.
     pub kind: ViolationKind,
     /// The tool call that it is about.
     pub call: Option<Arc<str>>,

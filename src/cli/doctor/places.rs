@@ -8,7 +8,7 @@ use crate::stores::StoreFormat;
 
 /// A place that is looked at.
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct SessionPlace {
+pub(in crate::cli) struct AgentPlace {
     /// The agent that uses it; `None` for a path that was named.
     pub(in crate::cli) agent: Option<&'static str>,
     /// The file or folder.
@@ -27,7 +27,7 @@ struct AgentFolder {
     variable: Option<&'static str>,
     /// Where it is without the variable, below the folder of the user or that of data.
     usual: UsualFolder,
-    /// What lies in it.
+    /// The files and folders in it that hold sessions.
     below: &'static [&'static str],
 }
 
@@ -78,7 +78,7 @@ const FOLDERS: [AgentFolder; 9] = [
     AgentFolder { agent: CRUSH, variable: None, usual: UsualFolder::Project(".crush"), below: &["crush.db"] },
 ];
 
-impl SessionPlace {
+impl AgentPlace {
     /// A path of the command line.
     pub(super) fn named(path: PathBuf) -> Self {
         let is_there = path.exists();
@@ -90,7 +90,7 @@ impl SessionPlace {
 ///
 /// # Errors
 /// Where nobody knows the user's folder.
-pub(super) fn usual(only: Option<StoreFormat>) -> Result<Vec<SessionPlace>, String> {
+pub(super) fn usual(only: Option<StoreFormat>) -> Result<Vec<AgentPlace>, String> {
     let home = variable("HOME")
         .ok_or("the variable HOME is not set, so the folders of agents are not known: name files or folders of sessions")?;
     let data = variable("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"));
@@ -101,7 +101,7 @@ pub(super) fn usual(only: Option<StoreFormat>) -> Result<Vec<SessionPlace>, Stri
         }
         let folder = own.and_then(variable).unwrap_or_else(|| usual.below(&home, &data));
         let paths = below.iter().map(|below| folder.join(below));
-        places.extend(paths.map(|path| SessionPlace { agent: Some(agent), is_there: path.exists(), path }));
+        places.extend(paths.map(|path| AgentPlace { agent: Some(agent), is_there: path.exists(), path }));
     }
     Ok(places)
 }

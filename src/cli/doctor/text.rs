@@ -1,9 +1,9 @@
-//! What a doctor found, for people.
+//! The findings of a doctor, for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::places::SessionPlace;
+use super::places::AgentPlace;
 use super::scenarios::FindingScenarios;
 use crate::prelude::*;
 use crate::review::doctor::{Examination, ExaminedConversation};
@@ -26,7 +26,7 @@ const GOOD: Style = AnsiColor::Green.on_default();
 
 /// The text form of a report.
 pub(super) struct DoctorText<'a> {
-    pub(super) places: &'a [SessionPlace],
+    pub(super) places: &'a [AgentPlace],
     pub(super) examination: &'a Examination,
     pub(super) scenarios: &'a FindingScenarios,
     /// Whether the notes on each session are wanted, and all that was left out.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::doctor::{FindingScenarios, SessionPlace, place_text};
+use super::super::doctor::{AgentPlace, FindingScenarios, place_text};
 use super::{REPORT_VERSION, UnreadEntry, verdict_word};
 use crate::prelude::*;
 use crate::review::doctor::{Examination, ExaminedConversation};
@@ -15,11 +15,11 @@ use crate::stores::judgement::{NextRefusal, SessionFinding};
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::cli) struct DoctorReportDocument {
     reenact_doctor_report: u32,
-    /// Where it looked.
+    /// The places that it looked at.
     places: Vec<PlaceEntry>,
     /// The conversations, in the order of their files.
     sessions: Vec<SessionEntry>,
-    /// What could not be judged.
+    /// The files that could not be judged.
     unjudged: Vec<UnreadEntry>,
     /// How many findings there are of each kind.
     counts: BTreeMap<&'static str, usize>,
@@ -52,13 +52,13 @@ struct SessionEntry {
     side_chain: Option<String>,
     messages: usize,
     verdict: &'static str,
-    findings: Vec<FindingEntry>,
+    findings: Vec<SessionFindingEntry>,
     refusal: Option<RefusalEntry>,
     remarks: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct FindingEntry {
+struct SessionFindingEntry {
     kind: &'static str,
     rule: &'static str,
     places: Vec<String>,
@@ -76,8 +76,8 @@ struct RefusalEntry {
 }
 
 impl DoctorReportDocument {
-    pub(in crate::cli) fn new(places: &[SessionPlace], examination: &Examination, scenarios: &FindingScenarios, exit: u8) -> Self {
-        let place = |place: &SessionPlace| PlaceEntry { agent: place.agent, path: place.path.display().to_string(), found: place.is_there };
+    pub(in crate::cli) fn new(places: &[AgentPlace], examination: &Examination, scenarios: &FindingScenarios, exit: u8) -> Self {
+        let place = |place: &AgentPlace| PlaceEntry { agent: place.agent, path: place.path.display().to_string(), found: place.is_there };
         let unjudged = examination.unjudged.iter();
         let counts = examination.counts();
         Self {
@@ -100,7 +100,7 @@ impl DoctorReportDocument {
 impl SessionEntry {
     fn new(session: &ExaminedConversation, scenarios: &FindingScenarios) -> Self {
         let ExaminedConversation { judgement, file, .. } = session;
-        let finding = |finding: &SessionFinding| FindingEntry {
+        let finding = |finding: &SessionFinding| SessionFindingEntry {
             kind: finding.violation.kind.as_str(),
             rule: finding.violation.rule,
             places: finding.violation.places.iter().map(|place| place_text(file, place)).collect(),

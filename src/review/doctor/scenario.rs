@@ -129,7 +129,7 @@ fn result(id: &str) -> String {
     format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"Done."}}"#)
 }
 
-/// What is stored, as messages of an earlier session.
+/// The stored history, as messages of an earlier session.
 fn stored(kind: ViolationKind, tools: &Tools) -> Vec<String> {
     let (call, result) = (tools.call(), result("toolu_1"));
     match kind {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use reenact_files::session_files::{SessionFile, files_in};
+use reenact_files::session_files::{SessionFileEntry, files_in};
 use reenact_stores::StoreFormat;
 use reenact_stores::recognition::beside;
 use reenact_wire::prelude::*;
@@ -13,23 +13,23 @@ use super::{Examination, UnjudgedFile};
 /// Files that are read together. There is at least one.
 #[derive(Clone, Debug)]
 pub(super) struct SessionStore {
-    pub(super) files: Vec<SessionFile>,
+    pub(super) files: Vec<SessionFileEntry>,
     /// Where the paths tell it.
     pub(super) format: Option<StoreFormat>,
 }
 
 /// The stores of these files. What belongs to none is counted or told in `examination`.
-pub(super) fn stores(files: Vec<SessionFile>, examination: &mut Examination) -> Vec<SessionStore> {
+pub(super) fn stores(files: Vec<SessionFileEntry>, examination: &mut Examination) -> Vec<SessionStore> {
     let mut stores = Vec::new();
-    let mut sessions: BTreeMap<PathBuf, Vec<SessionFile>> = BTreeMap::new();
+    let mut sessions: BTreeMap<PathBuf, Vec<SessionFileEntry>> = BTreeMap::new();
     let mut parts = BTreeSet::new();
     for file in files {
-        match (OpencodeFolder::of(&file.path), file.path.parent()) {
+        match (OpencodeFolder::from_path(&file.path), file.path.parent()) {
             (Some(OpencodeFolder::Message), Some(folder)) => sessions.entry(folder.to_path_buf()).or_default().push(file),
             (Some(OpencodeFolder::Part), Some(folder)) => _ = parts.insert(folder.to_path_buf()),
             _ if beside(&file.path.to_string_lossy()).is_some() => examination.beside += 1,
             _ => {
-                let log = SessionFile::at(Path::new(&format!("{}-wal", file.path.display())));
+                let log = SessionFileEntry::at(Path::new(&format!("{}-wal", file.path.display())));
                 stores.push(SessionStore { files: [Some(file), log].into_iter().flatten().collect(), format: None });
             }
         }
@@ -49,7 +49,7 @@ pub(super) fn stores(files: Vec<SessionFile>, examination: &mut Examination) -> 
     stores
 }
 
-/// What the folder of an older opencode's file holds.
+/// The kinds of folders of older opencode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpencodeFolder {
     /// `storage/message/<session>/<message>.json`.
@@ -59,7 +59,7 @@ enum OpencodeFolder {
 }
 
 impl OpencodeFolder {
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         let mut above = path.ancestors().skip(2).filter_map(|folder| folder.file_name());
         let (kind, storage) = (above.next()?, above.next()?);
         match kind.to_str()? {
@@ -72,7 +72,7 @@ impl OpencodeFolder {
 
 /// The messages of a session of older opencode with their parts, which lie in folders of their own. `None` where no message has a part. The folders are taken
 /// out of `left`.
-fn with_parts(folder: &Path, messages: Vec<SessionFile>, left: &mut BTreeSet<PathBuf>) -> Option<Vec<SessionFile>> {
+fn with_parts(folder: &Path, messages: Vec<SessionFileEntry>, left: &mut BTreeSet<PathBuf>) -> Option<Vec<SessionFileEntry>> {
     let storage = folder.ancestors().nth(2)?;
     let count = messages.len();
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! Made-up sessions in every format, healthy or with one known defect: what is planted is found at its place, and nothing else (V-9).
+//! Made-up sessions in every format, healthy or with one known defect: each plant is found at its place, and nothing else (V-9).
 //!
 //! ```text
 //!   drawn turns ──> entries ──(plant)──> entries ──> text of a format, and the place of each entry ──> judgement
@@ -17,7 +17,7 @@ use super::*;
 
 /// An entry of a session, whatever its format is.
 #[derive(Clone, Debug)]
-enum Entry {
+enum PlantEntry {
     Prompt(String),
     Answer {
         text: String,
@@ -43,29 +43,29 @@ struct Plant {
     call: Option<String>,
 }
 
-fn healthy(turns: &[DrawnTurn]) -> Vec<Entry> {
+fn healthy(turns: &[DrawnTurn]) -> Vec<PlantEntry> {
     let mut entries = Vec::new();
     let mut next = 0;
     for (prompt, rounds, text) in turns {
-        entries.push(Entry::Prompt(format!("Ask {prompt}")));
+        entries.push(PlantEntry::Prompt(format!("Ask {prompt}")));
         for count in rounds {
             let calls: Vec<String> = (0..*count).map(|number| format!("toolu_{}", next + usize::from(number))).collect();
             next += calls.len();
-            entries.push(Entry::Answer { text: format!("Look {text}"), calls: calls.clone() });
-            entries.extend(calls.into_iter().rev().map(|call| Entry::Result { call, text: format!("out {prompt}") }));
+            entries.push(PlantEntry::Answer { text: format!("Look {text}"), calls: calls.clone() });
+            entries.extend(calls.into_iter().rev().map(|call| PlantEntry::Result { call, text: format!("out {prompt}") }));
         }
-        entries.push(Entry::Answer { text: format!("Done {text}"), calls: Vec::new() });
+        entries.push(PlantEntry::Answer { text: format!("Done {text}"), calls: Vec::new() });
     }
     entries
 }
 
 /// Puts a defect into a session at its last turn, so that the turns before stay healthy, and one healthy turn behind it.
-fn plant(kind: ViolationKind, entries: &mut Vec<Entry>) -> Plant {
+fn plant(kind: ViolationKind, entries: &mut Vec<PlantEntry>) -> Plant {
     let call = String::from("toolu_planted");
-    let prompt = |text: &str| Entry::Prompt(text.into());
-    let asks = |calls: &[&String]| Entry::Answer { text: "Look.".into(), calls: calls.iter().map(|call| (*call).clone()).collect() };
-    let says = || Entry::Answer { text: "Yes.".into(), calls: Vec::new() };
-    let result = || Entry::Result { call: call.clone(), text: "one".into() };
+    let prompt = |text: &str| PlantEntry::Prompt(text.into());
+    let asks = |calls: &[&String]| PlantEntry::Answer { text: "Look.".into(), calls: calls.iter().map(|call| (*call).clone()).collect() };
+    let says = || PlantEntry::Answer { text: "Yes.".into(), calls: Vec::new() };
+    let result = || PlantEntry::Result { call: call.clone(), text: "one".into() };
     let begin = entries.len();
     let (more, at) = match kind {
         ViolationKind::DanglingCall => (vec![prompt("Go."), asks(&[&call])], 1),
@@ -74,9 +74,9 @@ fn plant(kind: ViolationKind, entries: &mut Vec<Entry>) -> Plant {
         ViolationKind::DoubledResult => (vec![prompt("Go."), asks(&[&call]), result(), result(), says()], 1),
         ViolationKind::DoubledCall => (vec![prompt("Go."), asks(&[&call, &call]), result(), says()], 1),
         ViolationKind::ResultWithoutCall => (vec![prompt("Go."), says(), result(), says()], 2),
-        ViolationKind::CutPair => (vec![prompt("Go."), asks(&[&call]), Entry::Compaction, result(), says()], 3),
+        ViolationKind::CutPair => (vec![prompt("Go."), asks(&[&call]), PlantEntry::Compaction, result(), says()], 3),
         ViolationKind::BlankText => (vec![prompt(" \n"), says()], 0),
-        ViolationKind::UnreadPart => (vec![prompt("Go."), Entry::Torn, says()], 1),
+        ViolationKind::UnreadPart => (vec![prompt("Go."), PlantEntry::Torn, says()], 1),
         other => panic!("no session is made with {other:?}"),
     };
     entries.extend(more);
@@ -134,7 +134,7 @@ impl Written {
 
 const TORN: &str = "{\"type\":\"user\",\"mess";
 
-fn claude(entries: &[Entry]) -> Written {
+fn claude(entries: &[PlantEntry]) -> Written {
     let mut out = Written::default();
     let mut parent = Value::Null;
     for (at, entry) in entries.iter().enumerate() {
@@ -152,8 +152,8 @@ fn claude(entries: &[Entry]) -> Written {
         let user = |content: Value| json!({ "type": "user", "message": { "role": "user", "content": content } });
         let part = |block: Value| json!({ "type": "assistant", "message": { "id": format!("msg_{at}"), "role": "assistant", "content": [block] } });
         match entry {
-            Entry::Prompt(text) => add(&mut out, None, user(json!(text))),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => add(&mut out, None, user(json!(text))),
+            PlantEntry::Answer { text, calls } => {
                 add(&mut out, None, part(json!({ "type": "text", "text": text })));
                 for call in calls {
                     add(
@@ -163,10 +163,10 @@ fn claude(entries: &[Entry]) -> Written {
                     );
                 }
             }
-            Entry::Result { call, text } => {
+            PlantEntry::Result { call, text } => {
                 add(&mut out, None, user(json!([{ "type": "tool_result", "tool_use_id": call, "content": text }])));
             }
-            Entry::Compaction => {
+            PlantEntry::Compaction => {
                 let before = format!("u{}", out.lines.len() - 1);
                 add(
                     &mut out,
@@ -175,32 +175,32 @@ fn claude(entries: &[Entry]) -> Written {
                 );
                 add(&mut out, None, user(json!("In short.")));
             }
-            Entry::Torn => out.line(at, 1, TORN.into()),
+            PlantEntry::Torn => out.line(at, 1, TORN.into()),
         }
     }
     out
 }
 
-fn pi(entries: &[Entry]) -> Written {
+fn pi(entries: &[PlantEntry]) -> Written {
     let mut out =
         Written { lines: vec![json!({ "type": "session", "version": 3, "id": "s", "cwd": "/w" }).to_string()], ..Written::default() };
     let mut parent = Value::Null;
     for (at, entry) in entries.iter().enumerate() {
         let id = format!("e{at}");
         let mut value = match entry {
-            Entry::Prompt(text) => json!({ "message": { "role": "user", "content": [{ "type": "text", "text": text }] } }),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => json!({ "message": { "role": "user", "content": [{ "type": "text", "text": text }] } }),
+            PlantEntry::Answer { text, calls } => {
                 let calls_of =
                     calls.iter().map(|call| json!({ "type": "toolCall", "id": call, "name": "bash", "arguments": { "command": text } }));
                 let content: Vec<Value> = [json!({ "type": "text", "text": text })].into_iter().chain(calls_of).collect();
                 calls.iter().for_each(|call| out.call(call, 1));
                 json!({ "message": { "role": "assistant", "content": content, "stopReason": "stop" } })
             }
-            Entry::Result { call, text } => {
+            PlantEntry::Result { call, text } => {
                 json!({ "message": { "role": "toolResult", "toolCallId": call, "content": [{ "type": "text", "text": text }] } })
             }
-            Entry::Compaction => json!({ "type": "compaction", "summary": "In short.", "firstKeptEntryId": format!("e{}", at + 1) }),
-            Entry::Torn => {
+            PlantEntry::Compaction => json!({ "type": "compaction", "summary": "In short.", "firstKeptEntryId": format!("e{}", at + 1) }),
+            PlantEntry::Torn => {
                 out.line(at, 1, TORN.into());
                 continue;
             }
@@ -215,44 +215,44 @@ fn pi(entries: &[Entry]) -> Written {
     out
 }
 
-fn codex(entries: &[Entry]) -> Written {
+fn codex(entries: &[PlantEntry]) -> Written {
     let mut out = Written { lines: vec![json!({ "type": "session_meta", "payload": { "id": "s" } }).to_string()], ..Written::default() };
     for (at, entry) in entries.iter().enumerate() {
         let item = |payload: Value| json!({ "type": "response_item", "payload": payload }).to_string();
         let said =
             |role: &str, text: &str| item(json!({ "type": "message", "role": role, "content": [{ "type": "input_text", "text": text }] }));
         match entry {
-            Entry::Prompt(text) => out.line(at, 1, said("user", text)),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => out.line(at, 1, said("user", text)),
+            PlantEntry::Answer { text, calls } => {
                 out.line(at, 1, said("assistant", text));
                 for call in calls {
                     out.call(call, 1);
                     out.line(at, 1, item(json!({ "type": "function_call", "name": "shell", "arguments": json!({ "a": text }).to_string(), "call_id": call })));
                 }
             }
-            Entry::Result { call, text } => {
+            PlantEntry::Result { call, text } => {
                 out.line(at, 1, item(json!({ "type": "function_call_output", "call_id": call, "output": text })))
             }
-            Entry::Compaction => out.line(at, 1, json!({ "type": "compacted", "payload": { "message": "In short." } }).to_string()),
-            Entry::Torn => out.line(at, 1, TORN.into()),
+            PlantEntry::Compaction => out.line(at, 1, json!({ "type": "compacted", "payload": { "message": "In short." } }).to_string()),
+            PlantEntry::Torn => out.line(at, 1, TORN.into()),
         }
     }
     out
 }
 
-fn gptme(entries: &[Entry]) -> Written {
+fn gptme(entries: &[PlantEntry]) -> Written {
     let mut out = Written { lines: vec![json!({ "role": "system", "content": "You are" }).to_string()], ..Written::default() };
     for (at, entry) in entries.iter().enumerate() {
         let line = match entry {
-            Entry::Prompt(text) => json!({ "role": "user", "content": text }),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => json!({ "role": "user", "content": text }),
+            PlantEntry::Answer { text, calls } => {
                 calls.iter().for_each(|call| out.call(call, 1));
                 let calls: String = calls.iter().map(|call| format!("\n@shell({call}): {}", json!({ "command": text }))).collect();
                 json!({ "role": "assistant", "content": format!("{text}\n{calls}") })
             }
-            Entry::Result { call, text } => json!({ "role": "system", "content": text, "call_id": call }),
-            Entry::Compaction => continue,
-            Entry::Torn => {
+            PlantEntry::Result { call, text } => json!({ "role": "system", "content": text, "call_id": call }),
+            PlantEntry::Compaction => continue,
+            PlantEntry::Torn => {
                 out.line(at, 1, TORN.into());
                 continue;
             }
@@ -262,19 +262,19 @@ fn gptme(entries: &[Entry]) -> Written {
     out
 }
 
-fn cline(entries: &[Entry]) -> Written {
+fn cline(entries: &[PlantEntry]) -> Written {
     let mut out = Written::default();
     for (at, entry) in entries.iter().enumerate() {
         let (role, content) = match entry {
-            Entry::Prompt(text) => ("user", vec![json!({ "type": "text", "text": text })]),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => ("user", vec![json!({ "type": "text", "text": text })]),
+            PlantEntry::Answer { text, calls } => {
                 calls.iter().for_each(|call| out.call(call, 2));
                 let calls = calls.iter().map(|call| json!({ "type": "tool_use", "id": call, "name": "run", "input": { "a": text } }));
                 ("assistant", [json!({ "type": "text", "text": text })].into_iter().chain(calls).collect())
             }
-            Entry::Result { call, text } => ("user", vec![json!({ "type": "tool_result", "tool_use_id": call, "content": text })]),
-            Entry::Compaction => continue,
-            Entry::Torn => ("none", Vec::new()),
+            PlantEntry::Result { call, text } => ("user", vec![json!({ "type": "tool_result", "tool_use_id": call, "content": text })]),
+            PlantEntry::Compaction => continue,
+            PlantEntry::Torn => ("none", Vec::new()),
         };
         out.line(at, 2, json!({ "role": role, "content": content }).to_string());
     }
@@ -282,25 +282,27 @@ fn cline(entries: &[Entry]) -> Written {
     out
 }
 
-fn continue_cli(entries: &[Entry]) -> Written {
+fn continue_cli(entries: &[PlantEntry]) -> Written {
     let mut out = Written::default();
     for (at, entry) in entries.iter().enumerate() {
         let item = match entry {
-            Entry::Prompt(text) => json!({ "message": { "role": "user", "content": text } }),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => json!({ "message": { "role": "user", "content": text } }),
+            PlantEntry::Answer { text, calls } => {
                 calls.iter().for_each(|call| out.call(call, 2));
                 let arguments = json!({ "a": text }).to_string();
                 let of_call =
                     |call: &String| json!({ "id": call, "type": "function", "function": { "name": "Read", "arguments": arguments } });
                 let results = entries[at + 1..].iter().map_while(|entry| match entry {
-                    Entry::Result { call, text } => Some(json!({ "toolCallId": call, "status": "done", "output": [{ "content": text }] })),
+                    PlantEntry::Result { call, text } => {
+                        Some(json!({ "toolCallId": call, "status": "done", "output": [{ "content": text }] }))
+                    }
                     _ => None,
                 });
                 let states: Vec<Value> = results.collect();
                 json!({ "message": { "role": "assistant", "content": text, "toolCalls": calls.iter().map(of_call).collect::<Vec<_>>() }, "toolCallStates": states })
             }
-            Entry::Result { .. } | Entry::Compaction => continue,
-            Entry::Torn => json!({ "message": { "role": "none" } }),
+            PlantEntry::Result { .. } | PlantEntry::Compaction => continue,
+            PlantEntry::Torn => json!({ "message": { "role": "none" } }),
         };
         out.line(at, 2, item.to_string());
     }
@@ -308,13 +310,13 @@ fn continue_cli(entries: &[Entry]) -> Written {
     out
 }
 
-fn opencode(entries: &[Entry]) -> Written {
+fn opencode(entries: &[PlantEntry]) -> Written {
     let mut out = Written::default();
     for (at, entry) in entries.iter().enumerate() {
         let message = format!("msg_{at:04}");
         let role = match entry {
-            Entry::Prompt(_) => "user",
-            Entry::Answer { .. } => "assistant",
+            PlantEntry::Prompt(_) => "user",
+            PlantEntry::Answer { .. } => "assistant",
             _ => continue,
         };
         let head = json!({ "id": message, "sessionID": "s", "role": role, "time": { "created": at } });
@@ -331,12 +333,12 @@ fn opencode(entries: &[Entry]) -> Written {
             out.files.push((name, value.to_string()));
         };
         match entry {
-            Entry::Prompt(text) => part(0, None, json!({ "type": "text", "text": text })),
-            Entry::Answer { text, calls } => {
+            PlantEntry::Prompt(text) => part(0, None, json!({ "type": "text", "text": text })),
+            PlantEntry::Answer { text, calls } => {
                 part(0, None, json!({ "type": "text", "text": text }));
                 for (number, call) in (1..).zip(calls) {
                     let output = entries.iter().find_map(|entry| match entry {
-                        Entry::Result { call: of, text } if of == call => Some(text),
+                        PlantEntry::Result { call: of, text } if of == call => Some(text),
                         _ => None,
                     });
                     let state = match output {
@@ -352,7 +354,7 @@ fn opencode(entries: &[Entry]) -> Written {
     out
 }
 
-fn written(format: StoreFormat, entries: &[Entry]) -> Written {
+fn written(format: StoreFormat, entries: &[PlantEntry]) -> Written {
     let mut written = match format {
         StoreFormat::ClaudeCode => claude(entries),
         StoreFormat::Pi => pi(entries),
@@ -368,7 +370,7 @@ fn written(format: StoreFormat, entries: &[Entry]) -> Written {
     written
 }
 
-/// What is found: the kind, the place and the call of each finding.
+/// The kind, the place and the call of each finding.
 fn found(format: StoreFormat, written: &Written, age: SessionAge) -> Vec<(ViolationKind, HistoryPlace, Option<String>)> {
     let of = |files: &[(String, Vec<u8>)]| {
         let files: Vec<StoreFile<'_>> = files.iter().map(|(name, bytes)| StoreFile { name, bytes }).collect();
@@ -420,8 +422,8 @@ proptest! {
     fn v_9_an_open_end_is_a_finding_once_its_session_has_settled(turns in drawn_turns()) {
         for format in StoreFormat::ALL {
             let mut entries = healthy(&turns);
-            entries.push(Entry::Prompt("Go.".into()));
-            entries.push(Entry::Answer { text: "Look.".into(), calls: vec!["toolu_open".into()] });
+            entries.push(PlantEntry::Prompt("Go.".into()));
+            entries.push(PlantEntry::Answer { text: "Look.".into(), calls: vec!["toolu_open".into()] });
             let written = written(format, &entries);
             let wanted = (ViolationKind::DanglingCall, written.calls["toolu_open"].clone(), Some("toolu_open".into()));
             prop_assert_eq!(found(format, &written, SessionAge::Settled), [wanted], "{}", format.as_str());
