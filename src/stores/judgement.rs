@@ -224,3 +224,6 @@ fn tools_beside(context: &[StoredMessage], violation: &HistoryViolation) -> Vec<
     let uses = context[at - before..at + behind].iter().flat_map(|message| &message.blocks).filter_map(|block| block.block.as_tool_use());
     uses.map(|tool| (tool.name.clone(), results.contains(&&tool.id))).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,6 +100,11 @@ mod tests {
         let short = cut(&text);
         assert!(short.len() < 350 && short.ends_with(" bytes]\",\"b\":1}\n{\"c\":\"short\"}\n"), "{short}");
         assert!(RawObject::parse(short.lines().next().unwrap()).is_ok(), "{short}");
+        // Two, three and four bytes before the escapes: one of them puts the cut into an escape.
+        for before in ["ab", "abc", "abcd"] {
+            let short = cut(&format!("[\"{before}{}\"]", "\\u00e9".repeat(100)));
+            assert!(serde_json::from_str::<serde_json::Value>(&short).is_ok() && short.len() < 300, "{short}");
+        }
         for whole in ["", "\"", "{\"a\":\"b\"}", "no json\nat all", "\\", "\"\\"] {
             assert_eq!(cut(whole), whole);
         }
