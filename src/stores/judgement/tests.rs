@@ -60,6 +60,27 @@ fn v_9_another_refusal_of_the_api_is_a_finding_of_its_own() {
 }
 
 #[test]
+fn v_9_what_is_no_message_is_a_part_that_cannot_be_read() {
+    for wrong in ["7", r#"{"role":"none","content":"x"}"#] {
+        let judgement = judged(&[GO, wrong, YES]);
+        assert_eq!(
+            (only(&judgement).0, &judgement.findings[0].violation.places[..]),
+            (ViolationKind::UnreadPart, &[HistoryPlace::Line(3)][..]),
+            "{wrong}"
+        );
+    }
+    let of_continue = |status: &str| {
+        let states = format!(r#"[{{"toolCallId":"t","status":"{status}"}}]"#);
+        let answer = r#"{"role":"assistant","content":"","toolCalls":[{"id":"t","function":{"name":"Read","arguments":"{}"}}]}"#;
+        let text = format!(
+            r#"{{"history":[{{"message":{{"role":"user","content":"Go."}}}},{{"message":{answer},"toolCallStates":{states}}},{{"message":{{"role":"user","content":"?"}}}}]}}"#
+        );
+        judged_as(StoreFormat::Continue, &text).findings.len()
+    };
+    assert_eq!((of_continue("canceled"), of_continue("calling")), (0, 1), "Continue tells the model of what was cancelled");
+}
+
+#[test]
 fn v_9_the_mechanism_is_told_by_what_stands_around() {
     let interrupted = r#"{"role":"user","content":"[Request interrupted by user for tool use]"}"#;
     let stopped = RESULT.replace("one", "The user interrupted this command.");
