@@ -26,8 +26,9 @@ pub(super) use text::place_text;
 #[derive(Debug, clap::Args)]
 pub(super) struct DoctorArguments {
     /// Files and folders of sessions; without one, the folders where the agents keep theirs
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// All files are this agent's: claude-code, pi, continue, cline, codex, gptme, opencode. Without it each file tells
+    /// The agent of all files: claude-code, pi, continue, cline, codex, gptme, opencode; without it, as each file tells
     #[arg(long, value_name = "NAME", value_parser = agent)]
     agent: Option<StoreFormat>,
     /// Write a scenario for each kind of finding into this folder
@@ -64,10 +65,8 @@ pub(super) fn run(arguments: &DoctorArguments) -> CommandExit {
     };
     let examination = examine_places(&places, arguments);
     let mut scenarios = FindingScenarios::default();
-    if let Some(problem) = arguments.out.as_ref().and_then(|folder| scenarios.write(folder, &examination).err()) {
-        return wrong_input(&problem);
-    }
-    let exit = exit(&examination);
+    let unwritten = arguments.out.as_ref().and_then(|folder| scenarios.write(folder, &examination).err());
+    let exit = if unwritten.is_some() { CommandExit::WrongInput } else { exit(&examination) };
     match arguments.format {
         DoctorFormat::Json => print_document(&DoctorReportDocument::new(&places, &examination, &scenarios, exit as u8)),
         DoctorFormat::Text => {
@@ -76,6 +75,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> CommandExit {
             print_styled(&shown.text(columns()), arguments.colour.choice());
         }
     }
+    unwritten.iter().for_each(|problem| complain(problem));
     if examination.conversations.is_empty() && examination.unjudged.is_empty() {
         complain("there is no session to judge: name a file or a folder of sessions");
     }

@@ -28,6 +28,8 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             Some("assistant") => said.role = Role::Assistant,
             Some("user") => (),
             Some("tool") => said.blocks = placed(&said.place, tool_message(&message)),
+            // What the model thought stands before its answer, and is not sent as a message.
+            Some("thinking") => continue,
             // The prompt before the conversation is no part of it; what comes later is told to the model.
             Some("system") if !is_begun => continue,
             Some("system") => (),

@@ -7,10 +7,10 @@ use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 use reenact_wire::validate::{Refusal, ValidationContext, refusal};
 
-use super::StoreFormat;
 use super::conversation::{HistoryDialect, HistoryPlace, StoredConversation, StoredMessage};
 use super::mechanism::mechanism;
 use super::rules::{HistoryEnd, HistoryViolation, ViolationKind, call_ids, refused_place, results};
+use super::{StoreFormat, content};
 
 /// When a session was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +164,24 @@ fn leaves_out_blanks(format: StoreFormat) -> bool {
     matches!(format, StoreFormat::ClaudeCode | StoreFormat::Pi)
 }
 
+/// Whether the agent is known to turn the ids of calls into ids that the API takes. Other APIs give ids with dots and bars.
+fn rewrites_ids(format: StoreFormat) -> bool {
+    matches!(format, StoreFormat::Pi | StoreFormat::Opencode)
+}
+
+fn rewrite_id(block: &mut Block) {
+    let is_letter = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    let rewritten = |id: &str| id.contains(|character| !is_letter(character)).then(|| id.replace(|character| !is_letter(character), "_"));
+    let of_call = block.as_tool_use().and_then(|call| Some(content::tool_use(&rewritten(&call.id)?, &call.name, "{}")));
+    let of_result = match block.kind() {
+        BlockKind::ToolResult { tool_use_id, is_error } => rewritten(tool_use_id).map(|id| content::tool_result(&id, "", *is_error)),
+        _ => None,
+    };
+    if let Some(changed) = of_call.or(of_result) {
+        *block = changed;
+    }
+}
+
 /// The API's refusal of the history and one more prompt.
 fn next_refusal(context: &[StoredMessage], format: StoreFormat, violations: &[HistoryViolation]) -> Option<NextRefusal> {
     let mut sent: Vec<(&StoredMessage, Message)> = Vec::new();
@@ -180,6 +198,9 @@ fn next_refusal(context: &[StoredMessage], format: StoreFormat, violations: &[Hi
                     whole.content.pop();
                 }
             }
+        }
+        if rewrites_ids(format) {
+            whole.content.iter_mut().for_each(rewrite_id);
         }
         let is_told =
             violations.iter().any(|violation| violation.kind == ViolationKind::BlankText && violation.places.contains(&message.place));

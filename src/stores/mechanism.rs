@@ -4,7 +4,7 @@ use reenact_wire::block::{BlockKind, Role};
 use reenact_wire::prelude::*;
 
 use super::conversation::{HistoryPlace, StoredConversation, StoredMessage};
-use super::rules::{HistoryViolation, ViolationKind, result_texts, tells_of_stop};
+use super::rules::{HistoryViolation, ViolationKind, call_ids, result_texts, tells_of_stop};
 
 /// The words that agents store for the user when they were interrupted.
 const INTERRUPTION: &str = "[Request interrupted by user";
@@ -41,7 +41,11 @@ pub(super) fn mechanism(conversation: &StoredConversation, violation: &HistoryVi
 
 fn dangling(conversation: &StoredConversation, violation: &HistoryViolation) -> &'static str {
     let context = conversation.context();
-    let next = violation.places.get(1).and_then(|place| message_at(context, place));
+    let has_call = |message: &&StoredMessage| {
+        violation.call.as_ref().is_some_and(|call| call_ids(core::slice::from_ref(*message)).any(|id| id == call))
+    };
+    let behind = context.iter().rposition(|message| has_call(&message)).map(|answer| &context[answer + 1..]).unwrap_or_default();
+    let next = behind.iter().find(|message| message.role != Role::Assistant);
     let says = |text: &str| next.is_some_and(|next| next.texts().any(|said| said.contains(text)));
     let has_results = next.is_some_and(|next| next.blocks.iter().any(|block| matches!(block.block.kind(), BlockKind::ToolResult { .. })));
     let is_between =

@@ -53,6 +53,11 @@ fn v_9_a_broken_session_is_told_with_place_mechanism_answer_and_scenario() {
     fs::write(at.join("out/dangling-call-1.toml"), "title = \"Mine\"\n").unwrap();
     assert!(reenact(at, &["doctor", "s", "--out", "out"]).0.contains("out/dangling-call-2.toml"));
     assert_eq!(fs::read_to_string(at.join("out/dangling-call-1.toml")).unwrap(), "title = \"Mine\"\n");
+    let (text, said, code) = reenact(at, &["doctor", "s", "--out", "s/a.jsonl/x"]);
+    assert!(
+        code == Some(2) && text.contains("1 broken: 1 dangling-call") && said.contains("name another folder with --out"),
+        "{text}{said}"
+    );
     // Nothing is written beside the sessions.
     assert_eq!(fs::read_dir(at.join("s")).unwrap().count(), 2);
     let (text, _, code) = reenact(at, &["doctor", "s/a.jsonl"]);

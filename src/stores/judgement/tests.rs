@@ -77,6 +77,8 @@ fn v_9_what_is_no_message_is_a_part_that_cannot_be_read() {
         );
         judged_as(StoreFormat::Continue, &text).findings.len()
     };
+    let thought = r#"{"history":[{"message":{"role":"user","content":"Go."}},{"message":{"role":"thinking","content":"Hm."}},{"message":{"role":"assistant","content":"Yes."}}]}"#;
+    assert_eq!(judged_as(StoreFormat::Continue, thought), ConversationJudgement::default());
     assert_eq!((of_continue("canceled"), of_continue("calling")), (0, 1), "Continue tells the model of what was cancelled");
 }
 
@@ -117,6 +119,22 @@ fn v_9_a_call_whose_result_was_torn_is_told_so() {
     let kinds: Vec<_> = judgement.findings.iter().map(|finding| finding.violation.kind).collect();
     assert_eq!(kinds, [ViolationKind::DanglingCall, ViolationKind::UnreadPart]);
     assert!(judgement.findings[0].mechanism.contains("a line behind the call is damaged"), "{judgement:#?}");
+}
+
+#[test]
+fn v_9_ids_of_other_apis_break_nothing_where_the_agent_rewrites_them() {
+    let line =
+        |number: u32, message: &str| format!(r#"{{"type":"message","id":"{number}","parentId":"{}","message":{message}}}"#, number - 1);
+    let lines = [
+        String::from(r#"{"type":"session","version":3,"id":"s"}"#),
+        line(1, r#"{"role":"user","content":"Go."}"#),
+        line(2, r#"{"role":"assistant","content":[{"type":"toolCall","id":"call_1|fc_1","name":"bash","arguments":{}}]}"#),
+        line(3, r#"{"role":"toolResult","toolCallId":"call_1|fc_1","content":[{"type":"text","text":"one"}]}"#),
+        line(4, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
+    ];
+    assert_eq!(judged_as(StoreFormat::Pi, &lines.join("\n")).findings, []);
+    let dangling = judged_as(StoreFormat::Pi, &[&lines[..3], &[line(3, r#"{"role":"user","content":"?"}"#)]].concat().join("\n"));
+    assert!(dangling.refusal.unwrap().refusal.message.contains("immediately after: call_1_fc_1"));
 }
 
 #[test]
