@@ -64,7 +64,7 @@ fn output(turn: usize) -> String {
 
 fn claude(is_broken: bool) -> String {
     let mut text = String::new();
-    let mut turn = 0;
+    let mut turn = 0_usize;
     while text.len() < SESSION_BYTES {
         let head = |id: &str, parent: &str| {
             format!(
@@ -98,7 +98,7 @@ fn claude(is_broken: bool) -> String {
 
 fn pi(is_broken: bool) -> String {
     let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n");
-    let mut turn = 0;
+    let mut turn = 0_usize;
     while text.len() < SESSION_BYTES {
         let parent = format!("c{}", turn.wrapping_sub(1));
         let _ = writeln!(

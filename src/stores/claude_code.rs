@@ -52,18 +52,22 @@ struct MessageLine {
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let mut session = SessionFile::default();
     let (mut remarks, mut is_known, mut name) = (StoreRemarks::default(), false, None);
-    let mut shown = Vec::new();
+    let (mut shown, mut without_message) = (Vec::new(), Vec::new());
     each_object(file, &mut remarks, |line, object| {
         is_known |= object.string("type").is_some_and(|kind| TYPES.contains(&&*kind));
         name = name.take().or_else(|| shared(object, "sessionId"));
         if object.get("isApiErrorMessage") == Some("true") {
             shown.push(line);
         }
+        if matches!(object.string("type").as_deref(), Some("user" | "assistant")) && object.object("message").is_none() {
+            without_message.push(line);
+        }
         session.add(line, object);
     })?;
     if !is_known && !session.links.is_empty() {
         return Err(StoreError::new(file, "no line has a type of Claude Code's sessions: name another format"));
     }
+    without_message.iter().for_each(|line| remarks.add_damage(HistoryPlace::Line(*line), "has no message"));
     shown.iter().for_each(|line| remarks.add(format!("line {line} is an error that was shown, and no part of the conversation")));
     Ok(session.conversations(file.name, name.as_ref(), remarks))
 }

@@ -67,6 +67,8 @@ pub enum HistoryPlace {
     File(Arc<str>),
     /// In the row with this id of a table.
     Row(&'static str, i64),
+    /// In the rows of this page of a database.
+    Page(u32),
     /// In a request: its name, and the message's index from 0, as the API counts.
     Request(Arc<str>, usize),
 }
@@ -195,6 +197,7 @@ impl fmt::Display for HistoryPlace {
             Self::Message(index) => write!(f, "message {index}"),
             Self::File(name) => f.write_str(name),
             Self::Row(table, id) => write!(f, "row {id} of {table}"),
+            Self::Page(number) => write!(f, "page {number} of the database"),
             Self::Request(name, index) => write!(f, "message {index} of {name}"),
         }
     }

@@ -123,7 +123,7 @@ fn of_database(file: StoreFile<'_>, log: Option<&StoreFile<'_>>) -> Result<Vec<S
         let message = sessions.entry(session.into()).or_default().messages.entry(message.into()).or_default();
         message.parts.insert(id.into(), MessagePart::read(place, &data));
     })?;
-    damaged.iter().for_each(|place| remarks.add(format!("{place} cannot be read")));
+    damaged.into_iter().for_each(|place| remarks.add_damage(place, "cannot be read"));
     let file: Arc<str> = file.name.into();
     Ok(conversations(sessions, |_| file.clone(), remarks))
 }
@@ -135,7 +135,7 @@ fn of_documents(files: &[StoreFile<'_>]) -> Result<Vec<StoredConversation>, Stor
             Ok(document) => document,
             // A file that its writer did not finish.
             Err(error) => {
-                remarks.add(error.to_string());
+                remarks.add_damage(HistoryPlace::File(error.file), format!("cannot be read: {}", error.problem));
                 continue;
             }
         };

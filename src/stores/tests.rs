@@ -190,7 +190,7 @@ fn v_9_a_session_of_opencode_is_put_together_from_its_files() {
         "user p2.json: result of t1: one",
     ];
     assert_eq!(shown(&found[0].messages), wanted);
-    assert!(remarks(&found[0]).contains("cut.json: it is no JSON object"));
+    assert!(remarks(&found[0]).contains("cut.json cannot be read: it is no JSON object"));
 }
 
 #[test]
