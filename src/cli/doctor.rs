@@ -54,8 +54,7 @@ enum DoctorFormat {
 }
 
 fn agent(word: &str) -> Result<StoreFormat, String> {
-    let known = || StoreFormat::ALL.map(StoreFormat::as_str).join(", ");
-    StoreFormat::from_word(word).ok_or_else(|| format!("known are {}", known()))
+    StoreFormat::from_word(word).ok_or_else(|| format!("known are {}", StoreFormat::ALL.map(StoreFormat::as_str).join(", ")))
 }
 
 pub(super) fn run(arguments: &DoctorArguments) -> CommandExit {

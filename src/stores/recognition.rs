@@ -73,12 +73,16 @@ pub fn recognise(path: &str, bytes: &[u8]) -> StoreFileKind {
 }
 
 fn of_objects(path: &str, text: &[u8]) -> StoreFileKind {
-    let lines = text.split(|byte| *byte == b'\n').take(LINES_MAX).filter_map(|line| core::str::from_utf8(line).ok());
-    // A document of one line may be large: it is looked at as a document.
-    let is_one_line = !text.trim_ascii_end().contains(&b'\n');
-    let found = lines.filter(|_| !is_one_line || path.ends_with(".jsonl")).find_map(|line| of_line(path, &RawObject::parse(line).ok()?));
-    let found = found.or_else(|| of_document(core::str::from_utf8(text).ok()?)).or_else(|| by_path(path));
-    found.map_or(StoreFileKind::Unknown("no agent that is known writes such an object"), StoreFileKind::Session)
+    // A document first: the last of its lines may be an object, too.
+    let document = core::str::from_utf8(text).ok().and_then(|text| RawObject::parse(text).ok());
+    let found = match document {
+        Some(document) => of_document(path, &document),
+        None => {
+            let lines = text.split(|byte| *byte == b'\n').take(LINES_MAX).filter_map(|line| core::str::from_utf8(line).ok());
+            lines.filter_map(|line| RawObject::parse(line).ok()).find_map(|line| of_line(path, &line))
+        }
+    };
+    found.or_else(|| by_path(path)).map_or(StoreFileKind::Unknown("no agent that is known writes such an object"), StoreFileKind::Session)
 }
 
 /// By one line of JSON lines.
@@ -100,15 +104,14 @@ fn of_line(path: &str, line: &RawObject<'_>) -> Option<StoreFormat> {
 }
 
 /// By one JSON document.
-fn of_document(text: &str) -> Option<StoreFormat> {
-    let document = RawObject::parse(text).ok()?;
+fn of_document(path: &str, document: &RawObject<'_>) -> Option<StoreFormat> {
     let has = |name| document.get(name).is_some();
     let is_array = |name| document.get(name).is_some_and(|value| elements(value).is_ok());
     match () {
         () if is_array("history") => Some(StoreFormat::Continue),
         () if is_array("messages") => Some(StoreFormat::Cline),
         () if has("sessionID") && has("id") => Some(StoreFormat::Opencode),
-        () => of_line("", &document),
+        () => of_line(path, document),
     }
 }
 
@@ -144,6 +147,7 @@ mod tests {
             ("a.json", include_str!("../../tests/stores/cline.store.json"), session(StoreFormat::Cline)),
             ("a.jsonl", include_str!("../../tests/stores/codex.store.jsonl"), session(StoreFormat::Codex)),
             ("a.jsonl", include_str!("../../tests/stores/gptme.store.jsonl"), session(StoreFormat::Gptme)),
+            ("a.json", "{\"messages\":[\n{\"role\":\"user\",\"content\":\"x\"}\n]}", session(StoreFormat::Cline)),
             ("a.json", r#"{"id":"msg_1","sessionID":"s","role":"user"}"#, session(StoreFormat::Opencode)),
             ("h/.continue/sessions/x.json", "{\"history\":[", session(StoreFormat::Continue)),
             ("h/x.messages.json", "{\"mess", session(StoreFormat::Cline)),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::super::output::one_line;
 use super::places::AgentPlace;
 use super::scenarios::FindingScenarios;
 use crate::prelude::*;
@@ -191,7 +192,7 @@ fn add_wrapped(text: &mut String, label: &str, words: &str, columns: usize) {
         if !is_empty {
             line.push(' ');
         }
-        line.push_str(&super::super::output::one_line(word));
+        line.push_str(&one_line(word));
         is_empty = false;
     }
     text.push_str(&line);
