@@ -2,6 +2,7 @@
 //!
 //! Nothing is opened here. Links are not followed, so no folder is searched twice and none for ever. What is neither a file nor a folder is told.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,9 @@ pub fn search(paths: &[PathBuf]) -> FoundSessionFiles {
         }
     }
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
-    found.files.dedup_by(|one, other| one.path == other.path);
+    // One path may lead into another one, and by another way.
+    let mut known = BTreeSet::new();
+    found.files.retain(|file| paths.len() < 2 || known.insert(fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone())));
     found
 }
 
@@ -132,7 +135,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(at, at.join("a/b/loop")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(at.join("a/fifo.jsonl")).status().unwrap().success());
-        let found = search(&[at.to_path_buf(), at.join("a/2.json"), at.join("a/named"), at.join("none")]);
+        let found = search(&[at.to_path_buf(), at.join("a/b/../2.json"), at.join("a/named"), at.join("none")]);
         let names: Vec<String> = found.files.iter().map(|file| file.path.strip_prefix(at).unwrap().display().to_string()).collect();
         assert_eq!(names, ["a/2.json", "a/b/1.jsonl", "a/named"]);
         assert_eq!(found.others, 2, "notes.md, and `named` in its folder");
