@@ -3,7 +3,7 @@
 //! | exit code | meaning |
 //! | --- | --- |
 //! | 0 | everything ran and is as expected |
-//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a recording is not whole |
+//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a session is broken; a recording is not whole |
 //! | 2 | the input or the command line is wrong; the message says where; or the output could not be written |
 //! | 130 | a sweep was stopped with Ctrl-C; it says what was swept until then |
 //!
@@ -17,6 +17,7 @@ mod conformance;
 mod coverage;
 mod ctrl_c;
 mod diff;
+mod doctor;
 mod drive;
 mod explore;
 mod fuzz;
@@ -94,6 +95,8 @@ enum ProgramCommand {
     Record(record::RecordArguments),
     /// Look for secrets in tapes
     Scan(scan::ScanArguments),
+    /// Judge the sessions that agents keep on disk: broken pairs of calls and results, blank texts, what the API would answer next
+    Doctor(doctor::DoctorArguments),
     /// Print the JSON Schema of scenarios for editors, or the reference of all keys
     Schema(SchemaArguments),
     /// Print the settings of a real client that a scenario can take, or list the clients
@@ -192,6 +195,7 @@ where
         ProgramCommand::Import(arguments) => import::run(&arguments),
         ProgramCommand::Record(arguments) => return record::run(&arguments),
         ProgramCommand::Scan(arguments) => scan::run(&arguments),
+        ProgramCommand::Doctor(arguments) => doctor::run(&arguments),
         ProgramCommand::Schema(arguments) => {
             output::print_line(arguments.text().trim_end());
             CommandExit::Fine

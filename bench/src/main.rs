@@ -9,6 +9,7 @@ mod body;
 mod client;
 mod decode;
 mod diff;
+mod doctor;
 mod explore;
 mod foreign;
 mod framing;

@@ -48,6 +48,8 @@ pub(crate) enum BarLimit {
 pub(crate) const TIMES: &str = "x";
 /// A difference in time.
 pub(crate) const MILLISECONDS: &str = " ms";
+/// A throughput.
+pub(crate) const MEGABYTES_A_SECOND: &str = " MB/s";
 /// A time.
 pub(crate) const MICROSECONDS: &str = " us";
 

@@ -1,8 +1,9 @@
-//! `--format json`: what `run`, `sweep`, `explore` and `fuzz` found, and what `show` read, as one document for programs.
+//! `--format json`: what `run`, `sweep`, `explore`, `fuzz`, `doctor` and others found, and what `show` read, as one document for programs.
 //!
 //! `report/schema.json` is its schema, and docs/reports.md shows it. Members may be added; anything else raises the version. Times are in microseconds of
 //! virtual time, as in transcripts.
 
+mod doctor_report;
 mod explore_report;
 mod fuzz_report;
 mod run_report;
@@ -11,6 +12,7 @@ mod shrink_report;
 mod sweep_report;
 mod test_report;
 
+pub(super) use doctor_report::DoctorReportDocument;
 pub(super) use explore_report::{ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument};
 pub(super) use fuzz_report::{FuzzEntry, FuzzFindingEntry, FuzzReportDocument};
 pub(super) use run_report::{RunEntry, RunReportDocument};

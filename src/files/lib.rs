@@ -19,6 +19,7 @@ pub mod plan;
 pub mod recording;
 pub mod scenario;
 pub mod schema;
+pub mod session_files;
 pub mod snapshot;
 pub mod tape;
 #[doc(hidden)]

@@ -15,7 +15,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 
 /// The types of lines that are known.
-const TYPES: [&str; 12] = [
+pub(super) const TYPES: [&str; 12] = [
     "user",
     "assistant",
     "progress",
@@ -52,18 +52,22 @@ struct MessageLine {
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let mut session = SessionFile::default();
     let (mut remarks, mut is_known, mut name) = (StoreRemarks::default(), false, None);
-    let mut shown = Vec::new();
+    let (mut shown, mut without_message) = (Vec::new(), Vec::new());
     each_object(file, &mut remarks, |line, object| {
         is_known |= object.string("type").is_some_and(|kind| TYPES.contains(&&*kind));
         name = name.take().or_else(|| shared(object, "sessionId"));
         if object.get("isApiErrorMessage") == Some("true") {
             shown.push(line);
         }
+        if matches!(object.string("type").as_deref(), Some("user" | "assistant")) && object.object("message").is_none() {
+            without_message.push(line);
+        }
         session.add(line, object);
     })?;
     if !is_known && !session.links.is_empty() {
         return Err(StoreError::new(file, "no line has a type of Claude Code's sessions: name another format"));
     }
+    without_message.iter().for_each(|line| remarks.add_damage(HistoryPlace::Line(*line), "has no message"));
     shown.iter().for_each(|line| remarks.add(format!("line {line} is an error that was shown, and no part of the conversation")));
     Ok(session.conversations(file.name, name.as_ref(), remarks))
 }
@@ -105,15 +109,24 @@ impl SessionFile {
                 None => StoredBranch::Main,
             };
             let remarks = StoreRemarks::default();
-            found.push(StoredConversation { file: file.into(), session: session.cloned(), branch, messages, context_from, remarks });
+            found.push(StoredConversation {
+                file: file.into(),
+                session: session.cloned(),
+                branch,
+                messages,
+                context_from,
+                remarks,
+                newest_at_ms: None,
+            });
         }
         let is_elsewhere = |at: &usize| self.entries[*at].said.is_some() && !self.links[*at].is_side && !assembly.is_done[*at];
         let others = (0..self.entries.len()).filter(is_elsewhere).count();
         if others > 0 {
             remarks.add(format!("{} of messages on other branches", plural(others as u64, "line")));
         }
-        if let Some(first) = found.first_mut() {
-            first.remarks = remarks;
+        match found.first_mut() {
+            Some(first) => first.remarks = remarks,
+            None => found.extend(StoredConversation::of_damages(file, session, remarks)),
         }
         found
     }

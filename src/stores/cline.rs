@@ -10,17 +10,26 @@ use reenact_wire::prelude::*;
 
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let document = StoreDocument::read(file)?;
-    let Some(stored) = document.objects("messages") else {
+    let mut remarks = StoreRemarks::default();
+    let Some(stored) = document.objects("messages", &mut remarks) else {
         return Err(StoreError::new(file, "it has no array `messages`: is it the `*.messages.json` of a session of cline?"));
     };
-    let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
+    let mut messages = Vec::new();
     for (place, message) in stored {
         let role = message.string("role").and_then(|role| Role::from_word(&role));
         match role {
             Some(role) => messages.push(StoredMessage::new(role, place, content::blocks(message.get("content")))),
-            None => remarks.add(format!("{place} has no role that is known")),
+            None => remarks.add_damage(place, "has no role that is known"),
         }
     }
     let session = shared(&document.object, "sessionId");
-    Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from: 0, remarks }])
+    Ok(vec![StoredConversation {
+        file: file.name.into(),
+        session,
+        branch: StoredBranch::Main,
+        messages,
+        context_from: 0,
+        remarks,
+        newest_at_ms: None,
+    }])
 }

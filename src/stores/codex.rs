@@ -35,7 +35,15 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     if !is_known && lines > 0 {
         return Err(StoreError::new(file, "no line has a type of codex's rollouts: name another format"));
     }
-    Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from, remarks }])
+    Ok(vec![StoredConversation {
+        file: file.name.into(),
+        session,
+        branch: StoredBranch::Main,
+        messages,
+        context_from,
+        remarks,
+        newest_at_ms: None,
+    }])
 }
 
 fn said(place: HistoryPlace, item: &RawObject<'_>) -> Option<StoredMessage> {

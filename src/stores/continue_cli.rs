@@ -12,14 +12,15 @@ use reenact_wire::raw_json::{RawObject, elements};
 
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let document = StoreDocument::read(file)?;
-    let Some(history) = document.objects("history") else {
+    let mut remarks = StoreRemarks::default();
+    let Some(history) = document.objects("history", &mut remarks) else {
         return Err(StoreError::new(file, "it has no array `history`: is it the file of a session of Continue?"));
     };
-    let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
+    let mut messages = Vec::new();
     let (mut context_from, mut is_begun) = (0, false);
     for (place, item) in history {
         let Some(message) = item.object("message") else {
-            remarks.add(format!("{place} has no message"));
+            remarks.add_damage(place, "has no message");
             continue;
         };
         let mut said = StoredMessage::new(Role::User, place, content::parts(message.get("content"), block));
@@ -27,11 +28,13 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             Some("assistant") => said.role = Role::Assistant,
             Some("user") => (),
             Some("tool") => said.blocks = placed(&said.place, tool_message(&message)),
+            // What the model thought stands before its answer, and is not sent as a message.
+            Some("thinking") => continue,
             // The prompt before the conversation is no part of it; what comes later is told to the model.
             Some("system") if !is_begun => continue,
             Some("system") => (),
             _ => {
-                remarks.add(format!("{} has no role that is known", said.place));
+                remarks.add_damage(said.place, "has no role that is known");
                 continue;
             }
         }
@@ -48,7 +51,15 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         }
     }
     let session = shared(&document.object, "sessionId");
-    Ok(vec![StoredConversation { file: file.name.into(), session, branch: StoredBranch::Main, messages, context_from, remarks }])
+    Ok(vec![StoredConversation {
+        file: file.name.into(),
+        session,
+        branch: StoredBranch::Main,
+        messages,
+        context_from,
+        remarks,
+        newest_at_ms: None,
+    }])
 }
 
 fn placed(place: &HistoryPlace, blocks: Vec<Block>) -> Vec<StoredBlock> {
@@ -68,9 +79,12 @@ fn call(call: &RawObject<'_>) -> Option<Block> {
 /// The results beside an answer: a call that did not end yet has no output.
 fn results(item: &RawObject<'_>) -> Vec<Block> {
     let of_state = |state: &RawObject<'_>| {
-        let output = objects(Some(state.present("output")?));
-        let texts: Vec<String> = output.iter().map(|part| content::joined_text(part.get("content"))).collect();
-        let is_error = matches!(state.string("status").as_deref(), Some("errored" | "canceled"));
+        let status = state.string("status");
+        let is_canceled = status.as_deref() == Some("canceled");
+        // Continue tells the model of a call that was cancelled, also where it stored nothing more of it.
+        let output = state.present("output").or(is_canceled.then_some("[]"))?;
+        let texts: Vec<String> = objects(Some(output)).iter().map(|part| content::joined_text(part.get("content"))).collect();
+        let is_error = is_canceled || status.as_deref() == Some("errored");
         Some(content::tool_result(&state.string("toolCallId")?, &texts.join("\n"), is_error))
     };
     objects(item.get("toolCallStates")).iter().filter_map(of_state).collect()

@@ -23,6 +23,8 @@ pub struct StoredConversation {
     pub context_from: usize,
     /// Notes on the file that break no rule.
     pub remarks: StoreRemarks,
+    /// When its newest message was made, in milliseconds since 1970, where the store keeps several sessions in one file.
+    pub newest_at_ms: Option<u64>,
 }
 
 /// Which of a file's conversations it is.
@@ -65,6 +67,8 @@ pub enum HistoryPlace {
     File(Arc<str>),
     /// In the row with this id of a table.
     Row(&'static str, i64),
+    /// In the rows of this page of a database.
+    Page(u32),
     /// In a request: its name, and the message's index from 0, as the API counts.
     Request(Arc<str>, usize),
 }
@@ -81,13 +85,28 @@ pub enum HistoryDialect {
 /// Remarks, a sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreRemarks {
-    /// Remarks on parts that cannot be read, although others stand behind them.
-    damages: Vec<String>,
+    damages: Vec<StoreDamage>,
     texts: Vec<String>,
     left_out: usize,
 }
 
+/// A part of a store that cannot be read, although others stand behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreDamage {
+    /// Where it stands.
+    pub place: HistoryPlace,
+    /// The problem, to stand behind the place: `cannot be read: …`.
+    pub problem: String,
+}
+
 impl StoredConversation {
+    /// Where parts of a file cannot be read and it has no message otherwise: a conversation to tell them.
+    pub(super) fn of_damages(file: &str, session: Option<&Arc<str>>, remarks: StoreRemarks) -> Option<Self> {
+        let (file, session, branch) = (file.into(), session.cloned(), StoredBranch::Main);
+        let has_damages = !remarks.damages.is_empty();
+        has_damages.then(|| Self { file, session, branch, messages: Vec::new(), context_from: 0, remarks, newest_at_ms: None })
+    }
+
     /// The messages that the model is shown.
     pub fn context(&self) -> &[StoredMessage] {
         self.messages.get(self.context_from..).unwrap_or_default()
@@ -137,28 +156,36 @@ impl StoreRemarks {
     pub(super) fn put_first(&mut self, others: Self) {
         let own = core::mem::replace(self, others);
         self.left_out += own.left_out;
-        own.damages.into_iter().for_each(|text| self.add_damage(text));
+        own.damages.into_iter().for_each(|damage| self.add_damage(damage.place, damage.problem));
         own.texts.into_iter().for_each(|text| self.add(text));
     }
 
     /// Adds a remark on a part that cannot be read, although others stand behind it.
-    pub(super) fn add_damage(&mut self, text: String) {
+    pub(super) fn add_damage(&mut self, place: HistoryPlace, problem: impl Into<String>) {
         if self.damages.len() < REMARKS_MAX {
-            self.damages.push(text);
+            self.damages.push(StoreDamage { place, problem: problem.into() });
         } else {
             self.left_out += 1;
         }
     }
 
     /// The remarks on parts that cannot be read, although others stand behind them.
-    pub fn damages(&self) -> &[String] {
+    pub fn damages(&self) -> &[StoreDamage] {
         &self.damages
     }
 
     /// The remarks; the last one says how many more there were.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let more = (self.left_out > 0).then(|| Cow::Owned(format!("and {}", plural(self.left_out as u64, "further remark"))));
-        self.damages.iter().chain(&self.texts).map(|text| Cow::Borrowed(&**text)).chain(more)
+        let damages = self.damages.iter().map(|damage| Cow::Owned(damage.to_string()));
+        damages.chain(self.texts.iter().map(|text| Cow::Borrowed(&**text))).chain(more)
+    }
+}
+
+/// `line 7 cannot be read: …`
+impl fmt::Display for StoreDamage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.place, self.problem)
     }
 }
 
@@ -170,6 +197,7 @@ impl fmt::Display for HistoryPlace {
             Self::Message(index) => write!(f, "message {index}"),
             Self::File(name) => f.write_str(name),
             Self::Row(table, id) => write!(f, "row {id} of {table}"),
+            Self::Page(number) => write!(f, "page {number} of the database"),
             Self::Request(name, index) => write!(f, "message {index} of {name}"),
         }
     }

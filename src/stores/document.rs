@@ -1,6 +1,6 @@
 //! Files that are one JSON document, and the lines in which its parts begin.
 
-use super::conversation::HistoryPlace;
+use super::conversation::{HistoryPlace, StoreRemarks};
 use super::{StoreError, StoreFile};
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::{RawObject, elements};
@@ -28,7 +28,7 @@ impl<'a> StoreDocument<'a> {
 
     /// The objects in the array that is called `name`, each with its place; `None` when there is no such array. In a document of one line a place is an
     /// index.
-    pub(super) fn objects(&self, name: &str) -> Option<Vec<(HistoryPlace, RawObject<'a>)>> {
+    pub(super) fn objects(&self, name: &str, remarks: &mut StoreRemarks) -> Option<Vec<(HistoryPlace, RawObject<'a>)>> {
         let is_one_line = !self.text.trim().contains('\n');
         let mut counted = (0, 1);
         let parts = elements(self.object.get(name)?).ok()?;
@@ -37,7 +37,13 @@ impl<'a> StoreDocument<'a> {
             let lines = self.text.as_bytes()[counted.0..at].iter().filter(|byte| **byte == b'\n').count();
             counted = (at, counted.1 + lines);
             let place = if is_one_line { HistoryPlace::Message(index) } else { HistoryPlace::Line(counted.1) };
-            Some((place, RawObject::parse(part).ok()?))
+            match RawObject::parse(part) {
+                Ok(object) => Some((place, object)),
+                Err(_) => {
+                    remarks.add_damage(place, "is no message");
+                    None
+                }
+            }
         };
         Some(parts.into_iter().enumerate().filter_map(placed).collect())
     }

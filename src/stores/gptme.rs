@@ -34,7 +34,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         return Err(StoreError::new(file, "no line has `role` and `content`: is it the `conversation.jsonl` of gptme?"));
     }
     let branch = StoredBranch::Main;
-    Ok(vec![StoredConversation { file: file.name.into(), session: None, branch, messages, context_from: 0, remarks }])
+    Ok(vec![StoredConversation { file: file.name.into(), session: None, branch, messages, context_from: 0, remarks, newest_at_ms: None }])
 }
 
 /// The texts of an answer, and behind them its calls, as gptme sends them.

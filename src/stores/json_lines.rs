@@ -1,6 +1,6 @@
 //! Files of JSON lines: one object a line. A last line that is cut short is normal: its writer was killed.
 
-use super::conversation::StoreRemarks;
+use super::conversation::{HistoryPlace, StoreRemarks};
 use super::{StoreError, StoreFile};
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
@@ -30,7 +30,7 @@ pub(super) fn each_object(
             }
             Err(_) if lines.peek().is_none() => remarks.add(format!("line {number} is cut short")),
             Err(problem) => {
-                remarks.add_damage(format!("line {number} cannot be read: {problem}"));
+                remarks.add_damage(HistoryPlace::Line(number), format!("cannot be read: {problem}"));
                 first_problem.get_or_insert((number, problem));
             }
         }

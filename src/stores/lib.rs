@@ -5,6 +5,8 @@
 //!                                                requests ──────────────┘
 //! ```
 //!
+//! A doctor of sessions ([`judgement`]) adds the likely mechanism of each finding, and the answer of the API to the next request.
+//!
 //! Its rules are in `docs/rules/review.md` (V-9) and `docs/rules/explore.md` (O-1 and those behind it).
 //!
 //! One file for each format. A reader gets bytes and opens nothing. It takes any bytes: its work is linear, and what it cannot read becomes a remark.
@@ -25,13 +27,19 @@ pub mod conversation;
 mod document;
 mod gptme;
 mod json_lines;
+pub mod judgement;
+mod mechanism;
 mod opencode;
 mod pi;
+pub mod recognition;
 pub mod rules;
+mod shortening;
 mod sqlite;
 mod tree;
 
 use core::fmt;
+
+pub use shortening::shortened;
 
 use conversation::{HistoryDialect, StoredConversation};
 use reenact_wire::prelude::*;
@@ -97,6 +105,11 @@ impl StoreFormat {
         Ok(conversations)
     }
 
+    /// Whether its reader looks for calls inside of texts, so that no text may be [`shortened`].
+    pub fn has_calls_in_texts(self) -> bool {
+        matches!(self, Self::Gptme | Self::Opencode)
+    }
+
     /// The API whose history the sessions are.
     pub fn dialect(self) -> HistoryDialect {
         match self {
@@ -120,5 +133,7 @@ impl fmt::Display for StoreError {
 
 impl core::error::Error for StoreError {}
 
+#[cfg(test)]
+mod plants;
 #[cfg(test)]
 mod tests;

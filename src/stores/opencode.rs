@@ -45,6 +45,8 @@ struct MessageHead {
     role: Role,
     /// In milliseconds.
     created_at: u64,
+    /// When it was ended, or else made, in milliseconds.
+    newest_at: u64,
     /// The message that it answers.
     parent: Option<Arc<str>>,
     end: MessageEnd,
@@ -121,7 +123,7 @@ fn of_database(file: StoreFile<'_>, log: Option<&StoreFile<'_>>) -> Result<Vec<S
         let message = sessions.entry(session.into()).or_default().messages.entry(message.into()).or_default();
         message.parts.insert(id.into(), MessagePart::read(place, &data));
     })?;
-    damaged.iter().for_each(|place| remarks.add(format!("{place} cannot be read")));
+    damaged.into_iter().for_each(|place| remarks.add_damage(place, "cannot be read"));
     let file: Arc<str> = file.name.into();
     Ok(conversations(sessions, |_| file.clone(), remarks))
 }
@@ -133,7 +135,7 @@ fn of_documents(files: &[StoreFile<'_>]) -> Result<Vec<StoredConversation>, Stor
             Ok(document) => document,
             // A file that its writer did not finish.
             Err(error) => {
-                remarks.add(error.to_string());
+                remarks.add_damage(HistoryPlace::File(error.file), format!("cannot be read: {}", error.problem));
                 continue;
             }
         };
@@ -202,7 +204,8 @@ fn conversation(file: Arc<str>, id: Arc<str>, session: OpencodeSession) -> Store
         Some(first) => StoredBranch::SideChain(first.place.clone()),
         None => StoredBranch::Main,
     };
-    StoredConversation { file, session: Some(id), branch, messages, context_from, remarks }
+    let newest_at_ms = said.last().map(|(_, head, _)| head.newest_at);
+    StoredConversation { file, session: Some(id), branch, messages, context_from, remarks, newest_at_ms }
 }
 
 /// A finished compaction, by the indexes of its messages.
@@ -250,10 +253,14 @@ impl MessageHead {
             Some(true) => MessageEnd::Aborted,
             Some(false) => MessageEnd::Failed,
         };
+        let time = message.object("time");
+        let at = |name| time.as_ref().and_then(|time| time.count(name));
+        let created_at = at("created").unwrap_or_default();
         Some(Self {
             place,
             role,
-            created_at: message.object("time").and_then(|time| time.count("created")).unwrap_or_default(),
+            created_at,
+            newest_at: at("completed").unwrap_or(created_at),
             parent: shared(message, "parentID"),
             end,
             is_summary: message.get("summary") == Some("true") && message.present("finish").is_some() && end == MessageEnd::Open,

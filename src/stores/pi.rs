@@ -53,7 +53,9 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         None if entries.is_empty() => return Ok(Vec::new()),
         None => return Err(StoreError::new(file, "no line is the header of a session of pi: name another format")),
     };
-    let Some(leaf) = entries.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let Some(leaf) = entries.len().checked_sub(1) else {
+        return Ok(StoredConversation::of_damages(file.name, session.as_ref(), remarks).into_iter().collect());
+    };
     let tree = EntryTree::new(&links, &mut remarks);
     let path = tree.path(leaf, &links, &mut remarks);
     let (messages, context_from) = messages(&path, &links, &entries, &mut remarks);
@@ -63,7 +65,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         remarks.add(format!("{} on other branches", plural((others - on_path) as u64, "message")));
     }
     let branch = StoredBranch::Main;
-    Ok(vec![StoredConversation { file: file.name.into(), session, branch, messages, context_from, remarks }])
+    Ok(vec![StoredConversation { file: file.name.into(), session, branch, messages, context_from, remarks, newest_at_ms: None }])
 }
 
 fn messages(path: &[usize], links: &[EntryLinks], entries: &[PiEntry], remarks: &mut StoreRemarks) -> (Vec<StoredMessage>, usize) {

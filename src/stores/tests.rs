@@ -110,7 +110,7 @@ fn v_9_a_line_that_was_cut_is_damage_where_others_stand_behind_it() {
     let last = format!("{}\n{}", lines[1], &lines[2][..30]);
     assert!(read(StoreFormat::ClaudeCode, &last)[0].remarks.damages().is_empty());
     let behind = read(StoreFormat::ClaudeCode, &format!("{torn}{}\n", lines[1].replace("u1", "u2")));
-    assert!(matches!(behind[0].remarks.damages(), [damage] if damage.starts_with("line 2 cannot be read: ")), "{}", behind[0]);
+    assert!(matches!(behind[0].remarks.damages(), [damage] if damage.to_string().starts_with("line 2 cannot be read: ")), "{}", behind[0]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn v_9_a_session_of_opencode_is_put_together_from_its_files() {
         "user p2.json: result of t1: one",
     ];
     assert_eq!(shown(&found[0].messages), wanted);
-    assert!(remarks(&found[0]).contains("cut.json: it is no JSON object"));
+    assert!(remarks(&found[0]).contains("cut.json cannot be read: it is no JSON object"));
 }
 
 #[test]

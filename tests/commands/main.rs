@@ -4,6 +4,7 @@ mod beginning;
 mod budgets;
 mod certificates;
 mod coverage;
+mod doctor;
 mod forms;
 mod fuzzing;
 mod hints;

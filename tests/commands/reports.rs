@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 /// The document that a command writes; it is as the schema says, and its `exit` is that of the command.
-fn report(at: &Path, arguments: &[&str]) -> (Value, String) {
+pub(super) fn report(at: &Path, arguments: &[&str]) -> (Value, String) {
     let (shown, said, code) = reenact(at, &[arguments, &["--format", "json"]].concat());
     let document: Value = serde_json::from_str(&shown).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{shown}{said}"));
     let schema = serde_json::from_str(include_str!("../../src/cli/report/schema.json")).unwrap();

@@ -17,8 +17,10 @@ use reenact::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor};
 use reenact::review::show_text::{self, ShowLayout};
 use reenact::scenario::language::scenario_text;
 use reenact::scenario::parse;
+use reenact::stores::judgement::{SessionAge, judge};
+use reenact::stores::recognition::recognise;
 use reenact::stores::rules::{HistoryEnd, results, validity};
-use reenact::stores::{StoreFile, StoreFormat};
+use reenact::stores::{StoreFile, StoreFormat, shortened};
 use reenact::timeline::{STALL_LIMIT, TapeReader, read_log};
 use reenact::wire::assembler::{Assembler, AssemblerStep};
 use reenact::wire::event::StreamEvent;
@@ -231,6 +233,10 @@ fn search(bytes: &[u8], _: &Path) -> Result<(), String> {
 fn stores(bytes: &[u8], _: &Path) -> Result<(), String> {
     /// A database: to a case that is its log.
     const DATABASE: &[u8] = include_bytes!("../../../tests/stores/opencode.store.db");
+    let _ = recognise("case", bytes);
+    if shortened(bytes).len() > bytes.len() {
+        return Err("a text is longer than before it was cut".into());
+    }
     let logged = [StoreFile { name: "db", bytes: DATABASE }, StoreFile { name: "db-wal", bytes }];
     let alone = [StoreFile { name: "case", bytes }];
     let cases = StoreFormat::ALL.map(|format| (format, &alone[..]));
@@ -238,6 +244,7 @@ fn stores(bytes: &[u8], _: &Path) -> Result<(), String> {
         let Ok(conversations) = format.read(files) else { continue };
         for conversation in conversations {
             let _ = (results(conversation.context(), format.dialect(), HistoryEnd::Closed), validity(conversation.context()));
+            let _ = judge(&conversation, format, SessionAge::Settled);
             if conversation.context_from > conversation.messages.len() {
                 return Err("the context begins behind the last message".into());
             }

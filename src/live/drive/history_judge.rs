@@ -313,7 +313,7 @@ impl RunJudge<'_> {
             if dialect == HistoryDialect::Messages {
                 found.extend(validity(conversation.context()));
             }
-            for HistoryViolation { rule, call, text } in found {
+            for HistoryViolation { rule, call, text, .. } in found {
                 // A client may leave a call open in its file, and answer it when it asks the next time.
                 let is_repaired = rule == "O-1" && call.is_some_and(|call| repaired.contains(&call));
                 match self.resumed().filter(|_| is_repaired) {

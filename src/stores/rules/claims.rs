@@ -1,7 +1,7 @@
 //! O-20: when a tool was started, its result does not claim that it never ran.
 
 use super::super::conversation::StoredMessage;
-use super::{HistoryViolation, joined_words, quoted};
+use super::{HistoryViolation, ViolationKind, joined_words, quoted};
 use reenact_wire::block::BlockKind;
 use reenact_wire::denied_start::{self, listed};
 use reenact_wire::prelude::*;
@@ -36,7 +36,8 @@ pub fn claims(messages: &[StoredMessage], started: &[StartedCall]) -> Vec<Histor
                 block.place,
                 quoted(&text)
             );
-            found.push(HistoryViolation::new("O-20", Some(tool_use_id), text));
+            let kind = ViolationKind::DeniedStart;
+            found.push(HistoryViolation::new("O-20", kind, Some(tool_use_id), vec![block.place.clone()], text));
         }
     }
     found

@@ -1,7 +1,7 @@
 //! O-24: what had come before an interruption is in what comes after it: in a later request, or in the store.
 
 use super::super::conversation::StoredMessage;
-use super::{HistoryViolation, joined_words, quoted, result_ids};
+use super::{HistoryViolation, ViolationKind, joined_words, quoted, result_ids};
 use reenact_wire::prelude::*;
 
 /// Something that an agent had got.
@@ -39,7 +39,7 @@ pub fn losses(received: &[ReceivedContent], later: &[&[StoredMessage]]) -> Vec<H
             _ => continue,
         };
         let text = format!("{what} {origin} is lost: neither a later request nor the stored session has it");
-        found.push(HistoryViolation::new("O-24", call, text));
+        found.push(HistoryViolation::new("O-24", ViolationKind::Lost, call, Vec::new(), text));
     }
     found
 }

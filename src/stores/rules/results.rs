@@ -5,7 +5,7 @@
 use alloc::collections::BTreeMap;
 
 use super::super::conversation::{HistoryDialect, HistoryPlace, StoredBlock, StoredMessage};
-use super::HistoryViolation;
+use super::{HistoryViolation, ViolationKind};
 use reenact_wire::block::{BlockKind, Role};
 use reenact_wire::prelude::*;
 
@@ -24,6 +24,8 @@ struct Call<'a> {
     id: &'a str,
     place: &'a HistoryPlace,
     turn: usize,
+    /// Whether the same answer has a later call with its id, which takes its results.
+    is_doubled: bool,
     /// Those in the turn behind it, each with what stands before it there and is no result.
     direct: Vec<(&'a HistoryPlace, Option<&'a HistoryPlace>)>,
     /// Those that come later.
@@ -43,7 +45,7 @@ pub fn results(messages: &[StoredMessage], dialect: HistoryDialect, end: History
     let mut pairing = Pairing { turns: turns(messages), ..Pairing::default() };
     pairing.collect(dialect);
     let mut found = pairing.found;
-    for call in &pairing.calls {
+    for call in pairing.calls.iter().filter(|call| !call.is_doubled) {
         found.extend(call.doubled());
         match dialect {
             HistoryDialect::Messages => found.extend(call.unpaired(&pairing.turns, end)),
@@ -83,13 +85,13 @@ impl Pairing<'_> {
                 match block.block.kind() {
                     BlockKind::ToolUse(call) if turn.is_answer => {
                         let next = self.calls.len();
-                        if let Some(first) = newest.insert(&call.id, next).map(|at| &self.calls[at]).filter(|first| first.turn == number) {
-                            let text =
-                                format!("one answer has two tool calls with the id {}: {} and {}", call.id, first.place, block.place);
-                            self.found.push(HistoryViolation::new("O-2", Some(&call.id), text));
+                        let first = newest.insert(&call.id, next).map(|at| &mut self.calls[at]);
+                        if let Some(first) = first.filter(|first| first.turn == number) {
+                            first.is_doubled = true;
+                            self.found.push(second_call(&call.id, first.place, &block.place));
                         }
                         let (direct, late) = (Vec::new(), Vec::new());
-                        self.calls.push(Call { id: &call.id, place: &block.place, turn: number, direct, late });
+                        self.calls.push(Call { id: &call.id, place: &block.place, turn: number, is_doubled: false, direct, late });
                     }
                     BlockKind::ToolResult { tool_use_id, .. } => match newest.get(&**tool_use_id) {
                         Some(at) if self.calls[*at].turn + 1 == number || dialect == HistoryDialect::Responses => {
@@ -98,7 +100,8 @@ impl Pairing<'_> {
                         Some(at) => self.calls[*at].late.push(&block.place),
                         None => {
                             let text = format!("{} has a result of {tool_use_id}, and no answer before it has this tool call", block.place);
-                            self.found.push(HistoryViolation::new("O-1", Some(tool_use_id), text));
+                            let kind = ViolationKind::ResultWithoutCall;
+                            self.found.push(HistoryViolation::new("O-1", kind, Some(tool_use_id), vec![block.place.clone()], text));
                         }
                     },
                     _ => before = before.or(Some(&block.place)),
@@ -108,41 +111,56 @@ impl Pairing<'_> {
     }
 }
 
+fn second_call(id: &str, first: &HistoryPlace, second: &HistoryPlace) -> HistoryViolation {
+    let text = format!("one answer has two tool calls with the id {id}: {first} and {second}");
+    HistoryViolation::new("O-2", ViolationKind::DoubledCall, Some(id), vec![first.clone(), second.clone()], text)
+}
+
 impl Call<'_> {
     fn doubled(&self) -> Option<HistoryViolation> {
-        let places: Vec<String> =
-            self.direct.iter().map(|(place, _)| *place).chain(self.late.iter().copied()).map(ToString::to_string).collect();
-        (places.len() > 1).then(|| {
-            let text = format!("tool call {} of {} has {} results: {}", self.id, self.place, places.len(), places.join(" and "));
-            HistoryViolation::new("O-2", Some(self.id), text)
+        let results = self.direct.iter().map(|(place, _)| *place).chain(self.late.iter().copied());
+        let shown: Vec<String> = results.clone().map(ToString::to_string).collect();
+        (shown.len() > 1).then(|| {
+            let text = format!("tool call {} of {} has {} results: {}", self.id, self.place, shown.len(), shown.join(" and "));
+            let places = core::iter::once(self.place).chain(results).cloned().collect();
+            HistoryViolation::new("O-2", ViolationKind::DoubledResult, Some(self.id), places, text)
         })
     }
 
     fn unpaired(&self, turns: &[Turn<'_>], end: HistoryEnd) -> Option<HistoryViolation> {
         let of_call = format!("tool call {} of {}", self.id, self.place);
         let next = turns.get(self.turn + 1);
-        let text = match (self.direct.first(), self.late.first(), next) {
+        let (kind, other, text) = match (self.direct.first(), self.late.first(), next) {
             (Some((place, Some(before))), ..) => {
-                format!(
+                let text = format!(
                     "the result of {of_call} stands at {place}, behind what is said at {before}; the API wants it first, and refuses the history"
-                )
+                );
+                (ViolationKind::TextBeforeResult, Some(*place), text)
             }
             (Some((_, None)), ..) => return None,
             (None, Some(late), Some(next)) => {
-                format!("{of_call} has no result directly behind it: the next message stands at {}, the result at {late}", next.place)
+                let text =
+                    format!("{of_call} has no result directly behind it: the next message stands at {}, the result at {late}", next.place);
+                (ViolationKind::LateResult, Some(*late), text)
             }
             (None, None, Some(_)) if end == HistoryEnd::Open && self.is_last(turns) => return None,
-            (None, None, Some(next)) => format!("{of_call} has no result; the next user message stands at {}", next.place),
+            (None, None, Some(next)) => {
+                let text = format!("{of_call} has no result; the next user message stands at {}", next.place);
+                (ViolationKind::DanglingCall, Some(next.place), text)
+            }
             (None, _, None) if end == HistoryEnd::Open => return None,
-            (None, _, None) => format!("{of_call} has no result; the history ends there"),
+            (None, _, None) => (ViolationKind::DanglingCall, None, format!("{of_call} has no result; the history ends there")),
         };
-        Some(HistoryViolation::new("O-1", Some(self.id), text))
+        let places = core::iter::once(self.place).chain(other).cloned().collect();
+        Some(HistoryViolation::new("O-1", kind, Some(self.id), places, text))
     }
 
     fn unanswered(&self, turns: &[Turn<'_>], end: HistoryEnd) -> Option<HistoryViolation> {
         let is_open = end == HistoryEnd::Open && self.is_last(turns);
-        (self.direct.is_empty() && !is_open)
-            .then(|| HistoryViolation::new("O-1", Some(self.id), format!("tool call {} of {} has no output", self.id, self.place)))
+        (self.direct.is_empty() && !is_open).then(|| {
+            let text = format!("tool call {} of {} has no output", self.id, self.place);
+            HistoryViolation::new("O-1", ViolationKind::DanglingCall, Some(self.id), vec![self.place.clone()], text)
+        })
     }
 
     /// Whether nothing came behind it but results of its neighbours.

@@ -1,7 +1,7 @@
 //! O-10: the API takes the history, as far as its messages alone can tell.
 
-use super::super::conversation::StoredMessage;
-use super::HistoryViolation;
+use super::super::conversation::{HistoryPlace, StoredMessage};
+use super::{HistoryViolation, ViolationKind};
 use reenact_wire::block::{Block, BlockKind, Message};
 use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
@@ -20,8 +20,10 @@ pub fn validity(messages: &[StoredMessage]) -> Vec<HistoryViolation> {
     let rules = ValidationContext { pairs: false, thinking: false, ..ValidationContext::default() };
     let refused = refusal(&request, &rules).filter(|refusal| !OTHERS.contains(&refusal.name));
     let violation = refused.map(|refusal| {
-        let place = place(&refusal.message, &said);
-        HistoryViolation::new("O-10", None, format!("the API refuses the history{place}: {}", refusal.message))
+        let place = refused_place(&refusal.message, said.iter().map(|(message, _)| *message));
+        let of_place = place.iter().map(|place| format!(" for {place}")).collect::<String>();
+        let text = format!("the API refuses the history{of_place}: {}", refusal.message);
+        HistoryViolation::new("O-10", ViolationKind::Refused, None, place.into_iter().collect(), text)
     });
     violation.into_iter().collect()
 }
@@ -34,10 +36,8 @@ fn sent(message: &StoredMessage) -> Option<Message> {
     (!message.content.is_empty()).then_some(message)
 }
 
-/// Where the message stands that a refusal names as `messages.N`.
-fn place(refusal: &str, said: &[(&StoredMessage, Message)]) -> String {
-    let digits =
-        refusal.strip_prefix("messages.").map(|rest| rest.split(|character: char| !character.is_ascii_digit()).next().unwrap_or_default());
-    let message = digits.and_then(|digits| said.get(digits.parse::<usize>().ok()?));
-    message.map(|(message, _)| format!(" for {}", message.place)).unwrap_or_default()
+/// Where the message stands that a refusal names as `messages.N`. `sent` are the messages of the request.
+pub(crate) fn refused_place<'a>(refusal: &str, mut sent: impl Iterator<Item = &'a StoredMessage>) -> Option<HistoryPlace> {
+    let digits = refusal.strip_prefix("messages.")?.split(|character: char| !character.is_ascii_digit()).next()?;
+    sent.nth(digits.parse().ok()?).map(|message| message.place.clone())
 }

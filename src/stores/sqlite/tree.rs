@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use super::{HEADER_BYTES, SCHEMA_PAGE, SqlitePages, be16, be32, record};
-use crate::conversation::StoreRemarks;
+use crate::conversation::{HistoryPlace, StoreRemarks};
 use reenact_wire::prelude::*;
 
 /// A page of pages.
@@ -25,7 +25,7 @@ pub(super) fn each_record(pages: &SqlitePages<'_>, root: u32, remarks: &mut Stor
             _ => None,
         };
         if read.is_none() {
-            remarks.add(format!("page {number} of the database is damaged: rows of it are missing here"));
+            remarks.add_damage(HistoryPlace::Page(number), "is damaged: rows of it are missing here");
         }
     }
 }
