@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-/// Explorations and sweeps copy runs all the time, and on several threads: half of their time would go into the usual allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     reenact::cli::main()
 }

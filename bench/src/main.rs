@@ -35,10 +35,6 @@ mod ways;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The one that the program has.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     bars::main(&arguments.iter().map(String::as_str).collect::<Vec<_>>())

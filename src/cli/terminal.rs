@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal as _, stdout};
 
+use indicatif::{ProgressBar, ProgressStyle};
+
 /// Whether the output has colours.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct ColourArgument {
@@ -26,6 +28,13 @@ impl ColourArgument {
         }
         .write_global();
     }
+}
+
+/// A bar on standard error that counts to `count`, where that is a terminal.
+pub(super) fn progress_bar(count: usize) -> ProgressBar {
+    let bar = ProgressBar::new(count as u64);
+    // The template is ours, and right.
+    ProgressStyle::with_template("{wide_bar} {pos}/{len}").map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
 }
 
 /// How many columns the terminal has.

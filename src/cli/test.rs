@@ -14,6 +14,7 @@ use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, print_styled, print_verdict, without_panic_messages, wrong_input};
 use super::report::{TestEntry, TestReportDocument, UnreadEntry, print_document};
 use super::selection::{FileSelection, unread_text};
+use super::terminal::progress_bar;
 use super::{CommandExit, STOPPED};
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
@@ -138,11 +139,13 @@ fn test_each<'a, E: Engine + Send>(
     let snapshots = if arguments.update { SnapshotUse::Update } else { SnapshotUse::Compare };
     let mut tested = Vec::new();
     let mut outcomes = Vec::new();
+    let bar = progress_bar(scenarios.len());
     for batch in scenarios.chunks(BATCH) {
         let test = |scenario: &&'a LoadedScenario| {
             let began = Instant::now();
             let outcome = run_to_end(scenario, Run::new(scenario.setup.clone(), new_engine()));
             let verdict = verdict(scenario, &outcome, snapshots);
+            bar.inc(1);
             (outcome, TestedScenario { scenario, verdict, took: began.elapsed() })
         };
         for (outcome, test) in in_parallel(batch, arguments.files.threads(), test) {
@@ -154,6 +157,7 @@ fn test_each<'a, E: Engine + Send>(
             break;
         }
     }
+    bar.finish_and_clear();
     judge_statements(&mut tested, &outcomes);
     tested
 }
@@ -222,5 +226,8 @@ fn show(arguments: &TestArguments, summary: &TestSummary<'_>) {
         print_line("\nfailed:");
         summary.failed().for_each(|test| print_line(&format!("  {}", test.scenario.path.display())));
     }
-    print_line(&summary.line());
+    // Of nothing there is nothing to sum up: what is wrong was told.
+    if summary.tested.len() + summary.unread.len() + summary.unrun + summary.orphans.len() > 0 {
+        print_line(&summary.line());
+    }
 }

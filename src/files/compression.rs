@@ -17,6 +17,9 @@ const LAYERS_MAX: usize = 3;
 /// How far back compressed bytes may point (RFC 9659). The decoder holds that much, however few bytes it is given (K-12).
 const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
 
+/// So much memory is taken for bytes of which nobody knows how many come.
+const FIRST_BYTES: u64 = 64 << 10;
+
 /// So much of brotli is unpacked at once.
 const BROTLI_BUFFER_BYTES: usize = 4 << 10;
 
@@ -83,16 +86,34 @@ impl CompressionFormat {
 pub fn unpacked(mut contents: Vec<u8>, bytes_max: u64) -> io::Result<Vec<u8>> {
     for _ in 0..LAYERS_MAX {
         let Some(format) = CompressionFormat::from_start(&contents) else { return Ok(contents) };
-        let mut inner = Vec::new();
-        format.reader(&contents[..]).take(bytes_max + 1).read_to_end(&mut inner)?;
-        if inner.len() as u64 > bytes_max {
-            return Err(io::Error::other(format!("unpacked it is larger than {} MiB", bytes_max >> 20)));
-        }
-        contents = inner;
+        let inner = read_bounded(format.reader(&contents[..]), bytes_max)?;
+        contents = inner.ok_or_else(|| io::Error::other(format!("unpacked it is larger than {} MiB", bytes_max >> 20)))?;
     }
     match CompressionFormat::from_start(&contents) {
         Some(_) => Err(io::Error::other("it is compressed in too many layers")),
         None => Ok(contents),
+    }
+}
+
+/// All bytes of a reader; `None` where there are more than `bytes_max`. The memory for them doubles as they come, and never for more than that: one that is
+/// moved to a larger place takes both for a moment.
+///
+/// # Errors
+/// When the reader has one.
+pub fn read_bounded(mut reader: impl Read, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    loop {
+        let left = bytes_max - bytes.len() as u64;
+        let more = (bytes.len() as u64).max(FIRST_BYTES).min(left);
+        bytes.reserve_exact(more as usize);
+        let read = reader.by_ref().take(more).read_to_end(&mut bytes)?;
+        if (read as u64) < more {
+            return Ok(Some(bytes));
+        }
+        if more == left {
+            let is_over = reader.by_ref().take(1).read_to_end(&mut Vec::new())? == 0;
+            return Ok(Some(bytes).filter(|_| is_over));
+        }
     }
 }
 

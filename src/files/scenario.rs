@@ -187,6 +187,9 @@ fn near_text(path: &Path) -> String {
     names.sort();
     let Some(wanted) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return String::new() };
     let whole = names.iter().find(|name| **name == format!("{wanted}.toml")).map(String::as_str);
+    if path == Path::new("scenarios") {
+        return String::from("; `reenact new scenario` writes a first one");
+    }
     let near = whole.or_else(|| parse::nearest::nearest(&wanted, names.iter().map(String::as_str)));
     let with_folder = |name: &str| folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
     near.map(|name| format!("; did you mean {}?", with_folder(name).display())).unwrap_or_default()

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use super::eventstream;
-use reenact_files::compression::CompressionFormat;
+use reenact_files::compression::{CompressionFormat, read_bounded};
 use reenact_files::recording::base64_text::from_base64;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::raw_json::string;
@@ -142,9 +142,9 @@ fn without_chunks(body: &[u8]) -> Option<Vec<u8>> {
 
 /// `left` is what this body may still unpack to.
 fn read_all(reader: impl Read, left: &mut u64) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    reader.take(*left + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
-    *left = left.checked_sub(body.len() as u64).ok_or_else(|| format!("unpacked it is larger than {} MiB", BODY_BYTES_MAX >> 20))?;
+    let body = read_bounded(reader, *left).map_err(|error| error.to_string())?;
+    let body = body.ok_or_else(|| format!("unpacked it is larger than {} MiB", BODY_BYTES_MAX >> 20))?;
+    *left -= body.len() as u64;
     Ok(body)
 }
 

@@ -1,10 +1,10 @@
 //! One file being read: each value goes to the reader of its kind, and what comes out to the collector (K-5).
 
-use std::io::Read as _;
 use std::ops::ControlFlow;
 
 use super::collect::{CollectionSummary, FoundExchange, TapeCollector};
 use super::{ImportOptions, answers, claude_trace, har, httprr, pair};
+use reenact_files::compression::read_bounded;
 use reenact_files::recording::RecordingFormat;
 use reenact_files::recording::entries::{EntrySink, FileEntry};
 use reenact_files::recording::format::{ValueKind, kind};
@@ -68,11 +68,8 @@ impl RecordingReader {
             FileSyntax::Yaml => yaml::read(source, self).map_err(|(syntax, error)| ReadStop::Syntax(syntax, error)),
             FileSyntax::Sse => {
                 self.first = Some(ValueKind::Recording(RecordingFormat::Sse));
-                let mut bytes = Vec::new();
-                source.reader.take(STREAM_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(ReadStop::Io)?;
-                if bytes.len() as u64 > STREAM_BYTES_MAX {
-                    return Err(ReadStop::Shape(format!("the stream is larger than {} MiB", STREAM_BYTES_MAX >> 20)));
-                }
+                let bytes = read_bounded(source.reader, STREAM_BYTES_MAX).map_err(ReadStop::Io)?;
+                let bytes = bytes.ok_or_else(|| ReadStop::Shape(format!("the stream is larger than {} MiB", STREAM_BYTES_MAX >> 20)))?;
                 for (number, answer) in (1..).zip(answers::each_stream(&bytes)) {
                     let found = answers::stream(answer.to_vec(), &mut self.collector);
                     self.collector.push(&format!("answer {number}"), found);
