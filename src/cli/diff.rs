@@ -7,10 +7,10 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::CommandExit;
-use super::output::{print_styled, wrong_input};
+use super::output::{complain, print_styled, wrong_input};
 use super::replay::LOG_BYTES_MAX;
 use super::report::print_document;
-use super::selection::{ReachArguments, key_and_value};
+use super::selection::{DetailArgument, ReachArguments, key_and_value};
 use super::terminal::columns;
 use crate::engine::contract::Engine;
 use crate::engine::log;
@@ -20,8 +20,8 @@ use crate::files::{open, text};
 use crate::prelude::*;
 use crate::review::diff_text::{self, DiffLayout};
 use crate::sim::Run;
-use crate::transcript::diff::{KINDS, TranscriptChange, TranscriptDiff, compare};
-use crate::transcript::text::{DetailLevel, render};
+use crate::transcript::diff::{KINDS, TranscriptChange, TranscriptDiff, TranscriptLine, compare};
+use crate::transcript::text::render;
 use crate::transcript::{json, record};
 
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,9 @@ pub(super) struct DiffArguments {
     /// Changes that are no differences
     #[arg(long, value_enum, value_delimiter = ',', value_name = "CHANGES")]
     ignore: Vec<IgnoredChange>,
+    /// How much of a run is compared: `debug` is every stream event and state; texts hold what they hold
+    #[arg(long, value_enum, default_value = "normal")]
+    detail: DetailArgument,
     /// Show both beside each other
     #[arg(long)]
     side_by_side: bool,
@@ -95,12 +98,21 @@ pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -
     };
     let mut diff = compare(&old, &new);
     diff.changes.retain(|change| arguments.ignore.iter().all(|ignored| ignored.kind() != change.kind()));
+    if arguments.run.old_seed != arguments.run.new_seed {
+        // Another seed was asked for: that the heading names it is no difference.
+        diff.changes.retain(|change| !matches!(change, TranscriptChange::Added(line) | TranscriptChange::Removed(line) if is_seed(line)));
+    }
     match arguments.format {
         DiffFormat::Json => print_document(&DiffDocument::new(arguments, &diff)),
         DiffFormat::Text => {
             let layout = if arguments.side_by_side { DiffLayout::SideBySide(columns()) } else { DiffLayout::Unified };
             print_styled(&diff_text::text(&diff, layout));
         }
+    }
+    if diff.changes.is_empty() && arguments.detail == DetailArgument::Normal {
+        complain(
+            "note: compared at the normal detail; `--detail debug` compares every stream event and state of runs, logs and JSON lines",
+        );
     }
     if diff.changes.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
 }
@@ -109,15 +121,23 @@ pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -
 fn operands<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -> Result<[String; 2], String> {
     let DiffArguments { old, new, run, .. } = arguments;
     let has_options = run.old_seed.is_some() || run.new_seed.is_some() || !run.old_set.is_empty() || !run.new_set.is_empty();
-    let of_old = || operand(old, (run.old_seed, &run.old_set), &run.reach, new_engine);
-    let of_new = |path: &Path| operand(path, (run.new_seed, &run.new_set), &run.reach, new_engine);
+    let of_old = || operand(old, (run.old_seed, &run.old_set), arguments, new_engine);
+    let of_new = |path: &Path| operand(path, (run.new_seed, &run.new_set), arguments, new_engine);
     match new {
         Some(new) => Ok([of_old()?, of_new(new)?]),
         None if !is_scenario(old) => Err(format!("{}: compared with what? name a second file", old.display())),
         None if has_options => Ok([of_old()?, of_new(old)?]),
+        None if arguments.detail != DetailArgument::Normal => {
+            Err(String::from("--detail: a snapshot holds the normal detail: leave it out, or name two runs"))
+        }
         // Against its snapshot a scenario is what is new.
         None => of_new(old).and_then(|run| Ok([snapshot_text(&snapshot_path(old))?, run])),
     }
+}
+
+/// The line of the heading with the seed.
+fn is_seed(line: &TranscriptLine<'_>) -> bool {
+    line.actor.is_empty() && line.whole.strip_prefix("seed ").is_some_and(|seed| seed.parse::<u64>().is_ok())
 }
 
 fn is_scenario(path: &Path) -> bool {
@@ -129,15 +149,15 @@ fn is_scenario(path: &Path) -> bool {
 fn operand<E: Engine>(
     path: &Path,
     (seed, set): (Option<u64>, &[(String, String)]),
-    reach: &ReachArguments,
+    arguments: &DiffArguments,
     new_engine: &impl Fn() -> E,
 ) -> Result<String, String> {
-    let name = path.display();
+    let (name, detail) = (path.display(), arguments.detail.level());
     if is_scenario(path) {
         let seed = seed.map(|seed| (String::from("seed"), seed.to_string()));
         let overrides = set.iter().cloned().chain(seed).collect();
-        let loaded = load_with(path, &LoadOptions { overrides, reach: reach.reach() }).map_err(|error| error.to_string())?;
-        return Ok(Run::new(loaded.setup, new_engine()).without_oracles().to_end().text(DetailLevel::Normal));
+        let loaded = load_with(path, &LoadOptions { overrides, reach: arguments.run.reach.reach() }).map_err(|error| error.to_string())?;
+        return Ok(Run::new(loaded.setup, new_engine()).without_oracles().to_end().text(detail));
     }
     if seed.is_some() || !set.is_empty() {
         return Err(format!("{name}: this is no scenario, so nothing of it can be set: leave out its --old-… or --new-… options"));
@@ -150,7 +170,7 @@ fn operand<E: Engine>(
         false => None,
     };
     if let Some(transcript) = transcript {
-        return Ok(render(&transcript, DetailLevel::Normal));
+        return Ok(render(&transcript, detail));
     }
     if whole.starts_with("---") { snapshot_contents(path, &whole) } else { Ok(whole) }
 }

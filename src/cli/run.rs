@@ -19,7 +19,7 @@ use super::CommandExit;
 use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
 use super::output::{complain, print_line, print_verdict, wrong_input};
 use super::report::{RunEntry, RunReportDocument, print_document};
-use super::selection::{Selection, canary};
+use super::selection::{DetailArgument, Selection, canary};
 use crate::engine::contract::Engine;
 use crate::engine::log::{self, LoggedScenario};
 use crate::explore::canary::{Canary, Saboteur};
@@ -90,13 +90,6 @@ pub(super) struct RunArguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DetailArgument {
-    Brief,
-    Normal,
-    Debug,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OutputFormat {
     Text,
     Jsonl,
@@ -137,11 +130,7 @@ impl OutputFormat {
 
 impl RunArguments {
     fn detail(&self) -> DetailLevel {
-        match self.detail {
-            Some(DetailArgument::Brief) => DetailLevel::Brief,
-            Some(DetailArgument::Normal) | None => DetailLevel::Normal,
-            Some(DetailArgument::Debug) => DetailLevel::Debug,
-        }
+        self.detail.map_or(DetailLevel::Normal, DetailArgument::level)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::files::tape::TapeWarning;
 use crate::prelude::*;
 use crate::runner::threads_available;
 use crate::scenario::tape::UnusableCause;
+use crate::transcript::text::DetailLevel;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Selection {
@@ -259,4 +260,22 @@ fn seed(text: &str) -> Result<u64, String> {
 pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. `engine.model=claude-haiku-4-5`")?;
     Ok((key.trim().into(), value.trim().into()))
+}
+
+/// How much of a run is shown or compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum DetailArgument {
+    Brief,
+    Normal,
+    Debug,
+}
+
+impl DetailArgument {
+    pub(super) fn level(self) -> DetailLevel {
+        match self {
+            Self::Brief => DetailLevel::Brief,
+            Self::Normal => DetailLevel::Normal,
+            Self::Debug => DetailLevel::Debug,
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod call_result;
 pub mod client_sweep;
 pub mod client_sweep_json;
 mod client_sweep_table;
+pub mod conformance;
 mod environment;
 mod history_judge;
 mod marker;

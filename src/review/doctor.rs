@@ -202,9 +202,9 @@ fn is_database(file: &StoreFile<'_>) -> bool {
 fn age(conversation: &StoredConversation, files: &[SessionFileEntry], options: &ExamineOptions) -> SessionAge {
     let of_store = conversation.newest_at_ms.map(|at_ms| SystemTime::UNIX_EPOCH + Duration::from_millis(at_ms));
     let changed_at = of_store.or_else(|| files.iter().filter_map(|file| file.changed_at).max());
-    // A file from the future was changed just now, by a clock that is ahead.
-    let is_recent = changed_at
-        .is_some_and(|changed_at| options.now.duration_since(changed_at).is_ok_and(|age| age < RECENT) || changed_at > options.now);
+    // A clock may be ahead, and not by more than that: a date in the far future says nothing.
+    let distance = |at: SystemTime| options.now.duration_since(at).unwrap_or_else(|ahead| ahead.duration());
+    let is_recent = changed_at.is_some_and(|changed_at| distance(changed_at) < RECENT);
     if is_recent { SessionAge::Recent } else { SessionAge::Settled }
 }
 

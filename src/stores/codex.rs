@@ -6,7 +6,7 @@ use super::json_lines::{each_object, shared};
 use super::{StoreError, StoreFile};
 use reenact_wire::block::{Block, Role};
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::RawObject;
+use reenact_wire::raw_json::{self, RawObject};
 
 pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, StoreError> {
     let (mut messages, mut remarks) = (Vec::new(), StoreRemarks::default());
@@ -19,10 +19,24 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             Some("session_meta") => session = session.take().or_else(|| payload.as_ref().and_then(|meta| shared(meta, "id"))),
             Some("compacted") => {
                 context_from = messages.len();
-                let summary = payload.as_ref().and_then(|payload| payload.string("message")).unwrap_or_default();
-                messages.push(StoredMessage::new(Role::User, place, vec![Block::text(&summary)]));
+                let kept = payload.as_ref().and_then(|payload| payload.get("replacement_history"));
+                match kept.and_then(|kept| raw_json::elements(kept).ok()) {
+                    Some(items) => {
+                        let items = items.into_iter().filter_map(|item| RawObject::parse(item).ok());
+                        messages.extend(items.filter_map(|item| said(place.clone(), &item)));
+                    }
+                    None => {
+                        let summary = payload.as_ref().and_then(|payload| payload.string("message")).unwrap_or_default();
+                        messages.push(StoredMessage::new(Role::User, place, vec![Block::text(&summary)]));
+                    }
+                }
             }
-            Some("event_msg" | "turn_context") => (),
+            Some("event_msg") => {
+                let event = payload.as_ref().filter(|event| event.string("type").as_deref() == Some("thread_rolled_back"));
+                let turns = event.and_then(|event| event.get("num_turns")?.parse().ok());
+                take_back(&mut messages, turns.unwrap_or(0));
+            }
+            Some("turn_context") => (),
             Some("response_item") => messages.extend(payload.as_ref().and_then(|item| said(place, item))),
             // Older rollouts have the items themselves.
             _ => match said(place, object) {
@@ -44,6 +58,15 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         remarks,
         newest_at_ms: None,
     }])
+}
+
+/// Takes the last turns back, each from the user's message on.
+fn take_back(messages: &mut Vec<StoredMessage>, turns: usize) {
+    for _ in 0..turns {
+        let is_prompt = |message: &StoredMessage| message.role == Role::User && message.texts().next().is_some();
+        let Some(from) = messages.iter().rposition(is_prompt) else { return };
+        messages.truncate(from);
+    }
 }
 
 fn said(place: HistoryPlace, item: &RawObject<'_>) -> Option<StoredMessage> {

@@ -41,7 +41,8 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             header.get_or_insert_with(|| (shared(object, "id"), object.count("version").unwrap_or(1)));
             return;
         }
-        links.push(EntryLinks { line, id: shared(object, "id"), parent: shared(object, "parentId"), is_side: false });
+        let (id, parent) = (shared(object, "id"), shared(object, "parentId"));
+        links.push(EntryLinks { line, id, parent, is_side: false, is_boundary: false });
         entries.push(entry(object));
     })?;
     let session = match header {

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::conversation::StoreRemarks;
+use super::conversation::{HistoryPlace, StoreRemarks};
 use reenact_wire::prelude::*;
 
 /// The links of an entry: its place in the tree.
@@ -16,6 +16,8 @@ pub(super) struct EntryLinks {
     pub(super) parent: Option<Arc<str>>,
     /// Entries of different sides are never parent and child.
     pub(super) is_side: bool,
+    /// Whether nothing before it is needed: a compaction. Its parent may be in another file.
+    pub(super) is_boundary: bool,
 }
 
 /// The tree, by the indexes of its entries.
@@ -53,19 +55,24 @@ impl EntryTree {
         self.index.get(id).copied()
     }
 
-    /// From the root to `leaf`. Parents that lead round in a circle end the path, and the remark says where.
+    /// From the root to `leaf`. A parent that is not in the file ends the path, and so do parents that lead round in a circle: both are damages.
     pub(super) fn path(&self, leaf: usize, entries: &[EntryLinks], remarks: &mut StoreRemarks) -> Vec<usize> {
         // Not a list as long as the file: there may be as many paths as lines.
         let mut seen = BTreeSet::new();
         let mut path = Vec::new();
         let mut next = Some(leaf);
         while let Some(at) = next {
+            let entry = &entries[at];
             if !seen.insert(at) {
-                remarks.add(format!("the parents of line {} lead round in a circle", entries[at].line));
+                remarks.add_damage(HistoryPlace::Line(entry.line), "has parents that lead round in a circle");
                 break;
             }
             path.push(at);
             next = self.parents[at];
+            if next.is_none() && !entry.is_boundary && entry.parent.as_ref().is_some_and(|parent| !self.index.contains_key(parent)) {
+                remarks
+                    .add_damage(HistoryPlace::Line(entry.line), "goes on from a line that is not in the file: what was before it is lost");
+            }
         }
         path.reverse();
         path

@@ -5,6 +5,7 @@
 use alloc::collections::BTreeMap;
 
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId, ToolRun};
+use reenact_engine::emission::Emission;
 use reenact_engine::log::{LoggedStep, ReplayError, steps};
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::conversation::MAIN;
@@ -43,11 +44,13 @@ struct LogReader {
     /// Of each agent the last request.
     last: BTreeMap<Agent, AttemptHandle>,
     tool_uses: BTreeMap<(Agent, ToolRun), Arc<str>>,
+    /// Those that agents carry out and that have not ended.
+    agent_tools: BTreeMap<(Agent, ToolRun), Arc<str>>,
 }
 
 impl LogReader {
     fn new(builder: TimelineBuilder) -> Self {
-        Self { builder, attempts: BTreeMap::new(), last: BTreeMap::new(), tool_uses: BTreeMap::new() }
+        Self { builder, attempts: BTreeMap::new(), last: BTreeMap::new(), tool_uses: BTreeMap::new(), agent_tools: BTreeMap::new() }
     }
 
     fn step(&mut self, step: &LoggedStep) {
@@ -110,7 +113,16 @@ impl LogReader {
                     self.builder.on_end(*attempt, Some(at), ConnectionEnd::ClientGone);
                 }
             }
+            // The driver says when a tool ends. Agents of a tool are the engine's: their tool has ended when its result is out.
+            Effect::Emit(Emission::User(message)) => {
+                if let Some(id) = self.agent_tools.remove(&(agent.clone(), message.run)) {
+                    self.builder.on_tool_end(&id, at);
+                }
+            }
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
+                if matches!(effect, Effect::StartAgent { .. }) {
+                    self.agent_tools.insert((agent.clone(), *run), tool_use.id.clone());
+                }
                 self.tool_uses.insert((agent.clone(), *run), tool_use.id.clone());
                 self.builder.on_tool_start(&tool_use.id, at);
             }

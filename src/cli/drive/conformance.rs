@@ -7,6 +7,7 @@ use super::super::conformance::{CONFORMANCE, ConformanceScenario};
 use super::super::output::{print_line, print_verdict, wrong_input};
 use super::super::serve::{listen, runtime};
 use super::{DriveArguments, how, stopped, unpassed_by};
+use crate::live::drive::conformance::departures;
 use crate::live::drive::{ClientRun, drive};
 use crate::prelude::*;
 
@@ -62,8 +63,12 @@ async fn all(arguments: &DriveArguments, folder: &Path) -> CommandExit {
     let left_out = (CONFORMANCE.len() - asked.len()) as u64;
     let count = plural(asked.len() as u64, "scenario");
     print_line(&format!(
-        "{count}, {failed} failed; {left_out} not asked: they have a second prompt or an interrupt. `drive SCENARIO --sweep SIGINT` interrupts a client"
+        "{count}, {failed} failed; {left_out} not asked: they have a second prompt, an interrupt, or a result that a client cannot have. \
+             `drive SCENARIO --sweep SIGINT` interrupts a client"
     ));
+    print_line(
+        "asked: whether the API takes each request, waits, retries, answers that go back as they came, the exit code; not asked: what is in results, and what the client prints",
+    );
     if failed == 0 { CommandExit::Fine } else { CommandExit::Failed }
 }
 
@@ -74,6 +79,7 @@ async fn one(arguments: &DriveArguments, scenario: &ConformanceScenario, folder:
     let harness = how(arguments, &loaded).map_err(|problem| wrong_input(&problem))?;
     let mut driven = drive(&loaded.setup, &harness, None).await.map_err(|error| wrong_input(&error.to_string()))?;
     driven.failures.extend(unpassed_by(&loaded, &driven));
+    driven.failures.extend(departures(&driven.verdict));
     let title = loaded.setup.scenario.title.clone().unwrap_or_default();
     Ok((title, driven))
 }

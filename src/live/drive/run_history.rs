@@ -73,6 +73,11 @@ impl RunExchange {
         self.agent.is_root()
     }
 
+    /// The complete blocks of its answer.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter()
+    }
+
     /// The tool calls of its answer.
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolUse> {
         self.blocks.iter().filter_map(Block::as_tool_use)

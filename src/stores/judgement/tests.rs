@@ -127,7 +127,7 @@ fn v_9_ids_of_other_apis_break_nothing_where_the_agent_rewrites_them() {
         |number: u32, message: &str| format!(r#"{{"type":"message","id":"{number}","parentId":"{}","message":{message}}}"#, number - 1);
     let lines = [
         String::from(r#"{"type":"session","version":3,"id":"s"}"#),
-        line(1, r#"{"role":"user","content":"Go."}"#),
+        String::from(r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Go."}}"#),
         line(2, r#"{"role":"assistant","content":[{"type":"toolCall","id":"call_1|fc_1","name":"bash","arguments":{}}]}"#),
         line(3, r#"{"role":"toolResult","toolCallId":"call_1|fc_1","content":[{"type":"text","text":"one"}]}"#),
         line(4, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
