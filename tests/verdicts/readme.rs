@@ -54,8 +54,9 @@ fn its_parts_of_scenarios_can_be_read() {
 }
 
 /// Commands that are not run here, with the reason.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("serve ", "tests/serve does it"),
+    ("new ", "tests/commands does it: it writes files"),
     ("doctor", "tests/commands does it: what it finds depends on the machine"),
     ("drive ", "tests/serve does it, with a client of its own"),
     ("record ", "tests/record does it"),
