@@ -16,18 +16,9 @@ use super::{rounds, session};
 /// Long runs take long, and so does a round.
 const ROUNDS: usize = 5;
 
-/// The usual session with so many answers that call a tool.
-fn setup(turns: usize) -> Arc<RunSetup> {
-    let mut scenario = session::scripted(session::TOOL);
-    let prompt = &mut scenario.prompts[0];
-    let with_tool = prompt.turns[0].clone();
-    prompt.turns.splice(0..1, std::iter::repeat_n(with_tool, turns));
-    Arc::new(RunSetup::new(scenario, None).expect("a scripted scenario needs no tape"))
-}
-
 /// A prompt of 1,600 turns beside one of 400, and the sweep of one with 100.
 pub(crate) fn turns() -> Vec<ReportLine> {
-    let [short, long, swept] = [400, 1_600, 100].map(setup);
+    let [short, long, swept] = [400, 1_600, 100].map(session::of_turns);
     let run = |setup: &Arc<RunSetup>| Run::new(setup.clone(), AgentLoop::default()).to_end();
     let sweep = || sweep(&swept, &AgentLoop::default(), &[InjectionKind::Cancel], &NoPanicGuard);
     let report = sweep();

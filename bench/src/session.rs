@@ -70,6 +70,15 @@ pub(crate) fn scripted(tool: Micros) -> Scenario {
     }
 }
 
+/// The scenario with so many answers that call the tool.
+pub(crate) fn of_turns(turns: usize) -> Arc<RunSetup> {
+    let mut scenario = scripted(TOOL);
+    let prompt = &mut scenario.prompts[0];
+    let with_tool = prompt.turns[0].clone();
+    prompt.turns.splice(0..1, std::iter::repeat_n(with_tool, turns));
+    Arc::new(RunSetup::new(scenario, None).expect("a scripted scenario needs no tape"))
+}
+
 fn turn(content: Vec<TurnBlock>) -> ScriptedTurn {
     ScriptedTurn { content, ..ScriptedTurn::default() }
 }

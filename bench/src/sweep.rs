@@ -19,11 +19,7 @@ type WatchedRun = Run<AgentLoop, Oracles>;
 
 /// The usual session, longer: one prompt, three answers with a tool and a last one, some 130 events.
 pub(crate) fn setup() -> Arc<RunSetup> {
-    let mut scenario = session::scripted(session::TOOL);
-    let turns = &mut scenario.prompts[0].turns;
-    let with_tool = turns[0].clone();
-    turns.splice(0..0, [with_tool.clone(), with_tool]);
-    Arc::new(RunSetup::new(scenario, None).expect("a scripted scenario needs no tape"))
+    session::of_turns(3)
 }
 
 fn watched(setup: &Arc<RunSetup>) -> WatchedRun {

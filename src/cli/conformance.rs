@@ -3,7 +3,7 @@
 //! They are the files of `scenarios/conformance`. Around an engine `run`, `test` and `sweep` take them from a folder; `new conformance` writes it. `drive
 //! --conformance` runs a client through those that a client can be asked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::atomic;
 
@@ -48,12 +48,17 @@ impl ConformanceScenario {
         self.text.matches("[[prompt]]").count() == 1 && !["[[interrupt]]", "is_error"].iter().any(|part| self.text.contains(part))
     }
 
+    /// Its file in a folder.
+    pub(super) fn path_in(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).with_extension("toml")
+    }
+
     /// Writes its file into a folder.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn write(&self, folder: &Path) -> Result<std::path::PathBuf, String> {
-        let path = folder.join(self.name).with_extension("toml");
+    pub(super) fn write(&self, folder: &Path) -> Result<PathBuf, String> {
+        let path = self.path_in(folder);
         atomic::write(&path, self.text.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         Ok(path)
     }

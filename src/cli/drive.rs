@@ -16,6 +16,7 @@ use crate::live::drive::client_sweep::{ClientSweep, RowVerdict, client_sweep_aft
 use crate::live::drive::moment::ClientMoment;
 use crate::live::drive::profile::{ClientProfile, shipped};
 use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSurroundings, ClientTerminal, drive};
+use crate::live::signals::StopSignals;
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
@@ -114,39 +115,49 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
         Ok(drive) => drive,
         Err(problem) => return wrong_input(&problem),
     };
+    with_signals(async |mut signals| {
+        let Some(actions) = &arguments.sweep else {
+            return until_stopped(signals, driven(arguments, &loaded, &drive)).await;
+        };
+        let usual = tokio::select! {
+            biased;
+            _ = signals.next() => return stopped(),
+            usual = usual_run(&loaded.setup, &drive) => usual,
+        };
+        let stop = async {
+            signals.next().await;
+        };
+        match usual {
+            Ok(mut usual) => {
+                usual.failures.extend(unpassed_by(&loaded, &usual));
+                swept(arguments, &loaded, &drive, usual, actions, stop).await
+            }
+            Err(error) => wrong_input(&error.to_string()),
+        }
+    })
+}
+
+/// Work with real connections, and with the signals that stop it.
+fn with_signals(work: impl AsyncFnOnce(StopSignals) -> CommandExit) -> CommandExit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
     runtime.block_on(async {
-        let mut signals = match listen() {
-            Ok(signals) => signals,
-            Err(exit) => return exit,
-        };
-        if let Some(actions) = &arguments.sweep {
-            let usual = tokio::select! {
-                biased;
-                _ = signals.next() => return stopped(),
-                usual = usual_run(&loaded.setup, &drive) => usual,
-            };
-            let stop = async {
-                signals.next().await;
-            };
-            return match usual {
-                Ok(mut usual) => {
-                    usual.failures.extend(unpassed_by(&loaded, &usual));
-                    swept(arguments, &loaded, &drive, usual, actions, stop).await
-                }
-                Err(error) => wrong_input(&error.to_string()),
-            };
-        }
-        tokio::select! {
-            biased;
-            // Dropping the run ends its client.
-            _ = signals.next() => stopped(),
-            exit = driven(arguments, &loaded, &drive) => exit,
+        match listen() {
+            Ok(signals) => work(signals).await,
+            Err(exit) => exit,
         }
     })
+}
+
+/// Work that a signal ends: dropping a run ends its client.
+async fn until_stopped(mut signals: StopSignals, work: impl Future<Output = CommandExit>) -> CommandExit {
+    tokio::select! {
+        biased;
+        _ = signals.next() => stopped(),
+        exit = work => exit,
+    }
 }
 
 fn stopped() -> CommandExit {

@@ -86,9 +86,7 @@ impl NewTemplate {
     fn files(self, path: &Path) -> Vec<(PathBuf, String)> {
         match self {
             Self::Scenario => vec![(path.to_path_buf(), SCENARIO.into())],
-            Self::Conformance => {
-                CONFORMANCE.iter().map(|scenario| (path.join(scenario.name).with_extension("toml"), scenario.text.into())).collect()
-            }
+            Self::Conformance => CONFORMANCE.iter().map(|scenario| (scenario.path_in(path), scenario.text.into())).collect(),
             Self::Engine => ENGINE.iter().map(|(name, text)| (path.join(name), text.replace(LIBRARY, &library()))).collect(),
         }
     }

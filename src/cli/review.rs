@@ -12,7 +12,7 @@ use super::{CommandExit, STOPPED};
 use crate::files::snapshot::pending_below;
 use crate::prelude::*;
 use crate::review::diff_text::DiffLayout;
-use crate::review::pending::PendingSnapshot;
+use crate::review::pending::{DecisionError, PendingSnapshot};
 use crate::review::review_session::{ReviewChoice, ReviewDecision, ReviewSession};
 
 #[derive(Debug, clap::Args)]
@@ -162,7 +162,6 @@ fn ask(session: &mut ReviewSession) -> Result<(), CommandExit> {
 
 /// Does what was chosen. A file that is another one now is shown again; one that cannot be written ends the review.
 fn choose(session: &mut ReviewSession, choice: ReviewChoice) -> Result<(), CommandExit> {
-    use crate::review::pending::DecisionError;
     match session.choose(choice) {
         Ok(()) => Ok(()),
         Err(error @ DecisionError::OtherFile(_)) => {

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, stdout};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use terminal_size::{Height, Width};
 
 /// Whether the output has colours.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -39,12 +40,14 @@ pub(super) fn progress_bar(count: usize) -> ProgressBar {
 
 /// How many columns the terminal has.
 pub(super) fn columns() -> usize {
-    let width = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    width.map_or(COLUMNS, |(terminal_size::Width(columns), _)| columns.into())
+    size().map_or(COLUMNS, |(Width(columns), _)| columns.into())
 }
 
 /// How many rows the terminal has.
 pub(super) fn rows() -> usize {
-    let height = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    height.map_or(ROWS, |(_, terminal_size::Height(rows))| rows.into())
+    size().map_or(ROWS, |(_, Height(rows))| rows.into())
+}
+
+fn size() -> Option<(Width, Height)> {
+    stdout().is_terminal().then(terminal_size::terminal_size).flatten()
 }

@@ -20,8 +20,8 @@ const SHIFTS_MAX: usize = 4;
 /// So narrow a column of two can be.
 const COLUMN_MIN: usize = 30;
 
-const OLD: Style = AnsiColor::Red.on_default();
-const NEW: Style = AnsiColor::Green.on_default();
+pub(crate) const OLD: Style = AnsiColor::Red.on_default();
+pub(crate) const NEW: Style = AnsiColor::Green.on_default();
 const ORDER: Style = AnsiColor::Cyan.on_default();
 const TIME: Style = AnsiColor::Yellow.on_default();
 
@@ -169,7 +169,7 @@ fn parts(line: &str, width: usize) -> Vec<String> {
     parts
 }
 
-fn styled(style: Style, text: &str) -> String {
+pub(crate) fn styled(style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }
 

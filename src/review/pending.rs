@@ -4,15 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anstyle::{AnsiColor, Style};
 use reenact_files::snapshot::{self, Snapshot, SnapshotError, pending_path};
 use reenact_transcript::diff::compare;
 use similar::{ChangeTag, TextDiff};
 
-use crate::diff_text::{self, DiffLayout};
-
-const OLD: Style = AnsiColor::Red.on_default();
-const NEW: Style = AnsiColor::Green.on_default();
+use crate::diff_text::{self, DiffLayout, NEW, OLD, styled};
 
 /// So many lines around a change are shown of a text that is no transcript.
 const CONTEXT_LINES: usize = 3;
@@ -77,7 +73,7 @@ impl PendingSnapshot {
     pub fn changes(&self, layout: DiffLayout) -> PendingChanges {
         let (old, new) = (self.old.as_deref().map(contents), self.new_snapshot());
         match old {
-            None => PendingChanges { summary: String::from("new"), text: styled_lines(NEW, '+', new.contents()) },
+            None => PendingChanges { summary: String::from("new"), text: added_lines(new.contents()) },
             Some(old) if old == new.contents() => PendingChanges { summary: String::from("the same contents"), text: String::new() },
             Some(old) if is_transcript(&new) => {
                 let diff = compare(&old, new.contents());
@@ -160,11 +156,11 @@ fn line_changes(old: &str, new: &str) -> PendingChanges {
                 ChangeTag::Equal => text += &format!("  {line}\n"),
                 ChangeTag::Delete => {
                     removed += 1;
-                    text += &format!("{OLD}- {line}{OLD:#}\n");
+                    text += &(styled(OLD, &format!("- {line}")) + "\n");
                 }
                 ChangeTag::Insert => {
                     added += 1;
-                    text += &format!("{NEW}+ {line}{NEW:#}\n");
+                    text += &(styled(NEW, &format!("+ {line}")) + "\n");
                 }
             }
         }
@@ -172,7 +168,6 @@ fn line_changes(old: &str, new: &str) -> PendingChanges {
     PendingChanges { summary: format!("lines: {added} added, {removed} removed"), text: text.trim_end_matches('\n').to_owned() }
 }
 
-fn styled_lines(style: Style, mark: char, text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| format!("{style}{mark} {line}{style:#}")).collect();
-    lines.join("\n")
+fn added_lines(text: &str) -> String {
+    text.lines().map(|line| styled(NEW, &format!("+ {line}"))).collect::<Vec<_>>().join("\n")
 }

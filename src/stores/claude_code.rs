@@ -76,38 +76,25 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
 struct SessionFile {
     links: Vec<EntryLinks>,
     entries: Vec<ClaudeEntry>,
-    /// The first line of each id.
-    lines: BTreeMap<Arc<str>, usize>,
-    /// Lines with the id of an earlier line, and that.
-    copies: Vec<(usize, usize)>,
 }
 
 impl SessionFile {
     fn add(&mut self, line: usize, object: &RawObject<'_>) {
-        let id = shared(object, "uuid");
-        // Claude Code knows a line by its id: the same one again is no other.
-        if let Some(id) = &id {
-            let first = *self.lines.entry(id.clone()).or_insert(line);
-            if first != line {
-                return self.copies.push((line, first));
-            }
-        }
         let named = shared(object, "parentUuid").filter(|parent| !parent.is_empty());
         let parent = named.or_else(|| shared(object, "logicalParentUuid"));
         let is_side = object.get("isSidechain") == Some("true");
         let is_boundary = object.string("subtype").as_deref() == Some("compact_boundary");
-        self.links.push(EntryLinks { line, id, parent, is_side, is_boundary });
+        self.links.push(EntryLinks { line, id: shared(object, "uuid"), parent, is_side, is_boundary });
         self.entries.push(ClaudeEntry { is_boundary, said: said(object) });
     }
 
     fn conversations(&self, file: &str, session: Option<&Arc<str>>, mut remarks: StoreRemarks) -> Vec<StoredConversation> {
-        self.copies.iter().for_each(|(line, first)| remarks.add(format!("line {line} has the id of line {first} again, and counts once")));
         let tree = EntryTree::new(&self.links, &mut remarks);
         let mut assembly = Assembly::new(self, &tree);
         // The newest message of the session, and of each side chain.
         let mut main = None;
         let mut sides: BTreeMap<usize, usize> = BTreeMap::new();
-        for at in (0..self.entries.len()).filter(|at| self.entries[*at].said.is_some()) {
+        for at in (0..self.entries.len()).filter(|at| self.entries[*at].said.is_some() && !tree.is_copy(*at, &self.links)) {
             if self.links[at].is_side {
                 sides.insert(assembly.roots[at], at);
             } else {
@@ -178,7 +165,8 @@ impl<'a> Assembly<'a> {
         let roots = tree.roots();
         let (mut answers, mut results): (BTreeMap<_, Vec<usize>>, BTreeMap<_, Vec<usize>>) = (BTreeMap::new(), BTreeMap::new());
         for (at, entry) in file.entries.iter().enumerate() {
-            let Some(said) = &entry.said else { continue };
+            // Claude Code knows a line by its id: the same one again says nothing more.
+            let Some(said) = entry.said.as_ref().filter(|_| !tree.is_copy(at, &file.links)) else { continue };
             if let Some(answer) = &said.answer {
                 answers.entry((roots[at], &**answer)).or_default().push(at);
             }

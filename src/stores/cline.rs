@@ -1,7 +1,7 @@
 //! Sessions of cline: `~/.cline/data/sessions/<id>/<id>.messages.json`, with blocks like those of the Messages API.
 
 use super::content;
-use super::conversation::{StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{StoreRemarks, StoredConversation, StoredMessage};
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
@@ -23,13 +23,5 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         }
     }
     let session = shared(&document.object, "sessionId");
-    Ok(vec![StoredConversation {
-        file: file.name.into(),
-        session,
-        branch: StoredBranch::Main,
-        messages,
-        context_from: 0,
-        remarks,
-        newest_at_ms: None,
-    }])
+    Ok(vec![StoredConversation::of_file(file.name, session, (messages, 0), remarks)])
 }

@@ -1,7 +1,7 @@
 //! Rollouts of codex: JSON lines of Responses items under `~/.codex/sessions/`. Calls and outputs belong together by `call_id`.
 
 use super::content;
-use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredConversation, StoredMessage};
 use super::json_lines::{each_object, shared};
 use super::{StoreError, StoreFile};
 use reenact_wire::block::{Block, Role};
@@ -49,15 +49,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     if !is_known && lines > 0 {
         return Err(StoreError::new(file, "no line has a type of codex's rollouts: name another format"));
     }
-    Ok(vec![StoredConversation {
-        file: file.name.into(),
-        session,
-        branch: StoredBranch::Main,
-        messages,
-        context_from,
-        remarks,
-        newest_at_ms: None,
-    }])
+    Ok(vec![StoredConversation::of_file(file.name, session, (messages, context_from), remarks)])
 }
 
 /// Takes the last turns back, each from the user's message on.

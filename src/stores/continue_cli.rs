@@ -1,7 +1,7 @@
 //! Sessions of Continue: `~/.continue/sessions/<id>.json`. Messages are in the form of Chat Completions, results stand beside their answer.
 
 use super::content;
-use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredBlock, StoredConversation, StoredMessage};
 use super::document::StoreDocument;
 use super::json_lines::shared;
 use super::{StoreError, StoreFile};
@@ -51,15 +51,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
         }
     }
     let session = shared(&document.object, "sessionId");
-    Ok(vec![StoredConversation {
-        file: file.name.into(),
-        session,
-        branch: StoredBranch::Main,
-        messages,
-        context_from,
-        remarks,
-        newest_at_ms: None,
-    }])
+    Ok(vec![StoredConversation::of_file(file.name, session, (messages, context_from), remarks)])
 }
 
 fn placed(place: &HistoryPlace, blocks: Vec<Block>) -> Vec<StoredBlock> {

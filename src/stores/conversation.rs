@@ -100,11 +100,20 @@ pub struct StoreDamage {
 }
 
 impl StoredConversation {
+    /// The one conversation of a file: its messages, and the first of them that the model is shown.
+    pub(super) fn of_file(
+        file: &str,
+        session: Option<Arc<str>>,
+        (messages, context_from): (Vec<StoredMessage>, usize),
+        remarks: StoreRemarks,
+    ) -> Self {
+        Self { file: file.into(), session, branch: StoredBranch::Main, messages, context_from, remarks, newest_at_ms: None }
+    }
+
     /// Where parts of a file cannot be read and it has no message otherwise: a conversation to tell them.
     pub(super) fn of_damages(file: &str, session: Option<&Arc<str>>, remarks: StoreRemarks) -> Option<Self> {
-        let (file, session, branch) = (file.into(), session.cloned(), StoredBranch::Main);
         let has_damages = !remarks.damages.is_empty();
-        has_damages.then(|| Self { file, session, branch, messages: Vec::new(), context_from: 0, remarks, newest_at_ms: None })
+        has_damages.then(|| Self::of_file(file, session.cloned(), (Vec::new(), 0), remarks))
     }
 
     /// The messages that the model is shown.

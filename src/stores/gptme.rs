@@ -4,7 +4,7 @@
 //! without is told to the model as a text of the user's.
 
 use super::content;
-use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredConversation, StoredMessage};
 use super::json_lines::each_object;
 use super::{StoreError, StoreFile};
 use reenact_wire::block::{Block, Role};
@@ -33,8 +33,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     if !is_known && !file.bytes.trim_ascii().is_empty() {
         return Err(StoreError::new(file, "no line has `role` and `content`: is it the `conversation.jsonl` of gptme?"));
     }
-    let branch = StoredBranch::Main;
-    Ok(vec![StoredConversation { file: file.name.into(), session: None, branch, messages, context_from: 0, remarks, newest_at_ms: None }])
+    Ok(vec![StoredConversation::of_file(file.name, None, (messages, 0), remarks)])
 }
 
 /// The texts of an answer, and behind them its calls, as gptme sends them.

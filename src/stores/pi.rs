@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 
 use super::content;
-use super::conversation::{HistoryPlace, StoreRemarks, StoredBranch, StoredConversation, StoredMessage};
+use super::conversation::{HistoryPlace, StoreRemarks, StoredConversation, StoredMessage};
 use super::json_lines::{each_object, shared};
 use super::tree::{EntryLinks, EntryTree};
 use super::{StoreError, StoreFile};
@@ -65,8 +65,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
     if others > on_path {
         remarks.add(format!("{} on other branches", plural((others - on_path) as u64, "message")));
     }
-    let branch = StoredBranch::Main;
-    Ok(vec![StoredConversation { file: file.name.into(), session, branch, messages, context_from, remarks, newest_at_ms: None }])
+    Ok(vec![StoredConversation::of_file(file.name, session, (messages, context_from), remarks)])
 }
 
 fn messages(path: &[usize], links: &[EntryLinks], entries: &[PiEntry], remarks: &mut StoreRemarks) -> (Vec<StoredMessage>, usize) {

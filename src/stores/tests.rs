@@ -253,7 +253,9 @@ fn k_12_parents_in_a_circle_and_ids_that_stand_twice_end() {
     let found = read(StoreFormat::ClaudeCode, text);
     assert_eq!(shown(&found[0].messages), ["user line 1: 1", "user line 2: 2", "user line 4: 4"]);
     let remarks = remarks(&found[0]);
-    for part in ["line 3 has the id of line 2 again", "round in a circle"] {
+    for part in
+        ["line 3 has the id b of line 2 again", "parent that is not in the file: none", "round in a circle", "1 line of messages on other"]
+    {
         assert!(remarks.contains(part), "{part}: {remarks}");
     }
 }
@@ -369,4 +371,15 @@ fn v_9_samples_of_real_stores_are_read() {
         assert_eq!(broken.iter().map(|violation| violation.rule).collect::<Vec<_>>(), rules, "{broken:#?}\n{main}");
         assert_eq!(rules::validity(main.context()), [], "{main}");
     }
+}
+
+#[test]
+fn v_9_a_line_that_stands_twice_says_nothing_more() {
+    let call = r#"{"type":"assistant","uuid":"b","parentUuid":"a","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#;
+    let result = r#"{"type":"user","uuid":"c","parentUuid":"b","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"r"}]}}"#;
+    let prompt = r#"{"type":"user","uuid":"a","message":{"role":"user","content":"hi"}}"#;
+    let once = read(StoreFormat::ClaudeCode, &[prompt, call, result].join("\n"));
+    let twice = read(StoreFormat::ClaudeCode, &[prompt, call, call, result, result].join("\n"));
+    let blocks = |found: &[StoredConversation]| -> Vec<usize> { found[0].messages.iter().map(|message| message.blocks.len()).collect() };
+    assert_eq!(blocks(&once), blocks(&twice));
 }

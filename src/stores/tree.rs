@@ -55,6 +55,11 @@ impl EntryTree {
         self.index.get(id).copied()
     }
 
+    /// Whether an entry has the id of an earlier one.
+    pub(super) fn is_copy(&self, at: usize, entries: &[EntryLinks]) -> bool {
+        entries[at].id.as_ref().is_some_and(|id| self.find(id) != Some(at))
+    }
+
     /// From the root to `leaf`. A parent that is not in the file ends the path, and so do parents that lead round in a circle: both are damages.
     pub(super) fn path(&self, leaf: usize, entries: &[EntryLinks], remarks: &mut StoreRemarks) -> Vec<usize> {
         // Not a list as long as the file: there may be as many paths as lines.

@@ -5,8 +5,7 @@ use std::path::Path;
 use super::super::CommandExit;
 use super::super::conformance::{CONFORMANCE, ConformanceScenario};
 use super::super::output::{print_line, print_verdict, wrong_input};
-use super::super::serve::{listen, runtime};
-use super::{DriveArguments, how, stopped, unpassed_by};
+use super::{DriveArguments, how, unpassed_by, until_stopped, with_signals};
 use crate::live::drive::conformance::departures;
 use crate::live::drive::{ClientRun, drive};
 use crate::prelude::*;
@@ -21,22 +20,7 @@ pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
             return wrong_input(&format!("no folder for the scenarios can be made: {error}; is TMPDIR a folder that can be written?"));
         }
     };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    runtime.block_on(async {
-        let mut signals = match listen() {
-            Ok(signals) => signals,
-            Err(exit) => return exit,
-        };
-        tokio::select! {
-            biased;
-            // Dropping the run ends its client.
-            _ = signals.next() => stopped(),
-            exit = all(arguments, folder.path()) => exit,
-        }
-    })
+    with_signals(async |signals| until_stopped(signals, all(arguments, folder.path())).await)
 }
 
 /// One client after the other: they may share a home folder.

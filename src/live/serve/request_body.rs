@@ -3,7 +3,6 @@
 //! A client that sends too much gets its 413 when it has sent everything. An answer before that would find it still writing, and it would see a broken
 //! connection in the place of the answer.
 
-use std::io::Read as _;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -13,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::message::error_body;
-use reenact_files::compression::CompressionFormat;
+use reenact_files::compression::{CompressionFormat, read_bounded};
 use reenact_wire::prelude::*;
 use reenact_wire::validate::{REQUEST_BYTES_MAX, Refusal};
 
@@ -121,18 +120,16 @@ async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
 
 /// A few bytes may unpack to any size, so that the bound holds for what comes out.
 fn unpacked(sent: &[u8]) -> Result<Vec<u8>, RequestBodyError> {
-    let mut bytes = Vec::new();
-    let most = REQUEST_BYTES_MAX as u64 + 1;
-    match CompressionFormat::Gzip.reader(sent).take(most).read_to_end(&mut bytes) {
+    match read_bounded(CompressionFormat::Gzip.reader(sent), REQUEST_BYTES_MAX as u64) {
         Err(error) => Err(invalid(&format!("the body is not the gzip that its content-encoding says: {error}"))),
-        Ok(_) if bytes.len() > REQUEST_BYTES_MAX => {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => {
             let details = serde_json::json!({ "error_code": "request_body_too_large_after_decoding" });
             let error =
                 serde_json::json!({ "type": "request_too_large", "message": "Request exceeds the maximum size", "details": details });
             let body = serde_json::json!({ "type": "error", "error": error }).to_string();
             Err(RequestBodyError::Refused { status: 413, body, problem: problem_of_size("the unpacked body") })
         }
-        Ok(_) => Ok(bytes),
     }
 }
 
