@@ -12,6 +12,7 @@ mod endpoint;
 mod faults;
 mod gates;
 mod judge;
+mod letter;
 mod load;
 mod moments;
 mod planted;
