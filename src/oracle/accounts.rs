@@ -1,5 +1,5 @@
 //! O-32: accounts. Usage and cost of a result message are what the answers told, reckoned here from the streams, with the figures of the price table. After
-//! a message at which the money is spent no tool starts, nobody is asked and no hook runs.
+//! a message at which the money is spent no tool starts, nobody is asked and no hook runs. No prompt ends for its money before it is spent.
 //!
 //! Costs are not asked where answers may be charged in another way than by their tokens: fast answers, and refusals, which may be free.
 
@@ -22,6 +22,8 @@ pub(super) struct AccountOracle {
     charged: Vec<(Usage, NanoUsd)>,
     /// At least so much was spent, where the settings limit it: of two prices the lower one, and a refusal may be free.
     spent: NanoUsd,
+    /// At most so much was spent, where the settings limit it.
+    spent_most: NanoUsd,
     /// The money was spent when a message came out.
     is_broke: bool,
 }
@@ -77,14 +79,16 @@ impl AccountOracle {
     fn told(&mut self, rules: &OracleRules, id: RequestId, model: Option<&str>, (usage, stop_reason): (&Usage, Option<&str>)) {
         let Some(answer) = self.answers.iter_mut().rev().find(|answer| answer.id == id && !answer.is_closed) else { return };
         let is_limited = rules.settings.session.max_budget.is_some();
-        let before = if is_limited { answer.least_cost(rules) } else { NanoUsd::default() };
+        let bounds = |answer: &AnswerAccount| if is_limited { answer.cost_bounds(rules) } else { Default::default() };
+        let before = bounds(answer);
         answer.usage.overwrite_with(usage);
         if let Some(model) = model.filter(|model| !model.is_empty()) {
             answer.answered = model.into();
         }
         answer.is_refused |= stop_reason == Some("refusal");
-        let now = if is_limited { answer.least_cost(rules) } else { NanoUsd::default() };
-        self.spent = NanoUsd((self.spent + now).0.saturating_sub(before.0));
+        let now = bounds(answer);
+        self.spent = NanoUsd((self.spent + now.0).0.saturating_sub(before.0.0));
+        self.spent_most = NanoUsd((self.spent_most + now.1).0.saturating_sub(before.1.0));
     }
 
     fn open(&mut self, id: RequestId) -> Option<&mut AnswerAccount> {
@@ -96,9 +100,25 @@ impl AccountOracle {
         self.charged.push((result.usage, result.cost));
     }
 
+    /// The output of the prompt that is open, with that of its agents, in tokens.
+    pub(super) fn output_tokens(&self) -> u64 {
+        let of_answers = self.answers.iter().map(|answer| &answer.usage);
+        of_answers.chain(self.charged.iter().map(|(usage, _)| usage)).map(|usage| usage.output_tokens.unwrap_or_default()).sum()
+    }
+
     /// The spending of this agent.
     pub(super) fn spent(&self) -> NanoUsd {
         self.spent
+    }
+
+    /// The prompt ends because the money is spent. `most` is what the whole tree may have spent.
+    pub(super) fn check_broke(rules: &OracleRules, prompt: u32, most: NanoUsd, found: &mut OracleFindings<'_>) {
+        // A fast answer has prices of its own.
+        let Some(max) = rules.settings.session.max_budget.filter(|_| !rules.settings.retry.fast_mode) else { return };
+        found.ask(ORACLE);
+        if most < max {
+            found.add(ORACLE, format!("prompt {prompt} ended for its money, and {most} of {max} were spent at most"));
+        }
     }
 
     /// `spent` is what the whole tree has spent.
@@ -143,11 +163,11 @@ impl AccountOracle {
 }
 
 impl AnswerAccount {
-    fn least_cost(&self, rules: &OracleRules) -> NanoUsd {
-        if self.is_refused {
-            return NanoUsd::default();
-        }
-        self.cost(rules, &self.asked).min(self.cost(rules, &self.answered))
+    /// The least and the most that the answer costs at usual speed: one of two models is charged, and a refusal may be free.
+    fn cost_bounds(&self, rules: &OracleRules) -> (NanoUsd, NanoUsd) {
+        let (asked, answered) = (self.cost(rules, &self.asked), self.cost(rules, &self.answered));
+        let least = if self.is_refused { NanoUsd::default() } else { asked.min(answered) };
+        (least, asked.max(answered))
     }
 
     /// The cost of the answer at the prices of a model, at usual speed.
@@ -179,6 +199,11 @@ impl AnswerAccount {
 /// The spending of the whole tree, where it is limited.
 pub(super) fn spent(agents: &ByAgent<AgentOracles>) -> NanoUsd {
     agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.accounts.spent())
+}
+
+/// The most that the whole tree may have spent, where it is limited.
+pub(super) fn spent_most(agents: &ByAgent<AgentOracles>) -> NanoUsd {
+    agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.accounts.spent_most)
 }
 
 /// A count that is not told is none.

@@ -10,8 +10,12 @@ impl Oracles {
     pub(super) fn is_of_no_concern(&self, agent: &Agent, input: &Input) -> bool {
         let Input::Stream { id, event } = input else { return false };
         let is_piece = matches!(event.payload(), EventPayload::BlockDelta { .. } | EventPayload::Ping);
-        let concerns =
-            |watched: &AgentOracles| watched.abort.is_aborted() || watched.progress_set.has_work() || watched.decisions.awaits_content(*id);
+        let concerns = |watched: &AgentOracles| {
+            watched.abort.is_aborted()
+                || watched.progress_set.has_work()
+                || watched.decisions.awaits_content(*id)
+                || watched.summaries.awaits_words(*id)
+        };
         is_piece && self.agents.get(agent).is_some_and(|watched| !concerns(watched))
     }
 

@@ -1,12 +1,12 @@
-//! O-13: no request after the budget of money or of turns is passed; the task budget in requests never grows (S-10), and a compaction takes the size of
-//! the context before it (C-6).
+//! O-13: no request after the budget of money or of turns is passed, and no end for the turns before they are made; the task budget in requests
+//! never grows (S-10), and a compaction takes the size of the context before it (C-6).
 //!
 //! Money is that of the whole tree of agents, side calls included. It is reckoned from the answers ([`super::accounts`]): a lower bound of what the engine
 //! must have reckoned.
 
 use super::{OracleFindings, OracleRules};
 use reenact_engine::budget::NanoUsd;
-use reenact_engine::contract::{Effect, Emission, Note, RequestId};
+use reenact_engine::contract::{Effect, Emission, Note, RequestId, Terminal};
 use reenact_engine::settings::SessionSettings;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
@@ -27,7 +27,7 @@ pub(super) struct BudgetOracle {
 }
 
 impl BudgetOracle {
-    pub(super) fn on_effect(&mut self, effect: &Effect) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             // Turn 0 is what an earlier session left open: no answer of this one.
             Effect::Emit(Emission::User(message)) if message.run.request.turn > 0 && !self.with_results.contains(&message.run.request) => {
@@ -40,11 +40,23 @@ impl BudgetOracle {
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
                 self.with_results.retain(|with_results| with_results != id)
             }
-            Effect::Finished { .. } => {
+            Effect::Finished { prompt, terminal } => {
+                if *terminal == Terminal::MaxTurns {
+                    self.check_turns_made(rules, *prompt, found);
+                }
                 self.with_results.clear();
                 self.turns = 0;
             }
             _ => (),
+        }
+    }
+
+    /// The turns that the settings allow were made.
+    fn check_turns_made(&self, rules: &OracleRules, prompt: u32, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
+        let made = u32::try_from(self.with_results.len()).unwrap_or(u32::MAX);
+        if let Some(max) = rules.settings.session.max_turns.filter(|max| made < *max) {
+            found.add(ORACLE, format!("prompt {prompt} ended for its turns after {made} of {max}"));
         }
     }
 

@@ -53,6 +53,7 @@ mod speech;
 mod stable_prefix;
 mod summaries;
 mod terminal;
+mod terminal_causes;
 mod told_texts;
 mod tool_starts;
 mod truthful_results;
@@ -73,7 +74,7 @@ pub use violation::Violation;
 
 use abort::AbortOracle;
 use abort_scope::AbortScope;
-use accounts::{AccountOracle, spent};
+use accounts::{AccountOracle, spent, spent_most};
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
@@ -104,6 +105,7 @@ use speech::ModelSpeech;
 use stable_prefix::PrefixOracle;
 use summaries::SummaryOracle;
 use terminal::TerminalOracle;
+use terminal_causes::TerminalCauseOracle;
 use told_texts::ToldTextOracle;
 use tool_starts::ToolStartOracle;
 use truthful_results::TruthOracle;
@@ -111,7 +113,7 @@ use unrun_tools::UnrunToolOracle;
 use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
-use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId};
+use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId, Terminal};
 use reenact_engine::key::SharedValue;
 use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
@@ -146,6 +148,7 @@ struct AgentOracles {
     valid: ValidityOracle,
     results: ResultOracle,
     terminals: TerminalOracle,
+    causes: TerminalCauseOracle,
     retry: RetryOracle,
     decisions: RetryDecisionOracle,
     abort: AbortOracle,
@@ -300,7 +303,7 @@ impl Oracles {
             watched.blamed = (found.violations.len() > known).then_some(id);
         }
         watched.terminals.on_request(agent, id, found);
-        watched.retry.on_request(at, id, &request.model, found);
+        watched.retry.on_request(&self.rules, at, (id, &request.model), found);
         watched.decisions.on_request(&self.rules, (agent, id), request, found);
         watched.abort.on_request(id, found);
         let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
@@ -308,6 +311,7 @@ impl Oracles {
         watched.refused.on_request(&self.rules, id, request, found);
         watched.recoveries.on_request(&self.rules, sent, found);
         watched.summaries.on_request(&self.rules, sent, found);
+        watched.causes.on_request(sent);
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
@@ -365,6 +369,7 @@ impl TranscriptWatch for Oracles {
                 watched.interruption.on_cancel();
                 watched.told_texts.on_cancel();
                 watched.unrun.on_cancel();
+                watched.causes.on_cancel();
                 watched.decisions.on_abort();
                 watched.hook_words.on_abort();
             });
@@ -372,6 +377,7 @@ impl TranscriptWatch for Oracles {
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
+        watched.causes.on_input(input);
         watched.retry.on_input(&self.rules, at, input);
         watched.decisions.on_input(&self.rules, at, input);
         watched.compaction.on_input(&self.rules, input);
@@ -427,6 +433,9 @@ impl TranscriptWatch for Oracles {
         if let (Some(of_agent), Effect::Finished { .. }) = (agent.tool_use_id(), effect) {
             Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.progress_set.on_agent_finished(of_agent));
         }
+        if let Effect::Finished { prompt, terminal: Terminal::MaxBudget } = effect {
+            AccountOracle::check_broke(&self.rules, *prompt, spent_most(&self.agents), found);
+        }
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.accounts.on_effect(&self.rules, effect, spent, found);
         watched.pairs.on_effect(&self.rules, effect);
@@ -437,13 +446,15 @@ impl TranscriptWatch for Oracles {
         watched.abort.on_effect(&self.rules, effect, found);
         watched.compaction.on_effect(&self.rules, effect, found);
         watched.refused.on_effect(effect);
-        watched.recoveries.on_effect(&self.rules, agent.is_root(), effect, found);
+        let output = agent.is_root().then(|| watched.accounts.output_tokens());
+        watched.recoveries.on_effect(&self.rules, output, effect, found);
         watched.summaries.on_effect(&self.rules, effect, found);
         watched.terminals.on_effect(agent, effect, found);
+        watched.causes.on_effect(&self.rules, agent.is_root(), effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);
         watched.withheld.on_effect(effect, found);
-        watched.budgets.on_effect(effect);
+        watched.budgets.on_effect(&self.rules, effect, found);
         watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(&self.rules, effect, found);
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);

@@ -16,10 +16,10 @@ const RETURNED_CHARACTERS: usize = 40;
 /// A shorter result may have lost its beginning to the note that it was cut.
 pub(super) const RESULT_LIMIT_MIN: u64 = 200;
 
-/// The texts that came and are in no request or result yet.
+/// The contents that came and are in no request or result yet.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct LossOracle {
-    submitted: Vec<SubmittedText>,
+    submitted: Vec<SubmittedBlock>,
     for_results: Vec<(ToolRun, Arc<str>, &'static str)>,
     /// Tools that were told to stop: nobody waits for what they return.
     stopped: Vec<ToolRun>,
@@ -39,11 +39,11 @@ enum SubmissionKind {
     },
 }
 
-/// A text of the user.
+/// A text of the user, an image, or a document.
 #[derive(Clone, Debug, Hash)]
-struct SubmittedText {
+struct SubmittedBlock {
     prompt: u32,
-    text: Arc<str>,
+    block: Block,
     /// It became part of a prompt that was open.
     is_taken_in: bool,
 }
@@ -59,8 +59,8 @@ impl LossOracle {
             // A host may put its own messages in the place of the user's.
             Input::Prompt { .. } | Input::Interrupt { .. } if !rules.settings.session.host_messages.is_empty() => (),
             Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
-                let texts = content.iter().filter_map(text).filter(|text| !is_command(text));
-                self.submitted.extend(texts.map(|text| SubmittedText { prompt: *prompt, text: text.clone(), is_taken_in: false }));
+                let blocks = content.iter().filter(|block| !matches!(block.kind(), BlockKind::Text(text) if is_command(text)));
+                self.submitted.extend(blocks.map(|block| SubmittedBlock { prompt: *prompt, block: block.clone(), is_taken_in: false }));
             }
             Input::PermissionAnswered { run, answer } => {
                 if let (PermissionAnswer::Refuse { reason }, true) = (&**answer, rules.tell_refusals() && !rules.cuts_results) {
@@ -88,10 +88,8 @@ impl LossOracle {
         let blocks = || messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.content);
         found.ask(ORACLE);
         self.submitted.retain(|submitted| {
-            let mut text = String::new();
-            push_string(&mut text, &submitted.text);
-            let inner = &text[1..text.len() - 1];
-            !blocks().any(|block| block.json().as_str().contains(inner))
+            let sign = sign(&submitted.block);
+            !blocks().any(|block| block.json().as_str().contains(&*sign))
         });
     }
 
@@ -151,20 +149,34 @@ impl LossOracle {
         self.stopped.retain(|run| run.request.prompt != prompt);
         for lost in self.submitted.extract_if(.., |submitted| submitted.prompt == prompt || submitted.is_taken_in) {
             if *terminal == Terminal::Completed {
-                found.add(ORACLE, format!("prompt {prompt} ended well, and no request held what the user had said: {}", lost.text));
+                found
+                    .add(ORACLE, format!("prompt {prompt} ended well, and no request held what the user had said: {}", words(&lost.block)));
             }
         }
     }
 }
 
-fn text(block: &Block) -> Option<&Arc<str>> {
+/// A block for people to read.
+fn words(block: &Block) -> &str {
     match block.kind() {
-        BlockKind::Text(text) => Some(text),
-        _ => None,
+        BlockKind::Text(text) => text,
+        _ => block.json().as_str(),
+    }
+}
+
+/// The characters by which a block is found in a request. It may stand in a text of the engine, and may have gained members at its end.
+fn sign(block: &Block) -> String {
+    match block.kind() {
+        BlockKind::Text(text) => {
+            let mut quoted = String::new();
+            push_string(&mut quoted, text);
+            quoted[1..quoted.len() - 1].into()
+        }
+        _ => block.json().as_str().trim_end().trim_end_matches('}').into(),
     }
 }
 
 /// Whether the engine answers a text itself, or puts another one in its place.
-fn is_command(text: &str) -> bool {
+pub(super) fn is_command(text: &str) -> bool {
     text.trim_start().starts_with('/')
 }

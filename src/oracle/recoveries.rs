@@ -6,10 +6,12 @@
 //! do not speak of them.
 
 mod bounds;
+mod continuations;
 mod excess;
 mod resumption;
 
 use bounds::{CountSpan, ObservedAnswer, TransitionCounts, bound, due};
+use continuations::Continuations;
 use excess::ExcessRecoveries;
 use resumption::{Resumption, is_part};
 
@@ -21,12 +23,6 @@ use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-34";
 
-/// From how many percent of a token budget on a turn may end.
-const ENOUGH_PERCENT: u64 = 90;
-
-/// So many continuations are made for a token budget, however little they give.
-const CONTINUATIONS_MIN: u32 = 3;
-
 /// The recoveries of one agent.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RecoveryOracle {
@@ -36,6 +32,7 @@ pub(super) struct RecoveryOracle {
     resumption: Resumption,
     chain: TransitionCounts,
     prompt: TransitionCounts,
+    continuations: Continuations,
     /// The last transition, and how often it was made in a row.
     in_a_row: Option<(Transition, u32)>,
     /// The last request of the conversation, and the cap on output tokens of its first attempt.
@@ -91,13 +88,13 @@ impl RecoveryOracle {
         }
     }
 
-    /// `is_root`: the agents of tools have no token budget.
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, is_root: bool, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `output` is the output of the prompt so far, as its answers tell it, in tokens; `None` in the agents of tools, which have no token budget.
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, output: Option<u64>, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Note(Note::Phase(_)) => self.is_noted = true,
             Effect::Note(Note::Transition(transition)) => {
                 self.is_noted = true;
-                self.on_transition(rules, *transition, found);
+                self.on_transition(rules, *transition, output, found);
             }
             Effect::Note(note) => {
                 if let Note::Compaction { ran: true, .. } = note {
@@ -109,7 +106,7 @@ impl RecoveryOracle {
             Effect::Finished { terminal, .. } => {
                 if self.is_noted {
                     self.excess.on_finished(rules, terminal, found);
-                    self.on_finished(rules, is_root, terminal, found);
+                    self.on_finished(rules, output.is_some(), terminal, found);
                 }
                 let (is_noted, excess) = (self.is_noted, core::mem::take(&mut self.excess));
                 *self = Self { is_noted, excess, ..Self::default() };
@@ -147,7 +144,7 @@ impl RecoveryOracle {
         }
     }
 
-    fn on_transition(&mut self, rules: &OracleRules, transition: Transition, found: &mut OracleFindings<'_>) {
+    fn on_transition(&mut self, rules: &OracleRules, transition: Transition, output: Option<u64>, found: &mut OracleFindings<'_>) {
         let due = self.due(rules);
         let answer = self.answer.take();
         match answer.filter(|answer| answer.is_whole && rules.settings.session.host_messages.is_empty()) {
@@ -172,6 +169,12 @@ impl RecoveryOracle {
                 found.add(ORACLE, format!("{} was made {made} times {place}, and may be made {most} times", transition.as_str()));
             }
         }
+        if let (Transition::TokenBudgetContinuation, Some(budget), Some(used)) = (transition, rules.settings.session.token_budget, output) {
+            if !self.continuations.is_due(used, budget) {
+                found.add(ORACLE, format!("the model is asked to go on for its token budget of {budget}, and {used} tokens were enough"));
+            }
+            self.continuations.add(used);
+        }
         if transition == Transition::NextTurn {
             self.chain = TransitionCounts::default();
             self.excess.on_next_turn();
@@ -195,8 +198,7 @@ impl RecoveryOracle {
             && session.json_schema.is_none()
         {
             found.ask(ORACLE);
-            let is_little = used.saturating_mul(100) / budget.max(1) < ENOUGH_PERCENT;
-            if is_little && self.prompt.get(Transition::TokenBudgetContinuation) < CONTINUATIONS_MIN {
+            if self.continuations.is_due(used, budget) {
                 found.add(
                     ORACLE,
                     format!("the prompt ended with {used} tokens of its budget of {budget}, and the model was not asked to go on"),

@@ -60,12 +60,18 @@ impl RetryOracle {
         }
     }
 
-    pub(super) fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_request(
+        &mut self,
+        rules: &OracleRules,
+        at: Time,
+        (id, model): (RequestId, &Arc<str>),
+        found: &mut OracleFindings<'_>,
+    ) {
         let mut retries = 0;
         match self {
             Self::Ended { prompt } if *prompt == id.prompt => return,
             Self::Asked(before) if (before.id.prompt, before.id.turn) == (id.prompt, id.turn) => {
-                before.check_next(at, id, model, found);
+                before.check_next(rules, at, (id, model), found);
                 retries = if before.model == *model { before.retries } else { 0 };
             }
             _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made without the attempt before it")),
@@ -105,7 +111,7 @@ impl ObservedAttempt {
     }
 
     /// The next attempt at the same request.
-    fn check_next(&self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
+    fn check_next(&self, rules: &OracleRules, at: Time, (id, model): (RequestId, &Arc<str>), found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
         if id.attempt != self.id.attempt + 1 {
             found.add(ORACLE, format!("request {id} was made after {}", self.id));
@@ -120,6 +126,9 @@ impl ObservedAttempt {
         match self.announced {
             Some(Deadline(until)) if at < until => {
                 found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}"))
+            }
+            Some(Deadline(until)) if at > until + rules.lateness && !self.is_untold => {
+                found.add(ORACLE, format!("request {id} was made {} after the announced wait was over", at.since(until)));
             }
             None if at > *over && !self.is_untold => {
                 found.add(ORACLE, format!("request {id} was made {} after the failure, and no wait was announced", at.since(*over)));

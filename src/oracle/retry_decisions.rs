@@ -331,10 +331,22 @@ impl ObservedCall {
                     .add(ORACLE, format!("request {id} has a max_tokens of {}, and {max_tokens} is what fits", request.max_tokens));
             }
             Repetition::Unstreamed if request.stream => "asks for a stream, and the table for a whole answer",
+            Repetition::Unstreamed => return self.check_room(id, rules, request, found),
             Repetition::Standard if retry_table::is_fast(rules, request) => "asks for a fast answer again",
             _ => return,
         };
         found.add(ORACLE, format!("request {id} {problem}"));
+    }
+
+    /// a whole answer has no more room than the API gives one that is not streamed, and no less for the rest.
+    fn check_room(&self, id: RequestId, rules: &OracleRules, request: &Request, found: &mut OracleFindings<'_>) {
+        let room = self.request.max_tokens.min(rules.settings.retry.nonstreaming_max_tokens);
+        if request.max_tokens != room {
+            found.add(
+                ORACLE,
+                format!("request {id} asks for a whole answer with a max_tokens of {}, and the room is {room}", request.max_tokens),
+            );
+        }
     }
 
     /// the length of an announced wait.

@@ -109,7 +109,7 @@ impl ToolFacts {
     }
 
     /// T-3: whether the tool says of this input, or the scenario of this use, that it may run beside others.
-    fn class(&self, tool_use: &ToolUse) -> ToolClass {
+    pub(super) fn class(&self, tool_use: &ToolUse) -> ToolClass {
         match self.tool(&tool_use.name) {
             Some(tool) if class::is_safe(tool.safety, &self.safe_uses, tool_use) => ToolClass::Safe,
             _ => ToolClass::Exclusive,
@@ -154,6 +154,11 @@ impl ToolFacts {
             (Some(validators), ToolInput::Valid(input)) => validators.problems(&tool_use.name, input).is_empty(),
         };
         fits && self.tool(&tool_use.name).is_some()
+    }
+
+    /// Whether there is such a tool.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.tool(name).is_some()
     }
 
     fn tool(&self, name: &str) -> Option<&ToolFact> {

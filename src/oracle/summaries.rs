@@ -1,5 +1,6 @@
 //! O-35: a request for a summary carries no tools, the tries at a summary are bounded by their count (C-4), and what is cleared is never among the
-//! newest that are to be kept (C-2: `cleared_results`). A summary that is due is asked for (C-4: `due_summary`).
+//! newest that are to be kept (C-2: `cleared_results`). A summary that is due is asked for (C-4: `due_summary`), and holds words of one attempt (O-5:
+//! `summary_source`).
 //!
 //! A summary is tried again without the oldest rounds, and once more for its tags. After so many failures in a row a circuit breaker is open: the
 //! session is not summarised any more, unless the user asks for it (C-9). What the user asked for is a prompt of its own, without any other
@@ -7,9 +8,11 @@
 
 mod cleared_results;
 mod due_summary;
+mod summary_source;
 
 use cleared_results::ClearedResultOracle;
 use due_summary::DueSummaryOracle;
+use summary_source::SummarySourceOracle;
 
 use super::request_kind::{RequestKind, SentRequest, has_tools};
 use super::{OracleFindings, OracleRules};
@@ -19,11 +22,15 @@ use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-35";
 
+/// The reason of the hidden message that holds a summary.
+const SUMMARY: &str = "summary";
+
 /// The summaries that one agent asks for.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SummaryOracle {
     results: ClearedResultOracle,
     due: DueSummaryOracle,
+    source: SummarySourceOracle,
     /// The last request.
     last: Option<LastRequest>,
     /// How many requests for the summary of now were made, attempts aside.
@@ -50,6 +57,12 @@ struct LastRequest {
 impl SummaryOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
         self.due.on_input(input);
+        self.source.on_input(input);
+    }
+
+    /// Whether the words of this answer become a summary.
+    pub(super) fn awaits_words(&self, id: RequestId) -> bool {
+        self.source.is_about(id)
     }
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
@@ -63,6 +76,7 @@ impl SummaryOracle {
         let is_new = self.last.as_ref().is_none_or(|last| (last.id.prompt, last.id.turn) != (id.prompt, id.turn));
         self.last = Some(LastRequest { id, has_tools, kind, is_heard: false });
         if kind == RequestKind::Summary {
+            self.source.on_summary_request(id);
             self.on_summary(rules, id, is_new, has_tools, found);
         } else {
             self.has_asked = true;
@@ -76,6 +90,7 @@ impl SummaryOracle {
         self.due.on_effect(effect);
         match effect {
             Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
+            Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == SUMMARY => self.source.on_summary(text, found),
             Effect::Emit(emission) => {
                 let id = match emission {
                     Emission::Assistant(message) => message.id,

@@ -27,6 +27,7 @@ mod stable_prefix;
 mod structured_outputs;
 mod summaries;
 mod task_budget;
+mod terminal_causes;
 mod told_texts;
 mod tool_starts;
 mod truthful_results;
@@ -153,11 +154,15 @@ impl EventStory {
     }
 
     fn terminal(self) -> Self {
-        self.effect(Effect::Finished { prompt: 1, terminal: Terminal::Completed })
+        self.ends_with(Terminal::Completed)
+    }
+
+    fn ends_with(self, terminal: Terminal) -> Self {
+        self.effect(Effect::Finished { prompt: 1, terminal })
     }
 
     /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out,
-    /// and that most stories leave something open.
+    /// and that most stories leave something open, and have no answers.
     fn broken(self) -> Vec<&'static str> {
         self.broken_but(&[validity::ORACLE, super::leftovers::ORACLE])
     }
@@ -165,7 +170,8 @@ impl EventStory {
     /// The same, with others left out. In a story no model says what its requests hold.
     fn broken_but(self, left_out: &[&str]) -> Vec<&'static str> {
         let violations = self.violations();
-        let oracles = violations.iter().map(|violation| violation.oracle);
+        let is_of_an_answer = |violation: &&Violation| violation.text.contains(super::terminal_causes::OPEN_ANSWER);
+        let oracles = violations.iter().filter(|violation| !is_of_an_answer(violation)).map(|violation| violation.oracle);
         oracles.filter(|oracle| *oracle != super::said_blocks::ORACLE && !left_out.contains(oracle)).collect()
     }
 
@@ -302,9 +308,9 @@ fn o_3_an_exclusive_tool_runs_alone() {
 fn o_3_a_stopped_tool_counts_until_its_grace_is_over() {
     let grace = |grace_ms| {
         let story = EventStory::with(|settings| settings.tool_grace = Micros::from_millis(grace_ms)).request(1, &[]);
-        let story = story.asks("W", 0).effect(Effect::StopTool { run: run(0) }).result(0);
+        let story = story.asks("W", 0).effect(Effect::StopTool { run: run(0) });
         let story = story.input(Input::End { id: ASKED, how: AnswerEnd::Reset }); // a millisecond later
-        story.asks("W", 1).ends(1).result(1).terminal().broken()
+        story.asks("W", 1).ends(1).result(1).ends(0).result(0).terminal().broken()
     };
     assert_eq!(grace(1), NONE);
     assert_eq!(grace(2), ["O-3"]);

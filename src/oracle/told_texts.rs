@@ -1,4 +1,4 @@
-//! The texts for the model that the next request of an agent must hold: the context that a hook gives (O-24), and the interruption message that consumers saw
+//! The texts for the model that the next request of an agent must hold: the context that a hook gives and the objections of stop hooks (O-24), and the interruption message that consumers saw
 //! (O-30).
 //!
 //! It is not looked for in a request that asks for something else than the conversation, nor after an edit that may have taken it out: a compaction, a
@@ -8,6 +8,7 @@ use super::nothing_lost;
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, interruption};
 use reenact_engine::contract::{Effect, Emission, HookRun, HookSubject, Input, Note, RequestId};
+use reenact_engine::permission::PermissionWord;
 use reenact_engine::texts::TextName;
 use reenact_wire::json::push_string;
 use reenact_wire::prelude::*;
@@ -44,6 +45,11 @@ impl ToldTextOracle {
                 let is_about_a_turn = !matches!(hook.subject, HookSubject::Compaction(_));
                 if let Some(text) = outcome.context.as_ref().filter(|_| is_about_a_turn && tells_contexts(rules)) {
                     self.texts.push(ToldText { text: text.clone(), source: TextSource::Hook(*hook) });
+                }
+                // Each of several objections is heard, not the first alone.
+                let objects = matches!(hook.subject, HookSubject::Stop(_)) && outcome.decision == Some(PermissionWord::Deny);
+                if let Some(reason) = outcome.reason.as_ref().filter(|_| objects && rules.settings.session.host_messages.is_empty()) {
+                    self.texts.push(ToldText { text: reason.clone(), source: TextSource::Hook(*hook) });
                 }
             }
             Input::MarkedDead { .. } => self.texts.clear(),

@@ -1,18 +1,21 @@
 //! O-33: a tool use that was answered without having run has a reason of its own (T-12 to T-15, T-21 to T-24). After the failure of a shell tool nothing else
-//! of the same answer starts (T-13). The words of a tool that was told to stop are not its result (T-15a).
+//! of the same answer starts, or without streaming execution of the same batch (T-13, T-20). The words of a tool that was told to stop are not its result, and
+//! it is not answered before it has ended or its grace is over (T-15a).
 //!
 //! Reasons are: an abort of the prompt, a discarded attempt, a hook, a check, a person or a rule that is against it, an unknown tool, an input that does not
 //! fit, and a sibling that failed. Which of them the engine names is not looked at. Where rules of permissions or a limit on money decide inside of the engine,
 //! and in sub-agents, which their parent may stop, the oracle is not asked.
 
 use super::request_kind::{RequestKind, SentRequest};
+use super::running_tools::ToolClass;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{
-    AnswerEnd, Effect, Emission, EventPayload, FailureCause, HookSubject, Input, Note, PermissionAnswer, RequestId, Settings, ToolOutcome,
-    ToolRun,
+    AnswerEnd, Effect, Emission, EventPayload, FailureCause, HookSubject, Input, Micros, Note, PermissionAnswer, RequestId, Settings,
+    ToolOutcome, ToolRun,
 };
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::settings::SiblingAbort;
+use reenact_engine::time::Time;
 use reenact_wire::block::{ToolUse, joined_text};
 use reenact_wire::prelude::*;
 
@@ -29,16 +32,34 @@ pub(super) struct UnrunToolOracle {
     is_aborted: bool,
     /// Answers that came whole: the others may be taken back yet.
     whole: Vec<RequestId>,
-    /// Answers of which a shell tool failed, with that tool, once its result is out.
-    failed: Vec<ToolRun>,
-    /// The text that each stopped tool returned; empty until then.
-    stopped: Vec<(ToolRun, Arc<str>)>,
+    /// The shell tools that failed, once their results are out.
+    failed: Vec<(ToolRun, ToolBatch)>,
+    stopped: Vec<StoppedTool>,
+}
+
+/// The tool uses of one answer that are siblings: without streaming execution consecutive safe ones, or a single one (T-20); otherwise all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct ToolBatch(u32);
+
+/// A tool that was told to stop.
+#[derive(Clone, Debug, Hash)]
+struct StoppedTool {
+    run: ToolRun,
+    /// The end of its grace, or its own.
+    until: Time,
+    /// The text that it returned; empty until then.
+    returned: Arc<str>,
 }
 
 #[derive(Clone, Debug, Hash)]
 struct AskedUse {
     run: ToolRun,
+    batch: ToolBatch,
+    /// `None` for one that is not known, which parts no batch.
+    class: Option<ToolClass>,
     is_started: bool,
+    /// Another agent carries it out.
+    is_agent: bool,
     /// It need not run: for a reason that is known, or because it was answered and judged.
     is_settled: bool,
     /// It was answered without having run.
@@ -58,7 +79,7 @@ impl UnrunToolOracle {
             // An answer can be lost behind its last event.
             Input::Stream { id, event } if matches!(event.payload(), EventPayload::Error { .. }) => self.whole.retain(|whole| whole != id),
             Input::End { id, how } if *how != AnswerEnd::Complete => self.whole.retain(|whole| whole != id),
-            Input::ToolEnded { run, outcome } => self.on_outcome(rules, *run, outcome),
+            Input::ToolEnded { run, outcome } => self.on_outcome(rules, (found.at, *run), outcome),
             Input::PermissionAnswered { run, answer } if !matches!(**answer, PermissionAnswer::Allow { updated_input: None, .. }) => {
                 self.settle(*run);
             }
@@ -100,8 +121,13 @@ impl UnrunToolOracle {
                     self.on_tool_use(rules, message.id, tool_use);
                 }
             }
-            Effect::StartTool { run, .. } | Effect::StartAgent { run, .. } => self.on_start(rules, *run, found),
-            Effect::StopTool { run } => self.stopped.push((*run, "".into())),
+            Effect::StartTool { run, .. } => self.on_start(rules, *run, false, found),
+            Effect::StartAgent { run, .. } => self.on_start(rules, *run, true, found),
+            Effect::StopTool { run } => {
+                let is_agent = self.uses.iter().any(|asked| asked.run == *run && asked.is_agent);
+                let grace = if is_agent { Micros::ZERO } else { rules.settings.tool_grace };
+                self.stopped.push(StoppedTool { run: *run, until: found.at + grace, returned: "".into() });
+            }
             Effect::Emit(Emission::User(message)) => {
                 self.on_result(rules, message.run, &message.block.result_text().unwrap_or_default(), found);
             }
@@ -116,8 +142,8 @@ impl UnrunToolOracle {
                 self.judge(found);
                 self.uses.retain(|asked| asked.run.request.prompt != *prompt);
                 self.whole.retain(|id| id.prompt != *prompt);
-                self.failed.retain(|run| run.request.prompt != *prompt);
-                self.stopped.retain(|(run, _)| run.request.prompt != *prompt);
+                self.failed.retain(|(run, _)| run.request.prompt != *prompt);
+                self.stopped.retain(|stopped| stopped.run.request.prompt != *prompt);
                 self.is_aborted = false;
             }
             _ => (),
@@ -125,60 +151,87 @@ impl UnrunToolOracle {
     }
 
     fn on_tool_use(&mut self, rules: &OracleRules, request: RequestId, tool_use: &ToolUse) {
-        let index = self.uses.iter().filter(|asked| asked.run.request == request).count();
-        let run = ToolRun { request, index: u32::try_from(index).unwrap_or(u32::MAX) };
+        let of_answer = || self.uses.iter().filter(|asked| asked.run.request == request);
+        let run = ToolRun { request, index: u32::try_from(of_answer().count()).unwrap_or(u32::MAX) };
+        let class = rules.tools.knows(&tool_use.name).then(|| rules.tools.class(tool_use));
+        let before = of_answer().filter(|asked| asked.class.is_some()).next_back();
+        let is_parted = |before: &AskedUse| class.is_some() && [before.class, class].contains(&Some(ToolClass::Exclusive));
+        let batch = match before {
+            Some(before) if !rules.settings.streaming_execution && is_parted(before) => ToolBatch(before.batch.0 + 1),
+            Some(before) => before.batch,
+            None => ToolBatch::default(),
+        };
         let may_run = rules.tools.takes(tool_use) && !rules.decide_inside();
-        let is_shell = rules.tools.is_shell(&tool_use.name);
-        self.uses.push(AskedUse { run, is_started: false, is_settled: !may_run, is_suspect: false, is_shell, has_failed: false });
+        self.uses.push(AskedUse {
+            run,
+            batch,
+            class,
+            is_started: false,
+            is_agent: false,
+            is_settled: !may_run,
+            is_suspect: false,
+            is_shell: rules.tools.is_shell(&tool_use.name),
+            has_failed: false,
+        });
     }
 
     /// A tool ended by itself.
-    fn on_outcome(&mut self, rules: &OracleRules, run: ToolRun, outcome: &ToolOutcome) {
-        if let Some((_, returned)) = self.stopped.iter_mut().find(|(stopped, _)| *stopped == run) {
-            *returned = joined_text(outcome.content.as_str()).trim().into();
+    fn on_outcome(&mut self, rules: &OracleRules, (at, run): (Time, ToolRun), outcome: &ToolOutcome) {
+        if let Some(stopped) = self.stopped.iter_mut().find(|stopped| stopped.run == run) {
+            stopped.returned = joined_text(outcome.content.as_str()).trim().into();
+            stopped.until = stopped.until.min(at);
         } else if let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) {
             asked.has_failed = asked.is_shell && SiblingFailures::from_settings(&rules.settings).holds(outcome);
         }
     }
 
-    fn on_start(&mut self, rules: &OracleRules, run: ToolRun, found: &mut OracleFindings<'_>) {
-        if let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) {
-            asked.is_started = true;
-        }
-        if !SiblingFailures::from_settings(&rules.settings).ends_the_answer() {
+    fn on_start(&mut self, rules: &OracleRules, run: ToolRun, is_agent: bool, found: &mut OracleFindings<'_>) {
+        let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) else { return };
+        (asked.is_started, asked.is_agent) = (true, is_agent);
+        if SiblingFailures::from_settings(&rules.settings).which != SiblingAbort::Failed {
             return;
         }
-        if let Some(failed) = self.failed.iter().find(|failed| failed.request == run.request) {
+        let batch = asked.batch;
+        if let Some((failed, _)) = self.failed.iter().find(|(failed, of)| failed.request == run.request && *of == batch) {
             found.ask(ORACLE);
-            found.add(ORACLE, format!("tool {run} was started after the failure of tool {failed} of the same answer"));
+            found.add(ORACLE, format!("tool {run} was started after the failure of tool {failed}, its sibling in the same answer"));
         }
     }
 
     fn on_result(&mut self, rules: &OracleRules, run: ToolRun, text: &str, found: &mut OracleFindings<'_>) {
-        if let Some((_, returned)) = self.stopped.iter().find(|(stopped, _)| *stopped == run) {
+        if let Some(stopped) = self.stopped.iter().find(|stopped| stopped.run == run) {
+            let returned = &*stopped.returned;
             found.ask(ORACLE);
-            if returned.chars().count() >= RETURNED_CHARACTERS_MIN && text.contains(&**returned) {
+            if returned.chars().count() >= RETURNED_CHARACTERS_MIN && text.contains(returned) {
                 found.add(ORACLE, format!("tool {run} was told to stop, and what it returned later is its result: {returned}"));
+            }
+            if found.at < stopped.until {
+                found.add(
+                    ORACLE,
+                    format!("tool {run} was told to stop and is answered before it has ended, and its grace lasts until {}", stopped.until),
+                );
             }
         }
         let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) else { return };
         if !asked.is_started {
             found.ask(ORACLE);
         }
-        if asked.has_failed
-            || (asked.is_shell && !asked.is_started && SiblingFailures::from_settings(&rules.settings).which == SiblingAbort::Any)
-        {
-            self.failed.push(run);
+        let (batch, is_unrun_shell) = (asked.batch, asked.is_shell && !asked.is_started);
+        if asked.has_failed || (is_unrun_shell && SiblingFailures::from_settings(&rules.settings).which == SiblingAbort::Any) {
+            self.failed.push((run, batch));
         }
-        let has_reason = asked.is_started || asked.is_settled || self.is_aborted || self.failed.iter().any(|of| of.request == run.request);
+        let has_failed_sibling = self.failed.iter().any(|(failed, of)| failed.request == run.request && *of == batch);
+        let has_reason = asked.is_started || asked.is_settled || self.is_aborted || has_failed_sibling;
         asked.is_suspect = !has_reason;
     }
 
     /// Whether the attempt was given up shows within the step.
     fn judge(&mut self, found: &mut OracleFindings<'_>) {
-        let has_failed = |run: ToolRun| self.uses.iter().any(|asked| asked.has_failed && asked.run.request == run.request);
-        let unrun = |asked: &&AskedUse| asked.is_suspect && self.whole.contains(&asked.run.request);
-        let unrun: Vec<ToolRun> = self.uses.iter().filter(unrun).map(|asked| asked.run).filter(|run| !has_failed(*run)).collect();
+        let has_failed = |of: &AskedUse| {
+            self.uses.iter().any(|asked| asked.has_failed && asked.run.request == of.run.request && asked.batch == of.batch)
+        };
+        let unrun = |asked: &&AskedUse| asked.is_suspect && self.whole.contains(&asked.run.request) && !has_failed(asked);
+        let unrun: Vec<ToolRun> = self.uses.iter().filter(unrun).map(|asked| asked.run).collect();
         for run in unrun {
             found.add(ORACLE, format!("tool {run} has a result and never ran, and nothing was against it"));
             self.settle(run);
@@ -198,8 +251,6 @@ impl UnrunToolOracle {
 struct SiblingFailures {
     which: SiblingAbort,
     exit_code_counts: bool,
-    /// Without streaming execution the siblings are those of a batch.
-    is_per_batch: bool,
 }
 
 impl SiblingFailures {
@@ -207,13 +258,7 @@ impl SiblingFailures {
         Self {
             which: if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort },
             exit_code_counts: settings.pipeline.exit_code_aborts,
-            is_per_batch: !settings.streaming_execution,
         }
-    }
-
-    /// Whether it is seen from outside that nothing may start after one.
-    fn ends_the_answer(self) -> bool {
-        !self.is_per_batch && self.which == SiblingAbort::Failed
     }
 
     fn holds(self, outcome: &ToolOutcome) -> bool {

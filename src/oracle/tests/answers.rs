@@ -118,8 +118,9 @@ fn o_7_an_error_is_the_last_word_and_comes_once() {
     assert_eq!(cut().error("e").error("f").terminal().broken(), ["O-7"], "told twice");
     assert_eq!(cut().goes_on(Transition::MaxOutputTokensRecovery).terminal().broken(), NONE, "recovered");
     assert_eq!(cut().error("e").goes_on(Transition::MaxOutputTokensRecovery).terminal().broken(), ["O-7"]);
-    assert_eq!(EventStory::new().ended_with(Terminal::ModelError).broken(), ["O-7"], "lost without a word");
-    assert_eq!(EventStory::new().error("e").ended_with(Terminal::ModelError).broken(), NONE);
+    let lost = || EventStory::new().input(Input::End { id: ASKED, how: AnswerEnd::Reset });
+    assert_eq!(lost().ended_with(Terminal::ModelError).broken(), ["O-7"], "lost without a word");
+    assert_eq!(lost().error("e").ended_with(Terminal::ModelError).broken(), NONE);
 }
 
 /// The model of the stories about money, and its budget.

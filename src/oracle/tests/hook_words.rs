@@ -74,3 +74,20 @@ fn o_26_a_hook_prevents_a_compaction() {
     let again = told(denies()).hook(HookEvent::PreCompact, next, HookOutcome::default());
     assert_eq!(again.says_to_model(2, summary()).o_26(), 0, "the next compaction is asked about anew");
 }
+
+#[test]
+fn o_24_each_of_two_objections_is_heard() {
+    let objects = |hook: u32, reason: &str| {
+        let outcome = HookOutcome { reason: Some(reason.into()), ..denies() };
+        (HookRun { hook, subject: HookSubject::Stop(ASKED) }, Arc::new(outcome))
+    };
+    let input = || HookInput { event: HookEvent::Stop, tool: None, data: Json::trusted("{}"), stop_hook_active: false };
+    let told = |text: &str| {
+        let story = [objects(0, "tests fail"), objects(1, "no changelog")].into_iter().fold(EventStory::new(), |story, (hook, outcome)| {
+            story.effect(Effect::RunHook { hook, input: Arc::new(input()) }).input(Input::HookEnded { hook, outcome })
+        });
+        story.says_to_model(2, text).times_broken("O-24")
+    };
+    assert_eq!(told("tests fail, and no changelog"), 0);
+    assert_eq!(told("tests fail"), 1);
+}

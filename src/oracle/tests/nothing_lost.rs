@@ -70,3 +70,18 @@ fn o_24_what_waits_begins_in_the_order_in_which_it_came() {
     let mixed = EventStory::new().effect(begins(1)).input(prompt(2)).submits(3, "b").terminal();
     assert_eq!(mixed.effect(begins(3)).lost(), 0, "a message may overtake a prompt");
 }
+
+#[test]
+fn o_24_an_image_of_the_user_is_in_a_request() {
+    let image = || {
+        Block::assembled(BlockKind::Other("image".into()), Json::trusted(r#"{"type":"image","source":{"type":"base64","data":"AAAA"}}"#))
+    };
+    let cached = Block::assembled(
+        BlockKind::Other("image".into()),
+        Json::trusted(r#"{"type":"image","source":{"type":"base64","data":"AAAA"},"cache_control":{"type":"ephemeral"}}"#),
+    );
+    let says = || EventStory::new().input(Input::Prompt { prompt: 1, content: [image()].into() });
+    assert_eq!(says().request(1, &[(Role::User, &[Block::text("hi")])]).terminal().lost(), 1);
+    assert_eq!(says().request(1, &[(Role::User, &[image()])]).terminal().lost(), 0);
+    assert_eq!(says().request(1, &[(Role::User, &[cached])]).terminal().lost(), 0, "a breakpoint of the cache changes nothing");
+}

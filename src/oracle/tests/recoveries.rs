@@ -186,17 +186,20 @@ fn o_34_the_hard_limit_is_no_end_while_something_helps() {
 
 #[test]
 fn o_34_a_token_budget_asks_for_more_and_structured_output_is_asked_for_five_times() {
+    let noting = || EventStory::noting(|settings| settings.session.token_budget = Some(1_000)).asks_with_cap(1, 8);
     let ends_with = |tokens: u64, nudges: usize| {
-        let story = EventStory::noting(|settings| settings.session.token_budget = Some(1_000)).asks_with_cap(1, 8);
-        let story = (0..nudges).fold(story, |story, _| story.passes(Transition::TokenBudgetContinuation));
+        let story = (0..nudges).fold(noting(), |story, _| story.passes(Transition::TokenBudgetContinuation));
         story
             .wholly_answered(1, "end_turn")
             .effect(Effect::Emit(Emission::Result(Box::new(result_with(tokens)))))
             .finishes(Terminal::Completed)
     };
     assert_eq!(ends_with(899, 0), 1);
-    assert_eq!(ends_with(899, 3), 0, "that is often enough");
+    assert_eq!(ends_with(499, 3), 0, "that is often enough, and the last two gave little");
+    assert_eq!(ends_with(899, 3), 1, "the last one gave much");
     assert_eq!(ends_with(900, 0), 0);
+    let nudges = |times| (0..times).fold(noting(), |story, _| story.passes(Transition::TokenBudgetContinuation)).times_broken("O-34");
+    assert_eq!((nudges(3), nudges(4)), (0, 1), "none of them gave anything");
     let hidden = || Effect::Emit(Emission::Hidden { uuid: "u".into(), why: "structured_output".into(), text: "please".into() });
     let times = |count| (0..count).fold(EventStory::new(), |story, _| story.effect(hidden())).times_broken("O-34");
     assert_eq!((times(5), times(6)), (0, 1));

@@ -38,6 +38,7 @@ fn o_9_waits_are_announced_and_kept() {
         (asked().notice(ASKED, 1, 10, 1).at(1_002).attempt(SECOND, "m"), &[][..], "in time"),
         (asked().notice(ASKED, 1, 10, 1).at(1_000).attempt(SECOND, "m"), &["O-9", "O-9"], "before the server's and the announced time"),
         (asked().notice(ASKED, 1, 10, 2).at(1_500).attempt(SECOND, "m"), &["O-9"], "before the announced time"),
+        (asked().notice(ASKED, 1, 10, 1).at(1_600).attempt(SECOND, "m"), &["O-9"], "long after the announced time"),
         (asked().at(1_500).attempt(SECOND, "m"), &["O-9"], "a wait without a word"),
         (asked().notice(ASKED, 1, 0, 1).at(1_002).attempt(SECOND, "m"), &[], "there may be any number"),
         (asked().notice(ASKED, 2, 10, 1).at(1_002).attempt(SECOND, "m"), &["O-9"], "the second before the first"),

@@ -313,3 +313,17 @@ fn o_31_a_prompt_begins_with_the_model_of_the_session() {
         assert_eq!(story.times_broken(ORACLE), expected, "{reason}");
     }
 }
+
+#[test]
+fn o_31_a_whole_answer_has_the_room_of_one_that_is_not_streamed() {
+    let asked = |max_tokens: u64| {
+        const START: &str = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+        let first = Request { stream: true, ..Request::new("m", 30_000) };
+        let cut = RetryStory::with(|_| ()).requests(ASKED, first).cut(1, &[START, r#"{"type":"content_block_stop","index":0}"#]);
+        let again = Request { stream: false, ..Request::new("m", max_tokens) };
+        cut.requests(attempt(2), again).0.times_broken(ORACLE)
+    };
+    assert_eq!(asked(21_333), 0);
+    assert_eq!(asked(30_000), 1);
+    assert_eq!(asked(8_000), 1);
+}

@@ -200,3 +200,19 @@ fn o_12_a_snip_takes_out_what_is_marked_and_nothing_else() {
     };
     assert_eq!((snips(&["a"]), snips(&["b", "a"]), snips(&["a", "c"])), (0, 0, 1));
 }
+
+#[test]
+fn o_5_a_summary_is_of_one_attempt() {
+    let (first, second) = (asked(1, 1), RequestId { attempt: 2, ..asked(1, 1) });
+    let delta = |text: &str| format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#);
+    let cut = "The tests of the parser were mended";
+    let summary = |text: &str| {
+        let prompt = [Block::text(TextName::SummaryPrompt.ours())];
+        let story = EventStory::new().asks_last(first, &prompt, false).hears(first, &[&delta(cut)]);
+        let story = story.input(Input::End { id: first, how: AnswerEnd::Reset }).asks_last(second, &prompt, false);
+        let story = story.hears(second, &[&delta("All tests pass"), r#"{"type":"message_stop"}"#]).compacts(CompactTrigger::Auto);
+        story.effect(Effect::Emit(Emission::Hidden { uuid: "s".into(), why: "summary".into(), text: text.into() })).times_broken("O-5")
+    };
+    assert_eq!(summary("All tests pass"), 0);
+    assert_eq!(summary(&format!("{cut}All tests pass")), 1);
+}

@@ -4,6 +4,7 @@ use super::*;
 use reenact_engine::contract::{HookOutcome, PermissionAnswer};
 use reenact_engine::emission::Note;
 use reenact_engine::permission::PermissionWord;
+use reenact_engine::settings::SiblingAbort;
 
 const WHOLE: &str = r#"{"type":"message_stop"}"#;
 
@@ -65,4 +66,36 @@ fn o_33_the_words_of_a_stopped_tool_are_not_its_result() {
     assert_eq!(stopped().input(returns(text)).result_says("Stopped by the user.").times_broken("O-33"), 0);
     assert_eq!(stopped().input(returns("ok")).result_says("It is not ok.").times_broken("O-33"), 0, "by chance");
     assert_eq!(EventStory::new().asks("R", 0).input(returns(text)).result_says(text).times_broken("O-33"), 0);
+}
+
+#[test]
+fn o_33_without_streaming_execution_the_siblings_are_those_of_a_batch() {
+    let unrun = |between: &[&str]| {
+        let mut environment = environment(|settings| {
+            settings.streaming_execution = false;
+            settings.batch_sibling_abort = SiblingAbort::Failed;
+        });
+        environment.tools[0].shell = true;
+        let story = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO }.says(use_block("R", 0));
+        let all = (1..).zip(between).fold(story, |story, (index, name)| story.says(use_block(name, index)));
+        let last = u32::try_from(between.len()).unwrap_or_default();
+        let story = all.hears(ASKED, &[WHOLE]).effect(Effect::StartTool { run: run(0), tool_use: tool_use("R", 0).into() });
+        let failed = story.input(Input::ToolEnded { run: run(0), outcome: ToolOutcome::error("x").into() }).result(0);
+        failed.result(last).unrun()
+    };
+    assert_eq!(unrun(&["R"]), 0);
+    assert_eq!(unrun(&["W"]), 1, "an exclusive one is a batch of its own");
+    assert_eq!(unrun(&["W", "R"]), 1, "it parts the others");
+    assert_eq!(unrun(&["X", "R"]), 0, "one that nobody knows parts nothing");
+}
+
+#[test]
+fn o_33_a_stopped_tool_is_answered_when_it_has_ended_or_its_grace_is_over() {
+    let stopped = |grace_ms| {
+        let story = EventStory::with(|settings| settings.tool_grace = Micros::from_millis(grace_ms));
+        story.asks("R", 0).effect(Effect::StopTool { run: run(0) })
+    };
+    assert_eq!(stopped(5).result(0).times_broken("O-33"), 1);
+    assert_eq!(stopped(0).result(0).times_broken("O-33"), 0);
+    assert_eq!(stopped(5).ends(0).result(0).times_broken("O-33"), 0);
 }

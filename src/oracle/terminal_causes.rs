@@ -1,0 +1,113 @@
+//! O-8, of a terminal's reason: what it names has come to pass in the prompt. An engine that says "the money is spent" too early loses work just
+//! as one that says it too late wastes money.
+//!
+//! The causes are looked for leniently: an abort counts wherever it came in the prompt. A sub-agent may be ended by its parent, so that aborts
+//! are asked of the root alone. Limits on turns and money are those of O-13 and O-32.
+
+use super::nothing_lost::is_command;
+use super::request_kind::{RequestKind, SentRequest};
+use super::terminal::ORACLE;
+use super::{OracleFindings, OracleRules};
+use reenact_engine::contract::{AnswerEnd, Block, BlockKind, Effect, EventPayload, HookSubject, Input, Note, RequestId, Terminal};
+use reenact_engine::permission::PermissionAnswer;
+use reenact_wire::prelude::*;
+
+/// The complaint about a prompt that ends well inside an answer.
+pub(super) const OPEN_ANSWER: &str = "the answer to its last request had not come to its end";
+
+/// The causes of a terminal that were seen in the prompt that is open.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct TerminalCauseOracle {
+    /// Somebody ended the work: the user, a tool, a person who was asked.
+    is_aborted: bool,
+    is_stopped_by_stop_hook: bool,
+    is_stopped_by_tool_hook: bool,
+    /// An attempt failed: refused, cut, or closed by the engine.
+    has_failed: bool,
+    /// The last request of the conversation, and whether its answer came to its end.
+    last: Option<(RequestId, bool)>,
+}
+
+impl TerminalCauseOracle {
+    pub(super) fn on_input(&mut self, input: &Input) {
+        match input {
+            Input::Interrupt { content, .. } => {
+                self.is_aborted = true;
+                self.has_failed |= content.iter().any(is_slash_command);
+            }
+            Input::HookEnded { hook, outcome } if outcome.stop.is_some() => match hook.subject {
+                HookSubject::Tool(_) => self.is_stopped_by_tool_hook = true,
+                HookSubject::Stop(_) => self.is_stopped_by_stop_hook = true,
+                HookSubject::Compaction(_) => (),
+            },
+            Input::Head { status, .. } => self.has_failed |= *status != 200,
+            Input::Stream { id, event } => match event.payload() {
+                EventPayload::MessageStop => self.on_whole(*id),
+                EventPayload::Error { .. } => self.has_failed = true,
+                _ => (),
+            },
+            Input::Body { id, .. } => self.on_whole(*id),
+            // Some engines take an answer for whole that lacks its last event.
+            Input::End { id, how: AnswerEnd::Complete } => self.on_whole(*id),
+            Input::End { .. } => self.has_failed = true,
+            // A command may fail without any request.
+            Input::Prompt { content, .. } => self.has_failed |= content.iter().any(is_slash_command),
+            _ => (),
+        }
+    }
+
+    /// What counts as a cancel came, in whatever agent of the tree.
+    pub(super) fn on_cancel(&mut self) {
+        self.is_aborted = true;
+    }
+
+    fn on_whole(&mut self, id: RequestId) {
+        if let Some((_, is_whole)) = self.last.as_mut().filter(|(last, _)| *last == id) {
+            *is_whole = true;
+        }
+    }
+
+    pub(super) fn on_request(&mut self, sent: SentRequest<'_>) {
+        if sent.kind == RequestKind::Ordinary {
+            self.last = Some((sent.id, false));
+        }
+    }
+
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, is_root: bool, effect: &Effect, found: &mut OracleFindings<'_>) {
+        match effect {
+            Effect::CloseRequest { .. } | Effect::Note(Note::Compaction { ran: false, .. }) => self.has_failed = true,
+            Effect::Finished { prompt, terminal } => {
+                if let Some(missing) = self.missing_cause(rules, is_root, *prompt, terminal) {
+                    found.add(ORACLE, format!("prompt {prompt} ended with {}, and {missing}", terminal.as_str()));
+                }
+                found.ask(ORACLE);
+                *self = Self::default();
+            }
+            _ => (),
+        }
+    }
+
+    /// In words that follow "and".
+    fn missing_cause(&self, rules: &OracleRules, is_root: bool, prompt: u32, terminal: &Terminal) -> Option<&'static str> {
+        let orphan = rules.settings.session.orphaned_permission.as_ref();
+        let is_aborted_before = orphan.is_some_and(|orphan| matches!(orphan.answer, PermissionAnswer::RefuseAndAbort { .. }));
+        let (has_cause, missing) = match terminal {
+            Terminal::AbortedStreaming | Terminal::AbortedTools => {
+                (self.is_aborted || is_aborted_before || !is_root, "nobody had aborted it")
+            }
+            Terminal::StopHookPrevented => (self.is_stopped_by_stop_hook, "no stop hook had ended it"),
+            Terminal::HookStopped => (self.is_stopped_by_tool_hook, "no hook of a tool had ended it"),
+            Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError => (self.has_failed, "every answer was good"),
+            Terminal::Completed => {
+                let is_open = self.last.is_some_and(|(last, is_whole)| last.prompt == prompt && !is_whole);
+                (!is_open, OPEN_ANSWER)
+            }
+            _ => return None,
+        };
+        (!has_cause).then_some(missing)
+    }
+}
+
+fn is_slash_command(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Text(text) if is_command(text))
+}
