@@ -42,6 +42,7 @@ mod recoveries;
 mod refused_requests;
 mod repeated_effects;
 mod request_kind;
+mod requests;
 mod result_limits;
 mod results;
 mod retry;
@@ -93,13 +94,13 @@ pub use question_counts::QuestionCounts;
 use recoveries::RecoveryOracle;
 use refused_requests::RefusedRequestOracle;
 use repeated_effects::RepeatedEffectOracle;
-use request_kind::{RequestKindReader, SentRequest};
+use request_kind::RequestKindReader;
 use result_limits::ResultLimitOracle;
 use results::ResultOracle;
 use retry::RetryOracle;
 use retry_decisions::RetryDecisionOracle;
 use running_tools::RunningTools;
-use said_blocks::{BlockSource, SaidBlockOracle};
+use said_blocks::SaidBlockOracle;
 use signatures::SignatureOracle;
 use speech::ModelSpeech;
 use stable_prefix::PrefixOracle;
@@ -114,7 +115,6 @@ use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
 use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId, Terminal};
-use reenact_engine::key::SharedValue;
 use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
@@ -184,6 +184,30 @@ struct AgentOracles {
 /// How many messages both conversations begin with, as far as they share them.
 fn same_messages(before: &[Arc<Message>], after: &[Arc<Message>]) -> usize {
     before.iter().zip(after).take_while(|(before, after)| Arc::ptr_eq(before, after)).count()
+}
+
+/// An effect of one agent that is of concern to the whole tree.
+fn on_effect_of_tree(
+    rules: &OracleRules,
+    agents: &mut Arc<ByAgent<AgentOracles>>,
+    agent: &Agent,
+    effect: &Effect,
+    found: &mut OracleFindings<'_>,
+) {
+    match effect {
+        Effect::Emit(Emission::Result(result)) if !agent.is_root() => {
+            Arc::make_mut(agents).entry(&Agent::ROOT).accounts.on_child_result(result);
+        }
+        Effect::Finished { prompt, terminal } => {
+            if let Some(of_agent) = agent.tool_use_id() {
+                Arc::make_mut(agents).all_mut().for_each(|watched| watched.progress_set.on_agent_finished(of_agent));
+            }
+            if *terminal == Terminal::MaxBudget {
+                AccountOracle::check_broke(rules, *prompt, spent_most(agents), found);
+            }
+        }
+        _ => (),
+    }
 }
 
 /// Where an oracle puts what it finds.
@@ -289,50 +313,6 @@ impl Oracles {
             }
         }
     }
-
-    fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Arc<Request>) {
-        let request = &SharedValue::from(request.clone());
-        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
-        let sent = SentRequest { id, request, kind: self.kinds.read(request, &self.rules.settings.texts) };
-        let spent = spent(&self.agents);
-        let watched = Arc::make_mut(&mut self.agents).entry(agent);
-        if !self.rules.expects_refusals {
-            let known = found.violations.len();
-            watched.pairs.on_request(&self.rules, id, &request.messages, found);
-            watched.valid.on_request(id, request, found);
-            watched.blamed = (found.violations.len() > known).then_some(id);
-        }
-        watched.terminals.on_request(agent, id, found);
-        watched.retry.on_request(&self.rules, at, (id, &request.model), found);
-        watched.decisions.on_request(&self.rules, (agent, id), request, found);
-        watched.abort.on_request(id, found);
-        let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
-        watched.compaction.on_request(&self.rules, sent, history, found);
-        watched.refused.on_request(&self.rules, id, request, found);
-        watched.recoveries.on_request(&self.rules, sent, found);
-        watched.summaries.on_request(&self.rules, sent, found);
-        watched.causes.on_request(sent);
-        watched.discarded.on_request(found);
-        watched.signatures.on_request(id, &request.model, &request.messages, found);
-        watched.withheld.on_request(id, found);
-        watched.accounts.on_request(id, request);
-        watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
-        watched.repeated.on_request(id, request);
-        watched.leftovers.on_request(id);
-        watched.hook_words.on_request(sent, found);
-        watched.told_texts.on_request(sent, found);
-        watched.prefix.on_request(&self.rules, sent, found);
-        watched.losses.on_request(&request.messages, found);
-        if agent.is_root() {
-            watched.abort_scope.on_request(&self.rules, id);
-            watched.unrun.on_request(sent);
-            watched.live_streams.on_request(id, request.stream);
-        }
-        watched.said_blocks.on_request(id, request, |block| BlockSource::find(&self.rules, &self.speech, block), found);
-        if self.speech.get(agent).is_some_and(ModelSpeech::has_closed_halves) {
-            Arc::make_mut(&mut self.speech).entry(agent).forget_halves(request);
-        }
-    }
 }
 
 impl TranscriptWatch for Oracles {
@@ -427,15 +407,7 @@ impl TranscriptWatch for Oracles {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.permissions.on_effect(&self.rules, (agent, class), effect, found);
         let spent = spent(&self.agents);
-        if let (false, Effect::Emit(Emission::Result(result))) = (agent.is_root(), effect) {
-            Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).accounts.on_child_result(result);
-        }
-        if let (Some(of_agent), Effect::Finished { .. }) = (agent.tool_use_id(), effect) {
-            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.progress_set.on_agent_finished(of_agent));
-        }
-        if let Effect::Finished { prompt, terminal: Terminal::MaxBudget } = effect {
-            AccountOracle::check_broke(&self.rules, *prompt, spent_most(&self.agents), found);
-        }
+        on_effect_of_tree(&self.rules, &mut self.agents, agent, effect, found);
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.accounts.on_effect(&self.rules, effect, spent, found);
         watched.pairs.on_effect(&self.rules, effect);

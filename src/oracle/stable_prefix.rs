@@ -1,4 +1,5 @@
-//! O-21: a stable prefix. Each request begins with the one before, compared without `cache_control`, unless an edit was announced since.
+//! O-21: a stable prefix. Each request begins with the one before, compared without `cache_control`, unless an edit was announced since. An edit of the
+//! cache, once sent, is sent again (C-2).
 //!
 //! Requests that are no part of the conversation (a summary, a line about tools) are known by their texts, ask another model, bring other tools, or are followed
 //! by a request that goes on where the one before them had ended. They are left out. A request that was too long must become another one.
@@ -15,6 +16,9 @@ use reenact_wire::raw_json::RawObject;
 
 pub(super) const ORACLE: &str = "O-21";
 
+/// The member of a request that asks the API to clear old results.
+const CACHE_EDIT: &str = "context_management";
+
 /// How many requests a compaction may make of its own before the conversation goes on where it was.
 const SIDE_REQUESTS_MAX: usize = 8;
 
@@ -23,6 +27,8 @@ const SIDE_REQUESTS_MAX: usize = 8;
 pub(super) struct PrefixOracle {
     sent: Vec<SentConversation>,
     is_edited: bool,
+    /// The last request that asked the API to clear old results.
+    cache_edit: Option<RequestId>,
 }
 
 #[derive(Clone, Debug, Hash)]
@@ -43,6 +49,9 @@ impl PrefixOracle {
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect) {
+        if let Effect::Emit(Emission::CompactBoundary { .. } | Emission::LocalOutput { .. } | Emission::ModelFallback { .. }) = effect {
+            self.cache_edit = None;
+        }
         self.is_edited |= match effect {
             Effect::Emit(
                 Emission::CompactBoundary { .. }
@@ -60,7 +69,13 @@ impl PrefixOracle {
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
         let SentRequest { id, request, kind } = sent;
-        if !rules.given_messages.is_empty() || kind != RequestKind::Ordinary {
+        if kind != RequestKind::Ordinary {
+            return;
+        }
+        if rules.settings.session.changes.is_empty() {
+            self.check_cache_edit(id, request, found);
+        }
+        if !rules.given_messages.is_empty() {
             return;
         }
         let is_after_edit = core::mem::take(&mut self.is_edited);
@@ -84,6 +99,19 @@ impl PrefixOracle {
             self.sent.remove(0);
         }
         self.sent.push(next);
+    }
+}
+
+impl PrefixOracle {
+    /// C-2: an edit of the cache is sent with each later request, or the cache is lost.
+    fn check_cache_edit(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
+        let has_edit = RawObject::parse(request.extra.as_str()).is_ok_and(|members| members.get(CACHE_EDIT).is_some());
+        let before = if has_edit { self.cache_edit.replace(id) } else { self.cache_edit.take() };
+        let Some(before) = before else { return };
+        found.ask(ORACLE);
+        if !has_edit {
+            found.add(ORACLE, format!("request {id} has no edit of the cache, and request {before} had one"));
+        }
     }
 }
 

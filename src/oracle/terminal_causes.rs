@@ -56,7 +56,7 @@ impl TerminalCauseOracle {
         }
     }
 
-    /// What counts as a cancel came, in whatever agent of the tree.
+    /// The user cancels, or something that counts as that came, in whatever agent of the tree.
     pub(super) fn on_cancel(&mut self) {
         self.is_aborted = true;
     }

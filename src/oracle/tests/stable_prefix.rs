@@ -57,3 +57,17 @@ fn o_21_after_a_request_of_its_own_a_compaction_gives_the_conversation_back() {
     assert_eq!(summarised().sends_texts(3, &["x", "b", "c"]).o_21(), 1);
     assert_eq!(summarised().sends_texts(3, &["a", "x", "c"]).o_21(), 1, "the answer before the instruction is another one");
 }
+
+#[test]
+fn o_21_an_edit_of_the_cache_is_sent_again() {
+    let sends = |story: EventStory, turn: u32, extra: &'static str| {
+        let request = Request { extra: Json::trusted(extra), ..Request::new("m", 1) };
+        story.effect(Effect::Request { id: RequestId { turn, ..ASKED }, request: Arc::new(request) })
+    };
+    let edit = r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}"#;
+    let edited = || sends(EventStory::new(), 1, edit);
+    assert_eq!(sends(edited(), 2, edit).o_21(), 0);
+    assert_eq!(sends(edited(), 2, "{}").o_21(), 1);
+    let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() };
+    assert_eq!(sends(edited().effect(Effect::Emit(boundary)), 2, "{}").o_21(), 0, "there is nothing left to clear");
+}

@@ -205,7 +205,7 @@ fn o_12_a_snip_takes_out_what_is_marked_and_nothing_else() {
 fn o_5_a_summary_is_of_one_attempt() {
     let (first, second) = (asked(1, 1), RequestId { attempt: 2, ..asked(1, 1) });
     let delta = |text: &str| format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#);
-    let cut = "The tests of the parser were mended";
+    let cut = "The tests of the parser pass again now";
     let summary = |text: &str| {
         let prompt = [Block::text(TextName::SummaryPrompt.ours())];
         let story = EventStory::new().asks_last(first, &prompt, false).hears(first, &[&delta(cut)]);
