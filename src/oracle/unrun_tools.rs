@@ -154,7 +154,7 @@ impl UnrunToolOracle {
         let of_answer = || self.uses.iter().filter(|asked| asked.run.request == request);
         let run = ToolRun { request, index: u32::try_from(of_answer().count()).unwrap_or(u32::MAX) };
         let class = rules.tools.knows(&tool_use.name).then(|| rules.tools.class(tool_use));
-        let before = of_answer().filter(|asked| asked.class.is_some()).next_back();
+        let before = of_answer().rfind(|asked| asked.class.is_some());
         let is_parted = |before: &AskedUse| class.is_some() && [before.class, class].contains(&Some(ToolClass::Exclusive));
         let batch = match before {
             Some(before) if !rules.settings.streaming_execution && is_parted(before) => ToolBatch(before.batch.0 + 1),
