@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-pub use self::paths::{regressions_folder, snapshot_path};
+pub use self::paths::{name_of, regressions_folder, snapshot_path};
 pub use self::references::FileReach;
 pub use self::variants::{ScenarioVariants, bytes_digest, digest, from_text};
 
 use self::gitignore::IgnoreRules;
-use self::paths::{absolute, name_of, split, with_combination};
+use self::paths::{absolute, split, with_combination};
 use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_show};
 use super::tape::TapeWarning;
 use super::{open, recording, schema, tape, text};

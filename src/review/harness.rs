@@ -8,13 +8,13 @@
 //! }
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use reenact_engine::contract::Engine;
-use reenact_files::scenario::{LoadedScenario, find, load_all};
+use reenact_files::scenario::{LoadedScenario, find, load_all, name_of};
 use reenact_runner::run_to_end;
 use reenact_runner::statements::{judge, judge_outcomes};
 use reenact_sim::Run;
@@ -26,7 +26,24 @@ use super::scenario_tests::{SnapshotUse, orphans, verdict};
 /// Runs the tests as the arguments of the process say. A file that cannot be read is a test that fails; so are snapshots without a scenario.
 pub fn main<E: Engine + 'static>(folder: impl AsRef<Path>, new_engine: impl Fn() -> E + Clone + Send + Sync + 'static) -> ExitCode {
     let arguments = Arguments::from_args();
-    libtest_mimic::run(&arguments, trials(folder.as_ref(), &new_engine)).exit_code()
+    let one = arguments.filter.as_deref().filter(|_| arguments.exact && !arguments.list);
+    let trials = one.and_then(|name| trials_of_one(folder.as_ref(), name, &new_engine));
+    let trials = trials.unwrap_or_else(|| self::trials(folder.as_ref(), &new_engine));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The tests of the file that a test of this name belongs to; `None` where no such file is. nextest runs each test in a process of its own, which need not
+/// read all the others.
+fn trials_of_one<E: Engine + 'static>(
+    folder: &Path,
+    name: &str,
+    new_engine: &(impl Fn() -> E + Clone + Send + Sync + 'static),
+) -> Option<Vec<Trial>> {
+    let of_file = name.split('@').next().unwrap_or(name);
+    let paths: Vec<PathBuf> = find(&[folder.to_path_buf()]).0.into_iter().filter(|path| name_of(path) == of_file).collect();
+    let runs: Result<Vec<Vec<LoadedScenario>>, _> = paths.iter().map(|path| load_all(path, &[])).collect();
+    let trials: Vec<Trial> = runs.ok()?.iter().flat_map(|runs| tests_of_file(runs, new_engine)).collect();
+    trials.iter().any(|trial| trial.name() == name).then_some(trials)
 }
 
 /// The tests of a folder, or of one file.
@@ -131,6 +148,9 @@ mod tests {
         let (names, failed) = ran(&scenarios);
         assert_eq!(names, ["hello", "seeds@seed=1", "seeds@seed=2", "seeds", "snapshots without a scenario"]);
         assert_eq!(failed, 3, "they have no snapshots");
+        let one = |name: &str| trials_of_one(&scenarios, name, &AgentLoop::default).map(|trials| trials.len());
+        assert_eq!((one("hello"), one("seeds@seed=1"), one("seeds")), (Some(1), Some(3), Some(3)));
+        assert_eq!((one("hell"), one("snapshots without a scenario"), one("seeds@seed=3")), (None, None, None), "all are read for these");
         for name in ["hello", "seeds@seed=1", "seeds@seed=2"] {
             accept(&folder.path().join(format!("snapshots/{name}.snap"))).unwrap();
         }

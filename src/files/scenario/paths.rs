@@ -19,7 +19,7 @@ pub fn regressions_folder(path: &Path) -> PathBuf {
 }
 
 /// `a/scenarios/executor/order.toml` is `executor/order`; elsewhere the file's own name. A combination stays behind it.
-pub(super) fn name_of(path: &Path) -> String {
+pub fn name_of(path: &Path) -> String {
     let (file, combination) = split(path);
     let (_, below) = below_scenarios(file);
     let text = below.to_string_lossy().replace('\\', "/");
