@@ -18,6 +18,8 @@ keys! {
         max_tokens: Option<u64> = None, unit("tokens"), example("1");
         /// The text of the answer. It is cut where `max_tokens` ends it.
         answer: Option<Arc<str>> = None, required, example("\"A package\"");
+        /// Whether it is no matter of note if no such request comes.
+        may: bool = false;
     }
 }
 

@@ -30,6 +30,8 @@ use reenact_wire::validate::RequestValidator;
 pub(crate) struct ModelServer {
     pub(crate) terms: AnswerTerms,
     server: AnswerQueue,
+    /// How many answers of the same ids the client has from other runs of the scenario; `None` before the first answer.
+    copies_before: Option<u32>,
     validator: RequestValidator,
     /// The thinking that was given out.
     signatures: GivenThinking,
@@ -160,8 +162,10 @@ impl ModelServer {
             Some(QueuedAnswer { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);
-                if nth > 1 {
-                    let (fresh, ids) = reissue::with_fresh_ids(plan, nth);
+                let is_of_clients = terms.lends && setup.scenario.tape.is_none();
+                let copies = *self.copies_before.get_or_insert_with(|| if is_of_clients { reissue::copies_in(request) } else { 0 });
+                if nth + copies > 1 {
+                    let (fresh, ids) = reissue::with_fresh_ids(plan, nth + copies);
                     self.server.remember(ids);
                     plan = fresh;
                 }

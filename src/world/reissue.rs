@@ -3,6 +3,7 @@
 use super::decoded_pieces::DecodedPieces;
 use super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_wire::assembler::Assembler;
+use reenact_wire::block::{Block, Role};
 use reenact_wire::event::StreamEvent;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::json::Json;
@@ -31,6 +32,15 @@ pub(crate) fn with_fresh_ids(plan: ResponsePlan, nth: u32) -> (ResponsePlan, Vec
         }
     }
     (ResponsePlan { pieces: events, ..plan }, ids)
+}
+
+/// How many answers of the same ids a client may have already that goes on with a session of earlier runs: no more than it has answers, or as many as
+/// the ids in the request tell.
+pub(crate) fn copies_in(request: &Request) -> u32 {
+    let answers = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+    let tool_uses = request.messages.iter().flat_map(|message| &message.content).filter_map(Block::as_tool_use);
+    let copies = tool_uses.filter_map(|tool_use| tool_use.id.strip_prefix("toolu_")?.rsplit_once('_')?.1.parse::<u32>().ok());
+    copies.max().unwrap_or(0).max(u32::try_from(answers).unwrap_or(u32::MAX))
 }
 
 /// Text with the ids that the scenario knows.
@@ -125,6 +135,7 @@ mod tests {
     use reenact_scenario::plan::Plan as RunPlan;
     use reenact_scenario::script::{self, AnswerOrigin, StreamStyle, TurnPlace};
     use reenact_scenario::types::{ScriptedTurn, TurnBlock};
+    use reenact_wire::block::Message;
     use reenact_wire::whole_message::whole_message;
 
     fn plan(turn: &ScriptedTurn, is_stream: bool) -> ResponsePlan {
@@ -166,6 +177,22 @@ mod tests {
             let sent = with_original_ids(String::from(r#"{"tool_use_id":"toolu_p1t1n1_2"}"#), &ids);
             assert_eq!(sent, r#"{"tool_use_id":"toolu_p1t1n1"}"#);
         }
+    }
+
+    #[test]
+    fn m_3_a_resumed_session_has_answers_of_another_run() {
+        let copies = |content: &[(&str, &str)]| {
+            let message = |(id, name): &(&str, &str)| {
+                let json = Json::from_value(&serde_json::json!({"type": "tool_use", "id": id, "name": name, "input": {}}));
+                Message::assistant(vec![Block::from(json)])
+            };
+            copies_in(&Request::new("m", 1).with_messages(content.iter().map(message)))
+        };
+        assert_eq!(copies(&[]), 0, "nothing was said before");
+        assert_eq!(copies(&[("toolu_p1t1n1", "Read")]), 1);
+        assert_eq!(copies(&[("toolu_p1t1n1", "Read"), ("toolu_p1t1n1_2", "Read")]), 2);
+        assert_eq!(copies(&[("toolu_p1t1n1_5", "Read")]), 5, "a compaction took the others");
+        assert_eq!(copies(&[("call_1_7", "Read")]), 1, "an id of somebody else");
     }
 
     #[test]

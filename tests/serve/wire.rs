@@ -83,7 +83,7 @@ fn k_6_more_requests_than_answers_are_told_not_to_come_back() {
         }
         seen
     });
-    assert_eq!(seen.iter().map(Seen::status).collect::<Vec<_>>(), [200, 200, 403], "{}", seen[2].text());
+    assert_eq!(seen.iter().map(Seen::status).collect::<Vec<_>>(), [200, 200, 400], "{}", seen[2].text());
     assert_eq!(seen[2].header("x-should-retry").as_deref(), Some("false"));
     assert!(seen[2].body().contains("tape_exhausted"));
     assert_eq!(verdict.end.as_str(), "tape_exhausted");

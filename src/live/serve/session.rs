@@ -309,6 +309,8 @@ fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
 
 /// The response when no answer is left: an error that no client takes for a passing one.
 fn exhausted_answer(agent: &Agent, id: RequestId) -> ServerResponse {
-    let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted)", agent.key(id));
-    ServerResponse::error(403, "permission_error", &message, &[(END_HEADER, "tape_exhausted")])
+    let aside = if agent.is_root() { "" } else { "; requests beside the conversation are answered by [[side]]" };
+    let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted){aside}", agent.key(id));
+    // Clients take a 401 or a 403 for a matter of credentials, and ask their user to log in.
+    ServerResponse::error(400, "invalid_request_error", &message, &[(END_HEADER, "tape_exhausted")])
 }

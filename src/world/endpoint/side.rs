@@ -35,9 +35,11 @@ impl SideAnswers {
         Some((index + 1, reissue::as_asked(plan, request)))
     }
 
-    /// The rules that answered nothing, by their numbers from 1.
+    /// The rules that answered nothing and were to, by their numbers from 1.
     pub(super) fn unused(&self, setup: &RunSetup) -> Vec<usize> {
+        let is_expected = |index: &usize| !setup.scenario.sides[*index].may;
         (0..setup.scenario.sides.len())
+            .filter(is_expected)
             .filter(|index| self.given.get(*index).is_none_or(|given| *given == 0))
             .map(|index| index + 1)
             .collect()
