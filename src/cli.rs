@@ -63,6 +63,9 @@ use crate::engine::contract::Engine;
 struct ProgramArguments {
     #[command(flatten)]
     colour: terminal::ColourArgument,
+    /// Print what failed and the last line: no line that says `ok`, no transcript of a run that is fine, no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: ProgramCommand,
 }
@@ -179,8 +182,9 @@ where
     if let Some(exit) = crate::children::helper_main(std::env::args_os()) {
         return exit;
     }
-    let ProgramArguments { colour, command } = ProgramArguments::parse();
+    let ProgramArguments { colour, quiet, command } = ProgramArguments::parse();
     colour.apply();
+    output::set_quiet(quiet);
     let exit = match command {
         ProgramCommand::New(arguments) => new::run(&arguments),
         ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),

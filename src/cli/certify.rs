@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use tokio::time::Instant;
 
-use super::output::{complain, one_line, print_line, without_panic_messages, wrong_input};
+use super::output::{complain, one_line, print_line, tell_progress, without_panic_messages, wrong_input};
 use super::program::{plan_command, program_name, quoted};
 use super::report::unasked_text;
 use super::{CommandExit, SILENCE};
@@ -118,7 +118,7 @@ fn check<E: Engine>(
     let mut goes_on = |checked: usize| {
         if began.elapsed() > silence {
             silence *= 2;
-            complain(&format!("certifying {name}: {checked} of {} states are checked", certificate.states.len()));
+            tell_progress(&format!("certifying {name}: {checked} of {} states are checked", certificate.states.len()));
         }
         true
     };

@@ -18,7 +18,7 @@ use memory::{MemoryLimit, MemoryState, MemoryWatch};
 
 use super::certify;
 use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
-use super::output::{complain, print_line, print_verdict, without_panic_messages, wrong_input};
+use super::output::{complain, print_line, print_verdict, tell_progress, without_panic_messages, wrong_input};
 use super::program::{plan_command, shrink_command};
 use super::report::{
     ExploreBudgetEntry, ExploreEntry, ExploreFindingEntry, ExploreReportDocument, print_document, unasked_text, verdict_word,
@@ -263,7 +263,10 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
                 break;
             }
             if expected > SILENCE {
-                complain(&format!("exploring {}, budget {budget}: about {transitions} transitions, {seconds}", scenario.path.display()));
+                tell_progress(&format!(
+                    "exploring {}, budget {budget}: about {transitions} transitions, {seconds}",
+                    scenario.path.display()
+                ));
             }
         }
         let (explored, cause) = explore_budget(asked, scenario, engine, (budget, limit));
@@ -324,7 +327,7 @@ fn explore_budget<E: Engine + Send>(
             silence *= 2;
             let ExploreProgress { states, transitions, waiting } = progress;
             let path = scenario.path.display();
-            complain(&format!("exploring {path}, budget {budget}: {states} states, {transitions} transitions, {waiting} states wait"));
+            tell_progress(&format!("exploring {path}, budget {budget}: {states} states, {transitions} transitions, {waiting} states wait"));
         }
         match (cause, memory) {
             (Some(_), _) => ExplorePace::Stopped,

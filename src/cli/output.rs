@@ -16,6 +16,19 @@ use super::program::in_this_program;
 /// Whether output was lost.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
+/// Whether only failures are told (`--quiet`).
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// All output from here on is of failures alone, or not.
+pub(super) fn set_quiet(quiet: bool) {
+    IS_QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether only failures are told.
+pub(super) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
 /// Writes text and a line end to standard output.
 pub(super) fn print_line(text: &str) {
     match writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)) {
@@ -38,8 +51,11 @@ pub(super) fn print_styled(text: &str) {
     }
 }
 
-/// Writes a line that begins with a verdict: `ok` is green, `FAILED` red.
+/// Writes a line that begins with a verdict: `ok` is green, `FAILED` red. Where only failures are told, `ok` is not.
 pub(super) fn print_verdict(line: &str) {
+    if is_quiet() && line.starts_with("ok ") {
+        return;
+    }
     let styled =
         ["ok", "FAILED"].into_iter().zip([AnsiColor::Green.on_default(), AnsiColor::Red.on_default().bold()]).find_map(|(word, style)| {
             let rest = line.strip_prefix(word).filter(|rest| rest.starts_with(' '))?;
@@ -52,6 +68,13 @@ pub(super) fn print_verdict(line: &str) {
 /// exit code stands.
 pub(super) fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", in_this_program(text).trim_end_matches('\n'));
+}
+
+/// Says on standard error how far a command is, unless only failures are told.
+pub(super) fn tell_progress(text: &str) {
+    if !is_quiet() {
+        complain(text);
+    }
 }
 
 /// A text of a file in one line: control characters as their escapes.

@@ -17,7 +17,7 @@ use clap::ValueEnum;
 
 use super::CommandExit;
 use super::coverage::{CoverageArguments, CoverageEntry, CoveragePlace};
-use super::output::{complain, print_line, print_verdict, wrong_input};
+use super::output::{complain, is_quiet, print_line, print_verdict, wrong_input};
 use super::report::{RunEntry, RunReportDocument, print_document};
 use super::selection::{DetailArgument, Selection, canary};
 use crate::engine::contract::Engine;
@@ -319,6 +319,7 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
     let shows_transcript = count == 1 || arguments.detail.is_some();
     let Some(transcript) = transcript(outcome) else { return };
     match arguments.format {
+        OutputFormat::Text if shows_transcript && is_fine && is_quiet() => (),
         OutputFormat::Text if shows_transcript => {
             let gap = if count == 1 { "" } else { "\n" };
             print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, transcript)));

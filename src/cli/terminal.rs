@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, stdout};
 
+use super::output::is_quiet;
 use indicatif::{ProgressBar, ProgressStyle};
 use terminal_size::{Height, Width};
 
@@ -33,7 +34,7 @@ impl ColourArgument {
 
 /// A bar on standard error that counts to `count`, where that is a terminal.
 pub(super) fn progress_bar(count: usize) -> ProgressBar {
-    let bar = ProgressBar::new(count as u64);
+    let bar = if is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(count as u64) };
     // The template is ours, and right.
     ProgressStyle::with_template("{wide_bar} {pos}/{len}").map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
 }

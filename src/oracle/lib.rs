@@ -23,6 +23,7 @@ mod accounts;
 mod answer_pieces;
 mod asked_hooks;
 mod budgets;
+mod command_prompts;
 mod compaction;
 mod discarded_attempts;
 mod hook_words;

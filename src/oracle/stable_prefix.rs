@@ -6,6 +6,7 @@
 //!
 //! It is not asked of sessions that begin with messages, or whose host changes some: there a summary of what was given looks like another beginning.
 
+use super::command_prompts::CommandPrompts;
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, same_messages};
 use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, Role};
@@ -27,6 +28,7 @@ const SIDE_REQUESTS_MAX: usize = 8;
 pub(super) struct PrefixOracle {
     sent: Vec<SentConversation>,
     is_edited: bool,
+    commands: CommandPrompts,
     /// The last request that asked the API to clear old results.
     cache_edit: Option<RequestId>,
 }
@@ -40,18 +42,14 @@ struct SentConversation {
 
 impl PrefixOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
-        self.is_edited |= match input {
-            Input::Head { status: 400 | 413, .. } => true,
-            // A command of the user may clear the conversation, and be aborted before anything is said of it.
-            Input::Prompt { content, .. } | Input::Interrupt { content, .. } => content.iter().any(is_command),
-            _ => false,
-        };
+        self.is_edited |= self.commands.begins_by(input) || matches!(input, Input::Head { status: 400 | 413, .. });
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect) {
         if let Effect::Emit(Emission::CompactBoundary { .. } | Emission::LocalOutput { .. } | Emission::ModelFallback { .. }) = effect {
             self.cache_edit = None;
         }
+        self.is_edited |= self.commands.is_ended_by(effect);
         self.is_edited |= match effect {
             Effect::Emit(
                 Emission::CompactBoundary { .. }
@@ -132,10 +130,6 @@ impl SentConversation {
         let is_last = |place| place == messages.iter().map(|message| message.content.len()).sum::<usize>();
         self.is_after_edit || (ends_with_text && self.difference(next).is_none_or(is_last))
     }
-}
-
-fn is_command(block: &Block) -> bool {
-    matches!(block.kind(), BlockKind::Text(text) if text.starts_with('/'))
 }
 
 fn blocks(messages: &[Arc<Message>]) -> impl Iterator<Item = (Role, &Block)> {

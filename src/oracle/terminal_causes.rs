@@ -4,11 +4,11 @@
 //! The causes are looked for leniently: an abort counts wherever it came in the prompt. A sub-agent may be ended by its parent, so that aborts
 //! are asked of the root alone. Limits on turns and money are those of O-13 and O-32.
 
-use super::nothing_lost::is_command;
+use super::command_prompts::has_command;
 use super::request_kind::{RequestKind, SentRequest};
 use super::terminal::ORACLE;
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{AnswerEnd, Block, BlockKind, Effect, EventPayload, HookSubject, Input, Note, RequestId, Terminal};
+use reenact_engine::contract::{AnswerEnd, Effect, EventPayload, HookSubject, Input, Note, RequestId, Terminal};
 use reenact_engine::permission::PermissionAnswer;
 use reenact_wire::prelude::*;
 
@@ -33,7 +33,7 @@ impl TerminalCauseOracle {
         match input {
             Input::Interrupt { content, .. } => {
                 self.is_aborted = true;
-                self.has_failed |= content.iter().any(is_slash_command);
+                self.has_failed |= has_command(content);
             }
             Input::HookEnded { hook, outcome } if outcome.stop.is_some() => match hook.subject {
                 HookSubject::Tool(_) => self.is_stopped_by_tool_hook = true,
@@ -51,7 +51,7 @@ impl TerminalCauseOracle {
             Input::End { id, how: AnswerEnd::Complete } => self.on_whole(*id),
             Input::End { .. } => self.has_failed = true,
             // A command may fail without any request.
-            Input::Prompt { content, .. } => self.has_failed |= content.iter().any(is_slash_command),
+            Input::Prompt { content, .. } => self.has_failed |= has_command(content),
             _ => (),
         }
     }
@@ -106,8 +106,4 @@ impl TerminalCauseOracle {
         };
         (!has_cause).then_some(missing)
     }
-}
-
-fn is_slash_command(block: &Block) -> bool {
-    matches!(block.kind(), BlockKind::Text(text) if is_command(text))
 }

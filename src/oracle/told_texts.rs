@@ -4,6 +4,7 @@
 //! It is not looked for in a request that asks for something else than the conversation, nor after an edit that may have taken it out: a compaction, a
 //! command, messages that were marked.
 
+use super::command_prompts::CommandPrompts;
 use super::nothing_lost;
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, interruption};
@@ -20,6 +21,7 @@ pub(super) struct ToldTextOracle {
     running: Vec<HookRun>,
     /// The prompt was cancelled: a message that says so without that is another rule's to see.
     is_cancelled: bool,
+    commands: CommandPrompts,
     texts: Vec<ToldText>,
 }
 
@@ -38,6 +40,7 @@ enum TextSource {
 
 impl ToldTextOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        self.commands.begins_by(input);
         match input {
             Input::HookEnded { hook, outcome } => {
                 let Some(at) = self.running.iter().position(|run| run == hook) else { return };
@@ -86,6 +89,9 @@ impl ToldTextOracle {
     }
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
+        if self.commands.is_ended_by(effect) {
+            self.texts.clear();
+        }
         match effect {
             Effect::RunHook { hook, .. } => self.running.push(*hook),
             // Of hooks that are stopped together nothing comes, also where some have answered.

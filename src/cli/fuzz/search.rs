@@ -10,7 +10,7 @@ use super::{FuzzArguments, case_record};
 use crate::cli::SILENCE;
 use crate::cli::certify::binary_digest;
 use crate::cli::ctrl_c::is_stopped;
-use crate::cli::output::complain;
+use crate::cli::output::tell_progress;
 use crate::engine::contract::Engine;
 use crate::explore::explorer::Workers as _;
 use crate::explore::fuzz::{FuzzCase, FuzzGround, FuzzIsland};
@@ -72,7 +72,7 @@ pub(super) fn fuzz<E: Engine + Send>(arguments: &FuzzArguments, scenario: &Loade
             search.write_progress()?;
             let FuzzOutcome { cases, findings, .. } = &search.outcome;
             let counts = (plural(search.behaviours() as u64, "behaviour"), plural(findings.len() as u64, "finding"));
-            complain(&format!("fuzzing {}: {}, {}, {}", scenario.path.display(), plural(*cases, "case"), counts.0, counts.1));
+            tell_progress(&format!("fuzzing {}: {}, {}, {}", scenario.path.display(), plural(*cases, "case"), counts.0, counts.1));
         }
     }
     search.write_progress()?;

@@ -10,7 +10,7 @@ use std::thread;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
 
-use super::super::output::{complain, print_line};
+use super::super::output::{complain, print_line, tell_progress};
 use super::super::serve::{listen, single_runtime};
 use super::super::{SILENCE, STOPPED};
 use super::{SweepArguments, SweepFormat, SweptScenario, SweptScenarios};
@@ -118,7 +118,7 @@ impl SweepProgress<'_> {
             let are_long = runs < RUNS_A_SECOND * since.elapsed().as_secs();
             let advice = "; they are long, as runs are that end at a limit (--set limits.requests=50 makes them shorter)";
             let path = self.batch[*scenario].path.display();
-            complain(&format!("sweeping {path}: {} so far{}", plural(runs, "run"), if are_long { advice } else { "" }));
+            tell_progress(&format!("sweeping {path}: {} so far{}", plural(runs, "run"), if are_long { advice } else { "" }));
         }
     }
 

@@ -59,6 +59,15 @@ fn o_21_after_a_request_of_its_own_a_compaction_gives_the_conversation_back() {
 }
 
 #[test]
+fn o_21_a_command_that_waited_announces_an_edit_when_it_has_ended() {
+    let said = |text: &str| Input::Prompt { prompt: 2, content: [Block::text(text)].into() };
+    let waited = |text: &str| EventStory::new().sends_texts(1, &["a"]).input(said(text)).sends_texts(2, &["a", "b"]);
+    let aborted = |text: &str| waited(text).effect(Effect::Finished { prompt: 2, terminal: Terminal::AbortedStreaming });
+    assert_eq!(aborted("/clear").sends_texts(3, &["c"]).o_21(), 0);
+    assert_eq!(aborted("clear").sends_texts(3, &["c"]).o_21(), 1);
+}
+
+#[test]
 fn o_21_an_edit_of_the_cache_is_sent_again() {
     let sends = |story: EventStory, turn: u32, extra: &'static str| {
         let request = Request { extra: Json::trusted(extra), ..Request::new("m", 1) };
