@@ -75,7 +75,7 @@ mod tests {
         let mut request = Request::new("claude-haiku-4-5", 1).with_messages([said("Say \"hi\""), answered, said("later")]);
         request.system = Some(Json::trusted(r#"[{"type":"text","text":"Write a \"title\""}]"#));
         let rule = |model: Option<&str>, contains: Option<&str>, max_tokens| {
-            let rule = SideRule { model: model.map(Arc::from), contains: contains.map(Arc::from), max_tokens, answer: None };
+            let rule = SideRule { model: model.map(Arc::from), contains: contains.map(Arc::from), max_tokens, answer: None, may: false };
             rule.matches(&request)
         };
         assert!(rule(Some("claude-haiku-4-5"), None, None) && !rule(Some("claude-haiku"), None, None));

@@ -351,7 +351,13 @@ fn f_6_conditions_and_expectations_read_back() {
             lenient: true,
             signatures: Some(SignaturePolicy::Refuse),
         },
-        sides: vec![SideRule { model: Some("m".into()), contains: Some("title".into()), max_tokens: Some(1), answer: Some("T".into()) }],
+        sides: vec![SideRule {
+            model: Some("m".into()),
+            contains: Some("title".into()),
+            max_tokens: Some(1),
+            answer: Some("T".into()),
+            may: true,
+        }],
         matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
         expect: Expectations {
             terminal: Some("completed".into()),
