@@ -6,7 +6,18 @@ use reenact_wire::prelude::*;
 
 /// The commands that have not ended, by the numbers of their prompts.
 #[derive(Clone, Debug, Default, Hash)]
-pub(super) struct CommandPrompts(Vec<u32>);
+pub(super) struct CommandPrompts(Vec<(u32, CommandKind)>);
+
+/// A kind of command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum CommandKind {
+    /// It takes all that was said out of the conversation.
+    Clear,
+    Other,
+}
+
+/// The text of the command that clears the conversation.
+const CLEAR: &str = "/clear";
 
 impl CommandPrompts {
     /// Whether this is a command. It may have to wait for other prompts.
@@ -14,17 +25,17 @@ impl CommandPrompts {
         let (Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) = input else { return false };
         let is_command = has_command(content);
         if is_command {
-            self.0.push(*prompt);
+            let is_clear = matches!(&content[..], [only] if matches!(only.kind(), BlockKind::Text(text) if text.trim() == CLEAR));
+            self.0.push((*prompt, if is_clear { CommandKind::Clear } else { CommandKind::Other }));
         }
         is_command
     }
 
-    /// Whether this ends a command.
-    pub(super) fn is_ended_by(&mut self, effect: &Effect) -> bool {
-        let Effect::Finished { prompt, .. } = effect else { return false };
-        let before = self.0.len();
-        self.0.retain(|command| command != prompt);
-        self.0.len() < before
+    /// The command that this ends.
+    pub(super) fn ended_by(&mut self, effect: &Effect) -> Option<CommandKind> {
+        let Effect::Finished { prompt, .. } = effect else { return None };
+        let at = self.0.iter().position(|(command, _)| command == prompt)?;
+        Some(self.0.remove(at).1)
     }
 }
 

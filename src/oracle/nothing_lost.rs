@@ -3,6 +3,7 @@
 
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, Terminal, ToolRun};
+use reenact_engine::emission::ResultMessage;
 use reenact_wire::block::{Block, BlockKind, Message, Role};
 use reenact_wire::json::push_string;
 use reenact_wire::prelude::*;
@@ -21,6 +22,8 @@ pub(super) const RESULT_LIMIT_MIN: u64 = 200;
 pub(super) struct LossOracle {
     submitted: Vec<SubmittedBlock>,
     for_results: Vec<(ToolRun, Arc<str>, &'static str)>,
+    /// The questions about tool uses, each with the id of the tool use, and whether it was refused.
+    questions: Vec<(ToolRun, Arc<str>, bool)>,
     /// Tools that were told to stop: nobody waits for what they return.
     stopped: Vec<ToolRun>,
     /// The submissions that have not begun as prompts, in the order in which they came.
@@ -63,6 +66,8 @@ impl LossOracle {
                 self.submitted.extend(blocks.map(|block| SubmittedBlock { prompt: *prompt, block: block.clone(), is_taken_in: false }));
             }
             Input::PermissionAnswered { run, answer } => {
+                let is_refusal = !matches!(**answer, PermissionAnswer::Allow { .. });
+                self.questions.iter_mut().filter(|(asked, ..)| asked == run).for_each(|(.., is_refused)| *is_refused = is_refusal);
                 if let (PermissionAnswer::Refuse { reason }, true) = (&**answer, rules.tell_refusals() && !rules.cuts_results) {
                     self.for_results.push((*run, reason.clone(), "the reason of the person who refused it"));
                 }
@@ -73,10 +78,6 @@ impl LossOracle {
                 self.for_results.push((*run, begins.into(), "what the tool returned"));
             }
             _ => (),
-        }
-        // A result after an abort has the words of the abort.
-        if matches!(input, Input::Cancel | Input::Interrupt { .. }) {
-            self.for_results.clear();
         }
     }
 
@@ -112,6 +113,9 @@ impl LossOracle {
                     }
                 }
             }
+            Effect::AskPermission { run, tool_use, .. } => self.questions.push((*run, tool_use.id.clone(), false)),
+            Effect::WithdrawPermission { run } => self.questions.retain(|(asked, ..)| asked != run),
+            Effect::Emit(Emission::Result(result)) => self.check_denials(result, found),
             // A refusal that does not hold is another oracle's to see.
             Effect::StartTool { run, .. } => self.forget(|of| of == *run),
             Effect::StopTool { run } => {
@@ -123,6 +127,19 @@ impl LossOracle {
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.forget(|run| run.request == *id),
             Effect::Finished { prompt, terminal } => self.on_terminal(*prompt, terminal, found),
             _ => (),
+        }
+    }
+
+    /// S-1: the result of a prompt lists what a person refused.
+    fn check_denials(&mut self, result: &ResultMessage, found: &mut OracleFindings<'_>) {
+        for (run, id, is_refused) in self.questions.extract_if(.., |(run, ..)| run.request.prompt == result.prompt) {
+            if !is_refused {
+                continue;
+            }
+            found.ask(ORACLE);
+            if !result.permission_denials.iter().any(|denial| denial.tool_use_id == id) {
+                found.add(ORACLE, format!("the result of prompt {} does not list that tool {run} was refused", result.prompt));
+            }
         }
     }
 

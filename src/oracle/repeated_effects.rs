@@ -25,6 +25,8 @@ pub(super) struct RepeatedEffectOracle {
     marked: Option<ToolRun>,
     /// The latest requests: a tool may start when another one was made already.
     requests: Vec<(RequestId, SharedValue<Request>)>,
+    /// The tool uses of an earlier session that were run.
+    settled: Vec<Arc<str>>,
     /// A compaction of any level was announced: results may stand in a summary.
     is_compacted: bool,
 }
@@ -48,6 +50,11 @@ impl RepeatedEffectOracle {
 
     /// `class` is that of the tool use that starts.
     pub(super) fn on_effect(&mut self, class: Option<ToolClass>, effect: &Effect, found: &mut OracleFindings<'_>) {
+        if let Effect::StartTool { run, tool_use } = effect
+            && run.request.turn == 0
+        {
+            self.on_settled(tool_use, found);
+        }
         match effect {
             Effect::StartTool { run, tool_use } if class == Some(ToolClass::Exclusive) => self.on_start(*run, tool_use, found),
             Effect::StopTool { run } => {
@@ -61,6 +68,15 @@ impl RepeatedEffectOracle {
             }
             _ => (),
         }
+    }
+
+    /// S-3: what an earlier session left open is settled once.
+    fn on_settled(&mut self, tool_use: &ToolUse, found: &mut OracleFindings<'_>) {
+        found.ask(ORACLE);
+        if self.settled.contains(&tool_use.id) {
+            found.add(ORACLE, format!("{} of an earlier session, {}, is run a second time", tool_use.name, tool_use.id));
+        }
+        self.settled.push(tool_use.id.clone());
     }
 
     /// Only work for the same prompt can be repeated by mistake.

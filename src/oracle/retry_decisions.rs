@@ -38,6 +38,8 @@ pub(super) struct RetryDecisionOracle {
     /// The overloads in a row that a new call may begin with.
     overloads: CountRange,
     begun: BegunModels,
+    /// Until when answers are not fast.
+    standard_until: Deadline,
 }
 
 /// A request with all its attempts of one model.
@@ -136,6 +138,9 @@ impl RetryDecisionOracle {
         if agent.is_root() {
             self.begun.on_request(rules, id, &request.model, found);
         }
+        if found.at < *self.standard_until && retry_table::is_fast(rules, request) {
+            found.add(ORACLE, format!("request {id} asks for a fast answer, and answers are at standard speed for now"));
+        }
         if rules.settings.retry.policy == RetryPolicySource::Engine {
             return;
         }
@@ -169,6 +174,9 @@ impl RetryDecisionOracle {
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.begun.on_effect(effect);
         match effect {
+            Effect::Emit(Emission::Speed { fast, until, .. }) => {
+                self.standard_until = Deadline(if *fast { Time::ZERO } else { until.unwrap_or(Time(u64::MAX)) });
+            }
             Effect::CloseRequest { id } => {
                 if let Some(call) = self.open(*id) {
                     let end = AttemptEnd::Unknown(call.heard.status());

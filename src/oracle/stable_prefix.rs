@@ -1,15 +1,15 @@
 //! O-21: a stable prefix. Each request begins with the one before, compared without `cache_control`, unless an edit was announced since. An edit of the
-//! cache, once sent, is sent again (C-2).
+//! cache, once sent, is sent again (C-2). After the user has cleared the conversation nothing of it is sent (S-3).
 //!
 //! Requests that are no part of the conversation (a summary, a line about tools) are known by their texts, ask another model, bring other tools, or are followed
 //! by a request that goes on where the one before them had ended. They are left out. A request that was too long must become another one.
 //!
 //! It is not asked of sessions that begin with messages, or whose host changes some: there a summary of what was given looks like another beginning.
 
-use super::command_prompts::CommandPrompts;
+use super::command_prompts::{CommandKind, CommandPrompts};
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, same_messages};
-use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, Role};
+use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, Role, Terminal};
 use reenact_engine::key::SharedValue;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
@@ -29,6 +29,8 @@ pub(super) struct PrefixOracle {
     sent: Vec<SentConversation>,
     is_edited: bool,
     commands: CommandPrompts,
+    /// The user has cleared the conversation, and nothing was asked since.
+    is_cleared: bool,
     /// The last request that asked the API to clear old results.
     cache_edit: Option<RequestId>,
 }
@@ -49,7 +51,10 @@ impl PrefixOracle {
         if let Effect::Emit(Emission::CompactBoundary { .. } | Emission::LocalOutput { .. } | Emission::ModelFallback { .. }) = effect {
             self.cache_edit = None;
         }
-        self.is_edited |= self.commands.is_ended_by(effect);
+        let ended = self.commands.ended_by(effect);
+        self.is_edited |= ended.is_some();
+        let is_well = matches!(effect, Effect::Finished { terminal: Terminal::Completed, .. });
+        self.is_cleared |= is_well && ended == Some(CommandKind::Clear);
         self.is_edited |= match effect {
             Effect::Emit(
                 Emission::CompactBoundary { .. }
@@ -69,6 +74,12 @@ impl PrefixOracle {
         let SentRequest { id, request, kind } = sent;
         if kind != RequestKind::Ordinary {
             return;
+        }
+        if core::mem::take(&mut self.is_cleared) && may_clear(rules) {
+            found.ask(ORACLE);
+            if request.messages.iter().any(|message| message.role == Role::Assistant) {
+                found.add(ORACLE, format!("request {id} holds words of the model from before the conversation was cleared"));
+            }
         }
         if rules.settings.session.changes.is_empty() {
             self.check_cache_edit(id, request, found);
@@ -111,6 +122,13 @@ impl PrefixOracle {
             found.add(ORACLE, format!("request {id} has no edit of the cache, and request {before} had one"));
         }
     }
+}
+
+/// Whether `/clear` is a command of the engine, and nobody else puts messages into the conversation.
+fn may_clear(rules: &OracleRules) -> bool {
+    let session = &rules.settings.session;
+    let is_own = session.commands.iter().any(|command| &*command.name == "clear");
+    session.slash_commands && !is_own && session.host_messages.is_empty() && session.orphaned_permission.is_none()
 }
 
 impl SentConversation {

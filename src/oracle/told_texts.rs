@@ -89,7 +89,7 @@ impl ToldTextOracle {
     }
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
-        if self.commands.is_ended_by(effect) {
+        if self.commands.ended_by(effect).is_some() {
             self.texts.clear();
         }
         match effect {

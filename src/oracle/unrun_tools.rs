@@ -1,6 +1,6 @@
 //! O-33: a tool use that was answered without having run has a reason of its own (T-12 to T-15, T-21 to T-24). After the failure of a shell tool nothing else
 //! of the same answer starts, or without streaming execution of the same batch (T-13, T-20). The words of a tool that was told to stop are not its result, and
-//! it is not answered before it has ended or its grace is over (T-15a).
+//! an aborted prompt does not end before it has ended or its grace is over (T-15a).
 //!
 //! Reasons are: an abort of the prompt, a discarded attempt, a hook, a check, a person or a rule that is against it, an unknown tool, an input that does not
 //! fit, and a sibling that failed. Which of them the engine names is not looked at. Where rules of permissions or a limit on money decide inside of the engine,
@@ -11,7 +11,7 @@ use super::running_tools::ToolClass;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{
     AnswerEnd, Effect, Emission, EventPayload, FailureCause, HookSubject, Input, Micros, Note, PermissionAnswer, RequestId, Settings,
-    ToolOutcome, ToolRun,
+    Terminal, ToolOutcome, ToolRun,
 };
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::settings::SiblingAbort;
@@ -138,8 +138,11 @@ impl UnrunToolOracle {
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) | Effect::Emit(Emission::ModelFallback { id, .. }) => {
                 self.uses.retain(|asked| asked.run.request != *id);
             }
-            Effect::Finished { prompt, .. } => {
+            Effect::Finished { prompt, terminal } => {
                 self.judge(found);
+                if matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
+                    self.check_graces(*prompt, found);
+                }
                 self.uses.retain(|asked| asked.run.request.prompt != *prompt);
                 self.whole.retain(|id| id.prompt != *prompt);
                 self.failed.retain(|(run, _)| run.request.prompt != *prompt);
@@ -147,6 +150,17 @@ impl UnrunToolOracle {
                 self.is_aborted = false;
             }
             _ => (),
+        }
+    }
+
+    /// T-15a: a prompt that is aborted waits for the tools that were told to stop.
+    fn check_graces(&self, prompt: u32, found: &mut OracleFindings<'_>) {
+        let is_of_now = |run: ToolRun| run.request.prompt == prompt && self.uses.iter().any(|asked| asked.run == run);
+        for StoppedTool { run, until, .. } in self.stopped.iter().filter(|stopped| is_of_now(stopped.run)) {
+            if found.at >= *until {
+                continue;
+            }
+            found.add(ORACLE, format!("prompt {prompt} ended while tool {run} was stopping, and its grace lasts until {until}"));
         }
     }
 
@@ -204,12 +218,6 @@ impl UnrunToolOracle {
             found.ask(ORACLE);
             if returned.chars().count() >= RETURNED_CHARACTERS_MIN && text.contains(returned) {
                 found.add(ORACLE, format!("tool {run} was told to stop, and what it returned later is its result: {returned}"));
-            }
-            if found.at < stopped.until {
-                found.add(
-                    ORACLE,
-                    format!("tool {run} was told to stop and is answered before it has ended, and its grace lasts until {}", stopped.until),
-                );
             }
         }
         let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) else { return };

@@ -450,10 +450,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
                 return Some(RunEnd::LimitReached { limit: limits::REQUESTS.into() });
             }
         }
-        if let Effect::Finished { prompt, .. } = effect {
-            self.finished_prompts += u32::from(agent.is_root());
-            self.world.on_over(agent, *prompt);
-        }
+        self.finished_prompts += u32::from(agent.is_root() && matches!(effect, Effect::Finished { .. }));
         if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {
             return None;
         }

@@ -243,15 +243,8 @@ impl World {
         self.happening.extend(self.watch.effect(setup, agent, effect));
     }
 
-    /// A prompt is over: what was asked for it and cannot be taken back (the look of a tool at its input, a place for a result, skills and
-    /// plugins, credentials) matters to nobody any more. What an engine can take back, it must (O-27).
-    pub fn on_over(&mut self, agent: &Agent, prompt: u32) {
-        self.refreshing.retain(|(of, id)| of != agent || id.prompt != prompt);
-        self.questions.entry(agent).on_over(prompt);
-    }
-
-    /// Whether an arrival at this time is still to happen: one that was taken back, or that matters to nobody, is not, and no time passes
-    /// for it. So a run is over when the last thing that matters is.
+    /// Whether an arrival at this time is still to happen: one that was taken back is not, and no time passes for it. What an engine cannot take back comes,
+    /// also after the end of its prompt: the look of a tool at its input, a place for a result, skills and plugins, credentials. So a run is over when the last thing that matters is.
     pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
         match &arrival.0 {
             ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial == *serial),

@@ -187,15 +187,6 @@ impl AgentQuestions {
         self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
     }
 
-    /// A prompt is over: answers that an engine cannot withdraw have no receiver any more.
-    pub(crate) fn on_over(&mut self, over: u32) {
-        self.open.retain(|open| match open.answer {
-            Input::ToolChecked { run, .. } | Input::ResultStored { run, .. } => run.request.prompt != over,
-            Input::LookedUp { prompt, .. } => prompt != over,
-            _ => true,
-        });
-    }
-
     /// Whether a question still waits for its answer.
     pub(crate) fn is_open(&self, number: u32) -> bool {
         self.open.iter().any(|open| open.number == number)
@@ -372,24 +363,6 @@ mod tests {
         questions.withdraw(RUN);
         assert!(!questions.is_open(hook) && !questions.is_open(permission));
         assert_eq!((questions.answer(hook), questions.answer(permission)), (None, None));
-    }
-
-    #[test]
-    fn o_27_when_a_prompt_is_over_what_cannot_be_taken_back_is_awaited_no_more() {
-        let setup = hook(Vec::new());
-        let mut questions = AgentQuestions::default();
-        let choices = &mut ChoiceMaker::new(&setup.scenario, None);
-        let asked = [
-            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), names(&setup)),
-            questions.store(&setup, choices, Time::ZERO, RUN),
-            questions.look_up(&setup, choices, Time::ZERO, Catalogue::Skills, 1),
-            questions.hook(&setup, choices, Time::ZERO, FIRST),
-        ];
-        let open = |questions: &AgentQuestions| asked.map(|asked| questions.is_open(asked.unwrap().1));
-        questions.on_over(2);
-        assert_eq!(open(&questions), [true; 4], "another prompt");
-        questions.on_over(1);
-        assert_eq!(open(&questions), [false, false, false, true], "a hook can be stopped");
     }
 
     #[test]

@@ -221,3 +221,13 @@ fn o_2_a_tool_use_without_a_result_is_found_though_its_prompt_never_ends() {
     assert_eq!(EventStory::new().says(use_block("Read", 0)).broken(), ["O-2", "O-8"]);
     assert_eq!(EventStory::new().says(use_block("Read", 0)).result(0).broken(), ["O-8"]);
 }
+
+#[test]
+fn o_17_what_an_earlier_session_left_open_is_run_once() {
+    let settles = |prompt: u32| {
+        let run = ToolRun { request: RequestId { prompt, turn: 0, attempt: 1 }, index: 0 };
+        Effect::StartTool { run, tool_use: Arc::new(tool_use("R", 0)) }
+    };
+    assert_eq!(EventStory::new().effect(settles(1)).times_broken("O-17"), 0);
+    assert_eq!(EventStory::new().effect(settles(1)).effect(settles(2)).times_broken("O-17"), 1);
+}

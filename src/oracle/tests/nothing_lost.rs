@@ -39,7 +39,6 @@ fn o_24_what_a_tool_returned_is_in_its_result() {
     assert_eq!(returned("six lines").result_says("six lines").lost(), 0);
     assert_eq!(returned("six lines").result_says("six lines, says a hook").lost(), 0);
     assert_eq!(returned("six lines").result_says("no lines").lost(), 1);
-    assert_eq!(returned("six lines").input(Input::Cancel).result_says("cancelled").lost(), 0);
     let stopped = EventStory::new().asks("R", 0).effect(Effect::StopTool { run: run(0) });
     let returns = Input::ToolEnded { run: run(0), outcome: Arc::new(ToolOutcome::text("late")) };
     assert_eq!(stopped.input(returns).result_says("stopped").lost(), 0);
@@ -84,4 +83,23 @@ fn o_24_an_image_of_the_user_is_in_a_request() {
     assert_eq!(says().request(1, &[(Role::User, &[Block::text("hi")])]).terminal().lost(), 1);
     assert_eq!(says().request(1, &[(Role::User, &[image()])]).terminal().lost(), 0);
     assert_eq!(says().request(1, &[(Role::User, &[cached])]).terminal().lost(), 0, "a breakpoint of the cache changes nothing");
+}
+
+#[test]
+fn o_24_a_result_that_came_before_an_abort_is_kept() {
+    let returned = Input::ToolEnded { run: run(0), outcome: Arc::new(ToolOutcome::text("six lines")) };
+    let aborted = || EventStory::new().asks("R", 0).input(returned.clone()).input(Input::Cancel);
+    assert_eq!(aborted().result_says("six lines").lost(), 0);
+    assert_eq!(aborted().result_says("The user rejected this tool call.").lost(), 1, "its work was done");
+}
+
+#[test]
+fn o_24_the_result_of_a_prompt_lists_refusals() {
+    let asks = || Effect::AskPermission { run: run(0), tool_use: tool_use("R", 0).into(), reason: "".into(), suggestions: Vec::new() };
+    let answered = |answer: PermissionAnswer| {
+        let story = EventStory::new().effect(asks()).input(Input::PermissionAnswered { run: run(0), answer: answer.into() });
+        story.effect(Effect::Emit(Emission::Result(Box::new(super::recoveries::result_with(1))))).lost()
+    };
+    assert_eq!(answered(PermissionAnswer::RefuseAndAbort { reason: "no".into() }), 1);
+    assert_eq!(answered(PermissionAnswer::Allow { updated_input: None, rules: Vec::new() }), 0);
 }

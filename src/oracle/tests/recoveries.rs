@@ -206,7 +206,7 @@ fn o_34_a_token_budget_asks_for_more_and_structured_output_is_asked_for_five_tim
 }
 
 /// The result of a prompt that ended well, with so many output tokens.
-fn result_with(tokens: u64) -> ResultMessage {
+pub(super) fn result_with(tokens: u64) -> ResultMessage {
     ResultMessage {
         prompt: 1,
         subtype: ResultSubtype::Success,

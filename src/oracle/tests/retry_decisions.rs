@@ -327,3 +327,17 @@ fn o_31_a_whole_answer_has_the_room_of_one_that_is_not_streamed() {
     assert_eq!(asked(30_000), 1);
     assert_eq!(asked(8_000), 1);
 }
+
+#[test]
+fn o_31_at_standard_speed_no_fast_answer_is_asked_for() {
+    let asks = |fast: bool, until: Option<Time>| {
+        let story = RetryStory::with(|settings| settings.retry.fast_mode = true);
+        let speed = Effect::Emit(Emission::Speed { fast, until, reason: "".into() });
+        let request = Request { extra: Json::trusted(r#"{"speed":"fast"}"#), ..Request::new("m", 8_000) };
+        RetryStory(story.0.effect(speed)).requests(ASKED, request).times()
+    };
+    assert_eq!(asks(false, None), 1, "for good");
+    assert_eq!(asks(false, Some(Time(u64::MAX))), 1);
+    assert_eq!(asks(false, Some(Time(1))), 0, "that is over");
+    assert_eq!(asks(true, None), 0);
+}

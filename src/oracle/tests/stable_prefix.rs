@@ -80,3 +80,17 @@ fn o_21_an_edit_of_the_cache_is_sent_again() {
     let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() };
     assert_eq!(sends(edited().effect(Effect::Emit(boundary)), 2, "{}").o_21(), 0, "there is nothing left to clear");
 }
+
+#[test]
+fn o_21_nothing_of_a_cleared_conversation_is_sent() {
+    let says = |text: &str| Input::Prompt { prompt: 2, content: [Block::text(text)].into() };
+    let sends = |story: EventStory| {
+        let request =
+            Request::new("m", 1).with_messages([Message::user(vec![Block::text("a")]), Message::assistant(vec![Block::text("b")])]);
+        story.effect(Effect::Request { id: RequestId { prompt: 3, ..ASKED }, request: Arc::new(request) }).o_21()
+    };
+    let cleared = |text: &str, terminal| EventStory::new().input(says(text)).effect(Effect::Finished { prompt: 2, terminal });
+    assert_eq!(sends(cleared("/clear", Terminal::Completed)), 1);
+    assert_eq!(sends(cleared("/model n", Terminal::Completed)), 0, "another command");
+    assert_eq!(sends(cleared("/clear", Terminal::AbortedStreaming)), 0, "nobody knows");
+}

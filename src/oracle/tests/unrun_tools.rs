@@ -90,12 +90,15 @@ fn o_33_without_streaming_execution_the_siblings_are_those_of_a_batch() {
 }
 
 #[test]
-fn o_33_a_stopped_tool_is_answered_when_it_has_ended_or_its_grace_is_over() {
+fn o_33_an_aborted_prompt_ends_when_its_tools_have_ended_or_their_grace_is_over() {
     let stopped = |grace_ms| {
         let story = EventStory::with(|settings| settings.tool_grace = Micros::from_millis(grace_ms));
         story.asks("R", 0).effect(Effect::StopTool { run: run(0) })
     };
-    assert_eq!(stopped(5).result(0).times_broken("O-33"), 1);
-    assert_eq!(stopped(0).result(0).times_broken("O-33"), 0);
-    assert_eq!(stopped(5).ends(0).result(0).times_broken("O-33"), 0);
+    let ends = |story: EventStory| story.result(0).ends_with(Terminal::AbortedTools).times_broken("O-33");
+    assert_eq!(ends(stopped(5)), 1);
+    assert_eq!(ends(stopped(0)), 0);
+    assert_eq!(ends(stopped(5).ends(0)), 0);
+    let discarded = Effect::Note(Note::Discarded { id: ASKED, running: Vec::new() });
+    assert_eq!(ends(stopped(5).effect(discarded)), 0, "nobody waits for the tools of a discarded attempt");
 }
