@@ -358,7 +358,7 @@ impl TranscriptWatch for Oracles {
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
-        watched.causes.on_input(input);
+        watched.causes.on_input(self.running.blocks_interrupt(), input);
         watched.retry.on_input(&self.rules, at, input);
         watched.decisions.on_input(&self.rules, at, input);
         watched.compaction.on_input(&self.rules, input);

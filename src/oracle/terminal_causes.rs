@@ -29,10 +29,11 @@ pub(super) struct TerminalCauseOracle {
 }
 
 impl TerminalCauseOracle {
-    pub(super) fn on_input(&mut self, input: &Input) {
+    /// `blocks_interrupt`: a tool runs that makes a submitted message wait.
+    pub(super) fn on_input(&mut self, blocks_interrupt: bool, input: &Input) {
         match input {
             Input::Interrupt { content, .. } => {
-                self.is_aborted = true;
+                self.is_aborted |= !blocks_interrupt;
                 self.has_failed |= has_command(content);
             }
             Input::HookEnded { hook, outcome } if outcome.stop.is_some() => match hook.subject {

@@ -9,7 +9,8 @@ use structured_outputs::StructuredOutputOracle;
 use super::running_tools::ToolClass;
 use super::speech::ModelSpeech;
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Effect, HookEvent, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolRun};
+use reenact_engine::contract::{Effect, HookEvent, HookOutcome, HookRun, HookSubject, Input, Micros, PermissionAnswer, ToolRun};
+use reenact_engine::key::Deadline;
 use reenact_engine::permission::PermissionWord;
 use reenact_wire::block::{ToolInput, ToolUse};
 use reenact_wire::json::Json;
@@ -26,8 +27,26 @@ pub(super) struct ToolStartOracle {
     started: Vec<(ToolRun, ToolClass)>,
     questions: Vec<(ToolRun, PersonWord)>,
     /// The hooks that run before a tool: each with its outcome, once it has one.
-    hooks: Vec<(ToolRun, u32, Option<Arc<HookOutcome>>)>,
+    hooks: Vec<AskedHook>,
     structured_outputs: StructuredOutputOracle,
+}
+
+/// A hook that was asked before a tool starts.
+#[derive(Clone, Debug, Hash)]
+struct AskedHook {
+    about: ToolRun,
+    hook: u32,
+    /// When its time is up.
+    until: Deadline,
+    answer: HookAnswer,
+}
+
+#[derive(Clone, Debug, Hash)]
+enum HookAnswer {
+    NotYet,
+    Given(Arc<HookOutcome>),
+    /// It was stopped before its time was up.
+    GivenUp,
 }
 
 /// The word of the person about a tool use.
@@ -53,9 +72,10 @@ impl ToolStartOracle {
                 }
             }
             Input::HookEnded { hook: HookRun { hook, subject: HookSubject::Tool(run) }, outcome } => {
-                let of_hook = self.hooks.iter_mut().find(|(about, index, _)| about == run && index == hook);
-                if let Some((.., known)) = of_hook {
-                    known.get_or_insert_with(|| outcome.clone());
+                let is_open =
+                    |asked: &&mut AskedHook| asked.about == *run && asked.hook == *hook && matches!(asked.answer, HookAnswer::NotYet);
+                if let Some(asked) = self.hooks.iter_mut().find(is_open) {
+                    asked.answer = HookAnswer::Given(outcome.clone());
                 }
             }
             _ => (),
@@ -83,17 +103,20 @@ impl ToolStartOracle {
                 of_run.for_each(|(_, word)| *word = PersonWord::Withdrawn);
             }
             Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run) }, input } if input.event == HookEvent::PreToolUse => {
-                self.hooks.push((*run, *hook, None));
+                let timeout = rules.hooks.get(*hook as usize).map_or(Micros::ZERO, |hook| hook.timeout);
+                self.hooks.push(AskedHook { about: *run, hook: *hook, until: Deadline(found.at + timeout), answer: HookAnswer::NotYet });
             }
             // Its answer no longer counts.
             Effect::StopHook { hook: HookRun { hook, subject: HookSubject::Tool(run) } } => {
-                self.hooks.retain(|(about, index, outcome)| about != run || index != hook || outcome.is_some());
+                let is_it =
+                    |asked: &&mut AskedHook| asked.about == *run && asked.hook == *hook && matches!(asked.answer, HookAnswer::NotYet);
+                self.hooks.iter_mut().filter(is_it).for_each(|asked| asked.answer = HookAnswer::GivenUp);
             }
             Effect::Finished { prompt, .. } => {
                 let is_over = |run: &ToolRun| run.request.prompt == *prompt;
                 self.started.retain(|(run, _)| !is_over(run));
                 self.questions.retain(|(run, _)| !is_over(run));
-                self.hooks.retain(|(run, ..)| !is_over(run));
+                self.hooks.retain(|asked| !is_over(&asked.about));
             }
             _ => (),
         }
@@ -131,6 +154,13 @@ impl ToolStartOracle {
         if let Some((hook, _)) = asking.next().filter(|_| must_ask) {
             found.add(HOOKS, format!("tool {run} was started without a question, and hook {hook} asked for one"));
         }
+        let has_time = |asked: &&AskedHook| {
+            asked.about == run && matches!(asked.answer, HookAnswer::NotYet | HookAnswer::GivenUp) && found.at < *asked.until
+        };
+        if let Some(asked) = self.hooks.iter().find(has_time) {
+            let (hook, until) = (asked.hook, *asked.until);
+            found.add(HOOKS, format!("tool {run} was started without the answer of hook {hook}, which had time until {until}"));
+        }
         if let Some((hook, _)) = self.outcomes(run).find(|(_, outcome)| outcome.decision == Some(PermissionWord::Deny)) {
             found.add(HOOKS, format!("tool {run} was started after hook {hook} had denied it"));
         }
@@ -138,7 +168,10 @@ impl ToolStartOracle {
 
     /// The hooks that were asked about a tool use and have answered.
     fn outcomes(&self, run: ToolRun) -> impl Iterator<Item = (u32, &HookOutcome)> {
-        self.hooks.iter().filter(move |(about, ..)| *about == run).filter_map(|(_, hook, outcome)| Some((*hook, outcome.as_deref()?)))
+        self.hooks.iter().filter(move |asked| asked.about == run).filter_map(|asked| match &asked.answer {
+            HookAnswer::Given(outcome) => Some((asked.hook, &**outcome)),
+            HookAnswer::NotYet | HookAnswer::GivenUp => None,
+        })
     }
 
     fn check_input(

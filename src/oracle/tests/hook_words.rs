@@ -2,6 +2,7 @@
 
 use super::*;
 use reenact_engine::contract::HookOutcome;
+use reenact_engine::hook::HookDefinition;
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::texts::TextName;
 
@@ -90,4 +91,22 @@ fn o_24_each_of_two_objections_is_heard() {
     };
     assert_eq!(told("tests fail, and no changelog"), 0);
     assert_eq!(told("tests fail"), 1);
+}
+
+#[test]
+fn o_26_a_hook_has_its_time() {
+    let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
+    let starts = |timeout_ms: u64, is_stopped: bool| {
+        let mut environment = environment(|_| ());
+        let (name, timeout) = ("h".into(), Micros::from_millis(timeout_ms));
+        environment.hooks = vec![HookDefinition { name, event: HookEvent::PreToolUse, matcher: None, timeout }];
+        let input = HookInput { event: HookEvent::PreToolUse, tool: None, data: Json::trusted("{}"), stop_hook_active: false };
+        let asked =
+            EventStory { oracles: Oracles::new(&environment), at: Time::ZERO }.effect(Effect::RunHook { hook, input: Arc::new(input) });
+        let asked = asked.input(Input::Prompt { prompt: 2, content: [].into() }); // a millisecond later
+        let asked = if is_stopped { asked.effect(Effect::StopHook { hook }) } else { asked };
+        asked.effect(Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use("R", 0)) }).o_26()
+    };
+    assert_eq!((starts(5, true), starts(5, false)), (1, 1));
+    assert_eq!((starts(1, true), starts(1, false)), (0, 0), "its time is up");
 }

@@ -44,8 +44,7 @@ use reenact_engine::texts::{ModelTexts, TextName, TextSet};
 use reenact_engine::time::Micros;
 use reenact_wire::block::Block;
 use reenact_wire::block::{Message, Role};
-use reenact_wire::compare::VolatileMember;
-use reenact_wire::compare::VolatileRule;
+use reenact_wire::compare::{VolatileMember, VolatileRule};
 use reenact_wire::json::Json;
 use reenact_wire::models::SignaturePolicy;
 use reenact_wire::prelude::*;
@@ -351,13 +350,7 @@ fn f_6_conditions_and_expectations_read_back() {
             lenient: true,
             signatures: Some(SignaturePolicy::Refuse),
         },
-        sides: vec![SideRule {
-            model: Some("m".into()),
-            contains: Some("title".into()),
-            max_tokens: Some(1),
-            answer: Some("T".into()),
-            may: true,
-        }],
+        sides: vec![side()],
         matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
         expect: Expectations {
             terminal: Some("completed".into()),
@@ -500,4 +493,8 @@ fn f_11_faults_read_back() {
         .chain([FaultRule { at, kind: FaultKind::Change(AnswerChange::EmptyBody), may: false }])
         .collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], faults, ..Scenario::default() });
+}
+
+fn side() -> SideRule {
+    SideRule { model: Some("m".into()), contains: Some("title".into()), max_tokens: Some(1), answer: Some("T".into()), may: true }
 }
