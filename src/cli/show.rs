@@ -8,6 +8,7 @@ use clap::ValueEnum;
 
 use super::CommandExit;
 use super::output::{complain, print_styled, wrong_input};
+use super::program::quoted;
 use super::record::{RedactionArguments, rules};
 use super::replay::LOG_BYTES_MAX;
 use super::report::{ShowReportDocument, print_document};
@@ -17,6 +18,7 @@ use crate::engine::time::Micros;
 use crate::files::{open, tape, text};
 use crate::import::{ImportError, ImportOptions, import_file};
 use crate::prelude::*;
+use crate::redact::scan::scan;
 use crate::review::show_text::{self, ShowLayout};
 use crate::scenario::parse::duration;
 use crate::timeline::{RemarkKind, STALL_LIMIT, SessionTimeline, TapeReader, read_log};
@@ -69,13 +71,25 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandExit {
             let window = (arguments.from.unwrap_or_default(), arguments.to);
             let layout = ShowLayout { columns: columns().max(COLUMNS_MIN), window };
             let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
-            print_styled(&show_text::text(&name, &timeline, layout));
+            let shown = show_text::text(&name, &timeline, layout);
+            print_styled(&shown);
+            tell_secrets(arguments, &shown);
         }
     }
     if unread > 0 {
         complain(&format!("{}: {} cannot be read, and what is shown is not all", arguments.file.display(), plural(unread as u64, "part")));
     }
     exit
+}
+
+/// A tape is shown as it is, secrets included. What is shown is searched, so that nobody passes it on unaware.
+fn tell_secrets(arguments: &ShowArguments, shown: &str) {
+    let Ok(rules) = rules(&arguments.redaction) else { return };
+    let count = scan(shown.as_bytes(), &rules).findings.len();
+    if count > 0 {
+        let path = quoted(&arguments.file.to_string_lossy());
+        complain(&format!("note: {} in what is shown; `reenact scan {path}` tells where in the file", plural(count as u64, "secret")));
+    }
 }
 
 fn read(arguments: &ShowArguments) -> Result<SessionTimeline, String> {

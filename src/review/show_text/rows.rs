@@ -179,6 +179,8 @@ fn tool_row(tool: &ToolInterval, timeline: &SessionTimeline) -> TimelineRow {
         ToolFate::Error => (format!("error in request {requests}"), WRONG),
         ToolFate::Missing => (String::from("no result"), WRONG),
         ToolFate::Dropped => (String::from("no result, its answer is not whole"), WRONG),
+        // A log says when a tool ended. The recording may end before a request tells its result.
+        ToolFate::Open if tool.runs.last().is_some_and(|run| run.end_at.is_some()) => (String::from("its result is in no request"), TOOL),
         ToolFate::Open => (String::from("no result yet"), LOST),
     };
     let run = |run: &ToolRunInterval| {
