@@ -30,6 +30,7 @@ mod hook_words;
 mod interruption;
 mod leftovers;
 mod live_streams;
+mod lookups;
 mod nothing_lost;
 mod oracle_list;
 mod oracle_rules;
@@ -85,6 +86,7 @@ use interruption::Interruption;
 use leftovers::LeftoverOracle;
 use live_streams::LiveStreamOracle;
 use livelock::TimersInARow;
+use lookups::LookupOracle;
 use nothing_lost::LossOracle;
 use oracle_rules::OracleRules;
 use order::OrderOracle;
@@ -150,6 +152,7 @@ struct AgentOracles {
     results: ResultOracle,
     terminals: TerminalOracle,
     causes: TerminalCauseOracle,
+    lookups: LookupOracle,
     retry: RetryOracle,
     decisions: RetryDecisionOracle,
     abort: AbortOracle,
@@ -368,6 +371,7 @@ impl TranscriptWatch for Oracles {
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
+        watched.lookups.on_input(input);
         watched.hook_words.on_input(&self.rules, input);
         watched.order.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
@@ -402,8 +406,10 @@ impl TranscriptWatch for Oracles {
         if let Effect::Emit(Emission::StreamEvent { .. }) = effect {
             return self.on_stream_event(at, agent, effect);
         }
-        if let Effect::CloseRequest { id } = effect {
-            Arc::make_mut(&mut self.speech).entry(agent).on_over(*id);
+        match effect {
+            Effect::CloseRequest { id } => Arc::make_mut(&mut self.speech).entry(agent).on_over(*id),
+            Effect::Emit(Emission::Aborted(message)) => Arc::make_mut(&mut self.speech).entry(agent).on_aborted(message.id),
+            _ => (),
         }
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.permissions.on_effect(&self.rules, (agent, class), effect, found);
@@ -434,6 +440,7 @@ impl TranscriptWatch for Oracles {
         watched.hook_words.on_effect(&self.rules, effect, found);
         watched.told_texts.on_effect(&self.rules, effect);
         watched.truth.on_effect(effect, found);
+        watched.lookups.on_effect(effect, found);
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(effect, found);
         watched.result_limits.on_effect(&self.rules, effect, found);

@@ -1,4 +1,4 @@
-//! O-29: the set of tool uses in progress is true. A tool is in it while it runs, and what has its result is not (T-10). And so is the flag that work may be
+//! O-29: the set of tool uses in progress is true. A tool is in it until its result comes out, and then no longer (T-10). And so is the flag that work may be
 //! interrupted: while a tool runs that does not stop for a message, or nothing runs, it is not set (T-18).
 //!
 //! It is asked of engines that say them at all. That the flag is missing is not asked: tool uses that wait for something execute, too, and their ends are not
@@ -27,10 +27,11 @@ pub(super) struct ProgressSetOracle {
     answered: Vec<Arc<str>>,
 }
 
-/// A tool that runs and was not told to stop.
+/// A tool that was started, was not told to stop, and has no result that came out.
 #[derive(Clone, Debug, Hash)]
 struct ShownTool {
     run: ToolRun,
+    has_ended: bool,
     tool_use_id: Arc<str>,
     behaviour: InterruptBehaviour,
 }
@@ -45,7 +46,7 @@ impl ProgressSetOracle {
     pub(super) fn on_input(&mut self, input: &Input, found: &mut OracleFindings<'_>) {
         self.check(found);
         if let Input::ToolEnded { run, .. } = input {
-            self.started.retain(|started| started.run != *run);
+            self.started.iter_mut().filter(|started| started.run == *run).for_each(|started| started.has_ended = true);
         }
     }
 
@@ -56,8 +57,9 @@ impl ProgressSetOracle {
         }
         let Some(said) = &self.said else { return };
         found.ask(ORACLE);
-        for ShownTool { run, tool_use_id, .. } in self.started.iter().filter(|started| !said.contains(&started.tool_use_id)) {
-            found.add(ORACLE, format!("tool {run} ({tool_use_id}) runs, and is not in the set of those in progress"));
+        for ShownTool { run, tool_use_id, has_ended, .. } in self.started.iter().filter(|started| !said.contains(&started.tool_use_id)) {
+            let state = if *has_ended { "has no result that came out" } else { "runs" };
+            found.add(ORACLE, format!("tool {run} ({tool_use_id}) {state}, and is not in the set of those in progress"));
         }
         for id in answered.iter().filter(|id| said.contains(id) && !self.asked.contains(id)) {
             found.add(ORACLE, format!("tool use {id} has its result, and is in the set of those in progress"));
@@ -66,11 +68,11 @@ impl ProgressSetOracle {
 
     fn check_flag(&self, found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
-        let blocks = |started: &&ShownTool| started.behaviour == InterruptBehaviour::Block;
+        let blocks = |started: &&ShownTool| started.behaviour == InterruptBehaviour::Block && !started.has_ended;
         if let Some(ShownTool { run, .. }) = self.started.iter().find(blocks) {
             found.add(ORACLE, format!("tool {run} runs and does not stop for a message, and the engine says that all that runs does"));
         }
-        if self.started.is_empty() && self.asked.is_empty() {
+        if self.started.iter().all(|started| started.has_ended) && self.asked.is_empty() {
             found.add(ORACLE, String::from("no tool use is open, and the engine says that what runs stops for a message"));
         }
     }
@@ -84,7 +86,7 @@ impl ProgressSetOracle {
         match effect {
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
                 let behaviour = tools.behaviour(&tool_use.name);
-                self.started.push(ShownTool { run: *run, tool_use_id: tool_use.id.clone(), behaviour });
+                self.started.push(ShownTool { run: *run, has_ended: false, tool_use_id: tool_use.id.clone(), behaviour });
             }
             Effect::StopTool { run } => self.started.retain(|started| started.run != *run),
             Effect::Emit(Emission::Interruptible(said)) => self.is_interruptible = *said,

@@ -1,7 +1,7 @@
 //! A request goes out: each oracle of its agent looks at it.
 
 use super::accounts::spent;
-use super::request_kind::SentRequest;
+use super::request_kind::{RequestKind, SentRequest};
 use super::said_blocks::BlockSource;
 use super::speech::ModelSpeech;
 use super::{OracleFindings, Oracles};
@@ -43,7 +43,9 @@ impl Oracles {
         watched.hook_words.on_request(sent, found);
         watched.told_texts.on_request(sent, found);
         watched.prefix.on_request(&self.rules, sent, found);
-        watched.losses.on_request(&request.messages, found);
+        if sent.kind != RequestKind::Summary {
+            watched.losses.on_request(&request.messages, found);
+        }
         if agent.is_root() {
             watched.abort_scope.on_request(&self.rules, id);
             watched.unrun.on_request(sent);

@@ -106,7 +106,18 @@ impl ModelSpeech {
         }
     }
 
+    /// The open block of an answer was given to consumers as aborted: no request holds it (Q-10a).
+    pub(super) fn on_aborted(&mut self, id: RequestId) {
+        if let Some(answer) = self.0.iter_mut().rev().find(|answer| answer.id == id && answer.has_halves()) {
+            Arc::make_mut(answer).blocks.retain(|said| !said.is_half());
+        }
+    }
+
     fn on_event(&mut self, id: RequestId, event: &StreamEvent) {
+        // Nobody listens any more.
+        if self.0.iter().rev().any(|answer| answer.id == id && answer.is_over) {
+            return;
+        }
         match event.payload() {
             EventPayload::MessageStart(start) => {
                 for (index, block) in (0..).zip(&start.content) {

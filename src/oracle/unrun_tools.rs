@@ -216,7 +216,8 @@ impl UnrunToolOracle {
         if let Some(stopped) = self.stopped.iter().find(|stopped| stopped.run == run) {
             let returned = &*stopped.returned;
             found.ask(ORACLE);
-            if returned.chars().count() >= RETURNED_CHARACTERS_MIN && text.contains(returned) {
+            let is_long = returned.chars().count() >= RETURNED_CHARACTERS_MIN;
+            if is_long && text.contains(returned) || returned.len() > 1 && text.trim() == returned {
                 found.add(ORACLE, format!("tool {run} was told to stop, and what it returned later is its result: {returned}"));
             }
         }

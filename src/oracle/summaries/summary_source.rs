@@ -10,30 +10,39 @@ use reenact_wire::raw_json::RawObject;
 /// Fewer words may stand in both by chance.
 const CHARACTERS_MIN: usize = 20;
 
-/// The attempts at the request for a summary that was made last, with the text of each.
+/// The attempts at the request for a summary that was made last.
 #[derive(Clone, Debug, Default, Hash)]
-pub(super) struct SummarySourceOracle(Vec<(RequestId, String)>);
+pub(super) struct SummarySourceOracle {
+    /// With the text of each.
+    attempts: Vec<(RequestId, String)>,
+    /// Whether the last answer was cut off by a limit on its length.
+    is_cut_off: bool,
+}
 
 impl SummarySourceOracle {
     pub(super) fn on_summary_request(&mut self, id: RequestId) {
         let is_of_now = |(attempt, _): &(RequestId, String)| (attempt.prompt, attempt.turn) == (id.prompt, id.turn);
-        self.0.retain(is_of_now);
-        self.0.push((id, String::new()));
+        self.attempts.retain(is_of_now);
+        self.attempts.push((id, String::new()));
+        self.is_cut_off = false;
     }
 
     pub(super) fn is_about(&self, id: RequestId) -> bool {
-        self.0.iter().any(|(attempt, _)| *attempt == id)
+        self.attempts.iter().any(|(attempt, _)| *attempt == id)
     }
 
     pub(super) fn on_input(&mut self, input: &Input) {
         let (Input::Stream { id, .. } | Input::Body { id, .. }) = input else { return };
-        let Some((_, text)) = self.0.iter_mut().find(|(attempt, _)| attempt == id) else { return };
+        let Some((_, text)) = self.attempts.iter_mut().find(|(attempt, _)| attempt == id) else { return };
         match input {
             Input::Stream { event, .. } => match event.payload() {
                 EventPayload::BlockStart { block, .. } => {
                     text.push_str(&RawObject::parse(block).ok().and_then(|block| block.string("text")).unwrap_or_default())
                 }
                 EventPayload::BlockDelta { delta: BlockDelta::Text(more), .. } => text.push_str(more),
+                EventPayload::MessageDelta(delta) => {
+                    self.is_cut_off |= matches!(delta.stop_reason.as_deref(), Some("max_tokens" | "model_context_window_exceeded"));
+                }
                 _ => (),
             },
             Input::Body { body, .. } => text.push_str(body),
@@ -43,8 +52,11 @@ impl SummarySourceOracle {
 
     /// The summary is in the conversation.
     pub(super) fn on_summary(&mut self, summary: &str, found: &mut OracleFindings<'_>) {
-        let mut attempts = core::mem::take(&mut self.0);
-        let Some((_, whole)) = attempts.pop() else { return };
+        let mut attempts = core::mem::take(&mut self.attempts);
+        let Some((id, whole)) = attempts.pop() else { return };
+        if core::mem::take(&mut self.is_cut_off) {
+            found.add(super::ORACLE, format!("the answer to request {id} is the summary, and a limit on its length cut it off"));
+        }
         let cut = attempts.iter().map(|(id, text)| (id, text.trim())).filter(|(_, text)| text.chars().count() >= CHARACTERS_MIN);
         for (id, text) in cut {
             found.ask(ORACLE);

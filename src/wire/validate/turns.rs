@@ -1,9 +1,10 @@
 //! The API's rules for a conversation: roles, content, tool uses and their results (N-6).
 
-use super::super::block::{Block, BlockKind, Message, Role};
+use super::super::block::{Block, BlockKind, Message, Role, ToolUse};
 use super::super::models::{ModelFacts, ModelGeneration};
 use super::Refusal;
 use crate::prelude::*;
+use crate::raw_json::RawObject;
 
 /// Every message from `start` on says something, and says it as its role may.
 pub(super) fn content(messages: &[Arc<Message>], start: usize) -> Option<Refusal> {
@@ -44,7 +45,20 @@ fn block_refusal(index: usize, position: usize, message: &Message, block: &Block
             let text = format!("messages.{index}.content.{position}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'");
             Some(Refusal::invalid("tool_use_id", text)) // plausible
         }
+        (BlockKind::ToolUse(tool_use), Role::Assistant) => tool_use_problem(tool_use, block)
+            .map(|problem| Refusal::invalid("tool_use_member", format!("messages.{index}.content.{position}.tool_use.{problem}"))),
         _ => None,
+    }
+}
+
+/// A member of a tool use that is missing or empty, with what is wrong.
+fn tool_use_problem(tool_use: &ToolUse, block: &Block) -> Option<&'static str> {
+    let lacks = |member: &str| RawObject::parse(block.json().as_str()).is_ok_and(|members| members.get(member).is_none());
+    match () {
+        () if tool_use.name.is_empty() && lacks("name") => Some("name: Field required"), // plausible
+        () if tool_use.name.is_empty() => Some("name: String should have at least 1 character"),
+        () if tool_use.input.as_str() == "{}" && lacks("input") => Some("input: Field required"), // plausible
+        () => None,
     }
 }
 
