@@ -397,6 +397,11 @@ fn is_made_of_words(name: &str) -> bool {
     !name.contains('.') || last == "a" || NAME_WORDS.contains(&last)
 }
 
+/// The name of the item that holds a message of the user.
+pub(crate) fn prompt_name(prompt: u32) -> Arc<str> {
+    format!("p{prompt}").into()
+}
+
 /// The name of the item that holds the results of that answer's tool uses.
 #[doc(hidden)]
 pub fn results_name(id: RequestId) -> Arc<str> {

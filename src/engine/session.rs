@@ -19,7 +19,7 @@ use prompt::RequestFrame;
 
 use super::agent_effects::{AgentEffects, TreeLoad};
 use super::contract::{Effect, Input};
-use super::conversation::ItemKind;
+use super::conversation::{ItemKind, prompt_name};
 use super::emission::{Emission, Note, ResultMessage, SessionPhase};
 use super::executor::abort_reason::AbortKind;
 use super::key::KeylessValue;
@@ -195,7 +195,7 @@ impl Session {
         allows.iter().for_each(|rule| memory.permissions.allow(rule));
         let local = memory.apply(&asked);
         if let PromptDemand::Model(content) = &asked {
-            memory.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
+            memory.conversation.push_user(prompt_name(prompt), ItemKind::Prompt, content.to_vec());
         }
         let found = LookupResults::look_up(session, prompt, effects);
         let is_all_in = found.is_all_in();

@@ -73,7 +73,8 @@ fn tool_use(name: &str, index: u32) -> ToolUse {
 }
 
 fn use_block(name: &str, index: u32) -> Block {
-    Block::assembled(BlockKind::ToolUse(tool_use(name, index)), Json::trusted("{}"))
+    let json = format!(r#"{{"type":"tool_use","id":"t{index}","name":"{name}","input":{{}}}}"#);
+    Block::assembled(BlockKind::ToolUse(tool_use(name, index)), Json::trusted(json))
 }
 
 fn result_block(index: u32) -> Block {

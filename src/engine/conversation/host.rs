@@ -47,6 +47,12 @@ impl Conversation {
             return;
         }
         if *place == MessagePlace::Instead {
+            // A request holds results and the messages that came while tools ran as one.
+            while let [.., before, last] = &self.items[..]
+                && (before.kind, last.kind, message.role) == (ItemKind::Results, ItemKind::Prompt, Role::User)
+            {
+                self.items.pop();
+            }
             if let Some(last) = self.items.iter().rposition(|item| item.message.role == message.role) {
                 self.replace_message(last, Message::clone(message));
             }

@@ -6,7 +6,7 @@ use super::{Query, QueryScope, QueryVerdict, host, structured_output};
 use crate::call::ApiCall;
 use crate::compaction::{self, CascadeDecision, CompactionCause};
 use crate::contract::{Effect, RequestId, Terminal};
-use crate::conversation::{ItemKind, answer_name, results_name};
+use crate::conversation::{ItemKind, answer_name, prompt_name, results_name};
 use crate::emission::{CompactTrigger, Emission, Transition};
 use crate::retry::{AttemptFailure, CallUrgency};
 use crate::session::prompt::with_task_budget;
@@ -96,10 +96,11 @@ impl Query {
             return self.end(scope, QueryEnding::well(Terminal::HookStopped));
         }
         // Structured output ends the prompt: a message that nobody would answer in it becomes a prompt of its own (O-24).
-        if structure.is_none() {
-            self.queued.join(scope, &mut content);
-        }
+        let beside = if structure.is_none() { self.queued.join(scope, &mut content) } else { Vec::new() };
         scope.memory.conversation.push_user(results_name(asked), ItemKind::Results, content);
+        for (prompt, message) in beside {
+            scope.memory.conversation.push_user(prompt_name(prompt), ItemKind::Prompt, message.to_vec());
+        }
         if turn.is_refused {
             let note = scope.env.settings.texts.template(TextName::RefusalNote);
             scope.say_hidden(&format!("{}.go-on", answer_name(asked)), "refusal", note);

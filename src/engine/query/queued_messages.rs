@@ -4,7 +4,7 @@ use super::QueryScope;
 use crate::contract::Effect;
 use crate::emission::Emission;
 use crate::executor::result;
-use crate::settings::QueuedMessagePlace;
+use crate::settings::{NeighbourMerging, QueuedMessagePlace};
 use crate::texts::{ModelTexts, TextName};
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::json::Json;
@@ -25,10 +25,16 @@ impl QueuedMessages {
         core::mem::take(&mut self.0)
     }
 
-    /// Puts all of them where the settings say, beside these results or into the last one, and says so.
-    pub(super) fn join(&mut self, scope: &mut QueryScope<'_>, results: &mut Vec<Block>) {
+    /// Puts all of them where the settings say, and says so: into the last of these results, or beside them. Returns those that are to stand beside, as items
+    /// of their own: a compaction keeps what the user said and nobody has answered.
+    pub(super) fn join(&mut self, scope: &mut QueryScope<'_>, results: &mut Vec<Block>) -> Vec<(u32, Arc<[Block]>)> {
+        let mut beside = Vec::new();
         for (prompt, message) in self.take() {
             match scope.env.settings.queued_messages {
+                QueuedMessagePlace::Beside if scope.env.settings.neighbours == NeighbourMerging::Joined => {
+                    beside.push((prompt, message.clone()))
+                }
+                // As messages of their own they would be sent apart.
                 QueuedMessagePlace::Beside => results.extend(message.iter().cloned()),
                 QueuedMessagePlace::InResult => {
                     let holder = put_into_last_result(results, &message, &scope.env.settings.texts);
@@ -37,6 +43,7 @@ impl QueuedMessages {
             }
             scope.effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
+        beside
     }
 }
 

@@ -103,3 +103,27 @@ fn o_24_the_result_of_a_prompt_lists_refusals() {
     assert_eq!(answered(PermissionAnswer::RefuseAndAbort { reason: "no".into() }), 1);
     assert_eq!(answered(PermissionAnswer::Allow { updated_input: None, rules: Vec::new() }), 0);
 }
+
+#[test]
+fn o_24_a_summary_is_no_place_for_a_message() {
+    let says = || EventStory::new().input(Input::Prompt { prompt: 1, content: [Block::text("Mind the tests")].into() });
+    let asks = |story: EventStory, with: &str| story.request(1, &[(Role::User, &[Block::text("Mind the tests"), Block::text(with)])]);
+    assert_eq!(asks(says(), "please").terminal().lost(), 0);
+    assert_eq!(asks(says(), reenact_engine::texts::TextName::SummaryPrompt.ours()).terminal().lost(), 1, "it is in a summary alone");
+}
+
+#[test]
+fn o_24_a_prompt_begins_with_what_was_looked_up_for_it() {
+    use reenact_engine::contract::Catalogue;
+    use reenact_engine::emission::SessionSurroundings;
+    let begins = |skill: Option<&str>| {
+        let surroundings = SessionSurroundings { skills: skill.into_iter().map(Arc::from).collect(), ..Default::default() };
+        Effect::Emit(Emission::Init { prompt: 1, model: "m".into(), tools: Vec::new(), surroundings: surroundings.into() })
+    };
+    let asks = || EventStory::new().effect(Effect::LookUp { what: Catalogue::Skills, prompt: 1 });
+    let found = |prompt| Input::LookedUp { what: Catalogue::Skills, prompt, names: ["pdf".into()].into() };
+    assert_eq!(asks().input(found(1)).effect(begins(Some("pdf"))).lost(), 0);
+    assert_eq!(asks().effect(begins(None)).lost(), 1, "they are not looked up yet");
+    assert_eq!(asks().input(found(2)).effect(begins(Some("pdf"))).lost(), 1, "that was for another prompt");
+    assert_eq!(asks().input(found(1)).effect(begins(None)).lost(), 1, "they are left out");
+}

@@ -73,3 +73,19 @@ fn o_28_and_q_23_the_words_of_a_refusal_are_not_sent() {
     let notes = notes.hears(ASKED, &[&delta("refusal")]).input(ends(AnswerEnd::Complete));
     assert_eq!(notes.sends(&[Block::text("No.")]), 0, "the settings keep it");
 }
+
+#[test]
+fn o_28_and_q_10a_an_aborted_half_is_not_sent() {
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let text = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"ha"}}"#;
+    let half = || EventStory::new().request(1, &[]).hears(ASKED, &[start, text]);
+    let aborted = |story: EventStory| {
+        let (uuid, block) = ("u".into(), Block::text("ha"));
+        let message = AssistantMessage { uuid, id: ASKED, api_id: "".into(), model: "".into(), block, error: None };
+        story.effect(Effect::Emit(Emission::Aborted(message.into())))
+    };
+    assert_eq!(half().sends(&[Block::text("ha")]), 0, "an engine may keep what came");
+    assert_eq!(aborted(half()).sends(&[Block::text("ha")]), 1);
+    let closed = half().effect(Effect::CloseRequest { id: ASKED }).hears(ASKED, &[text]);
+    assert_eq!(closed.sends(&[Block::text("ha")]), 0, "what came later was for nobody");
+}

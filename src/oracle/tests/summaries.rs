@@ -216,3 +216,14 @@ fn o_5_a_summary_is_of_one_attempt() {
     assert_eq!(summary("All tests pass"), 0);
     assert_eq!(summary(&format!("{cut}All tests pass")), 1);
 }
+
+#[test]
+fn o_35_an_answer_that_was_cut_off_is_no_summary() {
+    let summary = |stop_reason: &str| {
+        let end = format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{stop_reason}"}},"usage":{{}}}}"#);
+        let story = EventStory::new().asks_for_summary(1, 1).hears(asked(1, 1), &[&end]).compacts(CompactTrigger::Auto);
+        story.effect(Effect::Emit(Emission::Hidden { uuid: "s".into(), why: "summary".into(), text: "All".into() })).o_35()
+    };
+    assert_eq!(summary("end_turn"), 0);
+    assert_eq!(summary("max_tokens"), 1);
+}
