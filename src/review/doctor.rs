@@ -6,6 +6,7 @@
 //!
 //! Stores are judged in parallel, and nothing is written. What could not be judged is in the result, with its reason.
 
+mod beginnings;
 pub mod scenario;
 mod store_files;
 
@@ -24,6 +25,7 @@ use reenact_stores::rules::ViolationKind;
 use reenact_stores::{StoreFile, StoreFormat, shortened};
 use reenact_wire::prelude::*;
 
+use beginnings::with_beginnings;
 use store_files::{SessionStore, stores};
 
 /// A file of sessions is read up to this size (K-12).
@@ -144,6 +146,7 @@ fn examine_store(store: &SessionStore, options: &ExamineOptions) -> Examination 
     match StoreContents::read(&files, store.format.or(options.format)) {
         StoreContents::Conversations(_, conversations) if conversations.is_empty() => examination.without_messages += 1,
         StoreContents::Conversations(format, conversations) => {
+            let conversations = with_beginnings(&store.files[0].path, &files[0], format, conversations);
             let judged = conversations.iter().map(|conversation| examined(conversation, format, age(conversation, &store.files, options)));
             examination.conversations.extend(judged);
         }
