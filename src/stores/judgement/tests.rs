@@ -179,6 +179,12 @@ fn v_9_pi_leaves_out_all_that_is_blank() {
     let judgement = judged_as(StoreFormat::Pi, &lines.join("\n"));
     assert_eq!((&judgement.findings[..], &judgement.refusal), (&[][..], &None));
     assert_eq!(judgement.remarks, ["3 blank texts, which the agent leaves out when it asks"]);
+    // An answer that is left out does not come between a call and its result.
+    let between = [&lines[..3], &[line(3, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#)]].concat().join("\n");
+    let asked = line(4, r#"{"role":"user","content":" "}"#);
+    let blank = line(5, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#);
+    let told = line(6, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#);
+    assert_eq!(judged_as(StoreFormat::Pi, &[between, asked, blank, told].join("\n")).findings, []);
 }
 
 /// A line of Claude Code: `answer` is the id of the answer that a block is of.
