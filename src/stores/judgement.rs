@@ -43,6 +43,8 @@ pub struct SessionFinding {
     pub mechanism: &'static str,
     /// The tools of the answer that it is about, in the order of their calls, each with whether its result is there.
     pub tools: Vec<(Arc<str>, bool)>,
+    /// Whether it is about an empty text of an answer that says more.
+    pub is_empty_text: bool,
 }
 
 /// The API's refusal of the next request.
@@ -85,7 +87,12 @@ pub fn judge(conversation: &StoredConversation, format: StoreFormat, age: Sessio
     violations.sort_by(|one, other| one.places.first().cmp(&other.places.first()));
     let finding = |violation| {
         let tools = tools_beside(context, &violation);
-        SessionFinding { mechanism: mechanism(conversation, &violation), tools, violation }
+        SessionFinding {
+            mechanism: mechanism(conversation, &violation),
+            tools,
+            is_empty_text: is_empty_text(context, &violation),
+            violation,
+        }
     };
     judgement.findings = violations.into_iter().map(finding).collect();
     judgement
@@ -280,6 +287,13 @@ impl NextRefusal {
         let text = format!("the API refuses the history{of_place}: {}", self.refusal.message);
         HistoryViolation::new("O-10", ViolationKind::Refused, None, self.place.clone().into_iter().collect(), text)
     }
+}
+
+fn is_empty_text(context: &[StoredMessage], violation: &HistoryViolation) -> bool {
+    let blank = violation.places.first().filter(|_| violation.kind == ViolationKind::BlankText);
+    let of_answer = |message: &&StoredMessage| message.role == Role::Assistant && message.says_something();
+    let mut blocks = context.iter().filter(of_answer).flat_map(|message| &message.blocks);
+    blank.is_some_and(|place| blocks.any(|block| block.place == *place && is_empty(&block.block)))
 }
 
 /// The tools of the answer whose call is broken.

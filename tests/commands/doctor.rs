@@ -142,6 +142,24 @@ fn v_9_a_call_of_a_session_that_may_still_run_is_a_note() {
 }
 
 #[test]
+fn v_9_an_empty_text_of_an_answer_has_a_scenario_of_its_own() {
+    let lines = [
+        r#"{"type":"user","uuid":"1","version":"2.1.197","message":{"role":"user","content":"Go."}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","version":"2.1.197","message":{"id":"m","role":"assistant","content":[{"type":"text","text":""}]}}"#,
+        r#"{"type":"assistant","uuid":"3","parentUuid":"2","version":"2.1.197","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Yes."}]}}"#,
+        r#"{"type":"user","uuid":"4","parentUuid":"3","version":"2.1.197","message":{"role":"user","content":" "}}"#,
+    ];
+    let folder = folder(&[("s/a.jsonl", &lines.join("\n"))]);
+    let at = folder.path();
+    let (text, _, code) = reenact(at, &["doctor", "s", "--out", "out"]);
+    assert!(code == Some(1) && text.contains("2 blank-text; 2 scenarios written"), "{text}");
+    for (file, refusal) in [("out/blank-text-1.toml", "must be non-empty"), ("out/blank-text-2.toml", "must contain non-whitespace text")] {
+        let (run, _, code) = reenact(at, &["run", file]);
+        assert!(code == Some(0) && run.contains(refusal), "{run}");
+    }
+}
+
+#[test]
 fn v_9_a_sub_agent_has_no_next_request() {
     let lines = [
         r#"{"type":"user","uuid":"1","isSidechain":true,"message":{"role":"user","content":"Go."}}"#,
@@ -179,6 +197,9 @@ fn v_9_a_session_that_goes_on_from_another_file_is_judged_over_both() {
     );
     let (text, _, code) = reenact(at, &["doctor", "s/c.jsonl"]);
     assert!(code == Some(1) && text.contains("  line 1: unread-part\n") && text.contains("moved or deleted"), "{text}");
+    // The folder of a bare name is this one.
+    let (text, _, code) = reenact(&at.join("s"), &["doctor", "a.jsonl"]);
+    assert_eq!((&*text, code), ("1 session, 0 broken\n", Some(0)));
     // What is wrong there is wrong here.
     fs::write(at.join("s/b.jsonl"), whole.replace(result, "\"Stop.\"")).unwrap();
     let (document, _) = report(at, &["doctor", "s/a.jsonl"]);

@@ -46,9 +46,11 @@ fn missing_parents(conversations: &[StoredConversation]) -> Vec<Arc<str>> {
 
 /// Another file of the folder with one of these lines.
 fn beginning(path: &Path, format: StoreFormat, parents: &[Arc<str>], is_read: impl Fn(&Path) -> bool) -> Option<(PathBuf, Vec<u8>)> {
-    let others = files_in(path.parent()?).into_iter().map(|file| file.path);
-    let candidates =
-        others.filter(|other| other != path && other.extension() == path.extension() && !other.is_symlink() && !is_read(other));
+    let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+    let others = files_in(folder).into_iter().map(|file| file.path);
+    let is_candidate =
+        |other: &PathBuf| other.file_name() != path.file_name() && other.extension() == path.extension() && !other.is_symlink();
+    let candidates = others.filter(|other| is_candidate(other) && !is_read(other));
     let mut read = candidates.filter_map(|other| Some((open::read(&other, FILE_BYTES_MAX).ok()?, other)));
     let found = read.find(|(bytes, _)| parents.iter().any(|parent| format.has_line(bytes, parent)));
     found.map(|(bytes, path)| (path, bytes))

@@ -253,23 +253,23 @@ fn v_9_an_empty_text_is_a_finding_where_its_agent_sends_it() {
         error.iter().for_each(|error| text += &format!("\n{}", error.replace("2.1.329", versions[0])));
         judged_as(StoreFormat::ClaudeCode, &(text + "\n" + &claude("6", "4", None, r#""Go on.""#).replace("2.1.329", versions[1])))
     };
-    let refused = Some("API Error: 400 messages: text content blocks must be non-empty");
+    const REFUSED: &str = "API Error: 400 messages: text content blocks must be non-empty";
     for (versions, error, evidence) in [
         (["2.1.197"; 2], None, "Claude Code 2.1.197 is known to send it back"),
         (["2.1.329", "2.1.197"], None, "Claude Code 2.1.197 is known to send it back"),
-        (["2.1.400"; 2], refused, "the error of line 5 says that it was sent"),
+        (["2.1.400"; 2], Some(REFUSED), "the error of line 5 says that it was sent"),
     ] {
         let judgement = judged_by(versions, "", error);
         let (kind, mechanism) = only(&judgement);
         assert_eq!((kind, &judgement.findings[0].violation.places[..]), (ViolationKind::BlankText, &[HistoryPlace::Line(2)][..]));
         assert!(judgement.findings[0].violation.text.ends_with(evidence) && mechanism.contains("no words"), "{judgement:#?}");
-        assert!(judgement.refusal.unwrap().refusal.message.contains("must be non-empty"));
+        assert!(judgement.findings[0].is_empty_text && judgement.refusal.unwrap().refusal.message.contains("must be non-empty"));
     }
     // Where the model has answered since, the error is settled.
     let settled = [
         claude("1", "", None, r#""Go.""#),
         claude("2", "1", Some("m"), r#"[{"type":"text","text":""},{"type":"text","text":"Yes."}]"#),
-        claude("3", "2", Some("n"), &format!(r#"[{{"type":"text","text":"{}"}}]"#, refused.unwrap_or_default()))
+        claude("3", "2", Some("n"), &format!(r#"[{{"type":"text","text":"{}"}}]"#, REFUSED))
             .replace(r#""version""#, r#""isApiErrorMessage":true,"version""#),
         claude("4", "2", None, r#""Go on.""#),
         claude("5", "4", Some("o"), LOOK),
@@ -279,7 +279,7 @@ fn v_9_an_empty_text_is_a_finding_where_its_agent_sends_it() {
     // What an older version was told, another error, a version that nobody knows.
     for (versions, error) in [
         (["2.1.329"; 2], None),
-        (["2.1.197", "2.1.329"], refused),
+        (["2.1.197", "2.1.329"], Some(REFUSED)),
         (["2.1.329"; 2], Some("API Error: 529 Overloaded")),
         (["2.2.0"; 2], None),
         (["future"; 2], None),
