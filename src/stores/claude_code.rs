@@ -91,12 +91,10 @@ pub(super) fn read(file: &StoreFile<'_>, beginnings: &[StoreFile<'_>]) -> Result
     Ok(session.conversations(file.name, name.as_ref(), remarks))
 }
 
-/// Whether a file has the line with this id.
-pub(super) fn has_line(bytes: &[u8], id: &str) -> bool {
-    let finder = memchr::memmem::Finder::new(id);
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| finder.find(line).is_some());
-    let mut objects = lines.filter_map(|line| RawObject::parse(core::str::from_utf8(line).ok()?).ok());
-    objects.any(|object| object.string("uuid").is_some_and(|uuid| uuid == id))
+/// The ids of a file's lines.
+pub(super) fn line_ids(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| core::str::from_utf8(line).ok());
+    lines.filter_map(|line| Some(RawObject::parse(line).ok()?.string("uuid")?.into_owned()))
 }
 
 #[derive(Debug, Default)]

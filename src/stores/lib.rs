@@ -110,9 +110,10 @@ impl StoreFormat {
         self == Self::ClaudeCode
     }
 
-    /// Whether a file has the line with this id, which a session of another file may go on from.
-    pub fn has_line(self, bytes: &[u8], id: &str) -> bool {
-        self == Self::ClaudeCode && claude_code::has_line(bytes, id)
+    /// The ids of a file's lines, which sessions of other files may go on from.
+    pub fn line_ids(self, bytes: &[u8]) -> impl Iterator<Item = String> {
+        let bytes = if self.goes_on_elsewhere() { bytes } else { &[] };
+        claude_code::line_ids(bytes)
     }
 
     /// Reads one file whose conversations go on from lines of other files: its own conversations, each with its whole past. `beginnings` are the other files,
