@@ -91,10 +91,11 @@ pub(super) fn read(file: &StoreFile<'_>, beginnings: &[StoreFile<'_>]) -> Result
     Ok(session.conversations(file.name, name.as_ref(), remarks))
 }
 
-/// The ids of a file's lines.
-pub(super) fn line_ids(bytes: &[u8]) -> impl Iterator<Item = String> {
+/// The ids of a file's lines, each with that of its parent.
+pub(super) fn line_links(bytes: &[u8]) -> impl Iterator<Item = (String, Option<String>)> {
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| core::str::from_utf8(line).ok());
-    lines.filter_map(|line| Some(RawObject::parse(line).ok()?.string("uuid")?.into_owned()))
+    let links = |object: RawObject<'_>| Some((object.string("uuid")?.into_owned(), object.string("parentUuid").map(Cow::into_owned)));
+    lines.filter_map(move |line| RawObject::parse(line).ok().and_then(links))
 }
 
 #[derive(Debug, Default)]

@@ -110,10 +110,10 @@ impl StoreFormat {
         self == Self::ClaudeCode
     }
 
-    /// The ids of a file's lines, which sessions of other files may go on from.
-    pub fn line_ids(self, bytes: &[u8]) -> impl Iterator<Item = String> {
+    /// The ids of a file's lines, which sessions of other files may go on from, each with the id of the line before it.
+    pub fn line_links(self, bytes: &[u8]) -> impl Iterator<Item = (String, Option<String>)> {
         let bytes = if self.goes_on_elsewhere() { bytes } else { &[] };
-        claude_code::line_ids(bytes)
+        claude_code::line_links(bytes)
     }
 
     /// Reads one file whose conversations go on from lines of other files: its own conversations, each with its whole past. `beginnings` are the other files,

@@ -287,8 +287,9 @@ fn v_9_a_session_that_goes_on_in_a_second_file_has_its_beginning() {
     let alone = format.read(&[file]).unwrap();
     let damages = alone[0].remarks.damages();
     assert_eq!(damages.iter().map(|damage| damage.missing_parent.as_deref()).collect::<Vec<_>>(), [Some("b")]);
-    let ids = |text: &str| format.line_ids(text.as_bytes()).collect::<Vec<_>>();
+    let ids = |text: &str| format.line_links(text.as_bytes()).map(|(id, _)| id).collect::<Vec<_>>();
     assert_eq!((ids(first), ids(second)), (["a", "b", "c", "s"].map(String::from).to_vec(), [String::from("d")].to_vec()));
+    assert_eq!(format.line_links(second.as_bytes()).map(|(_, parent)| parent).collect::<Vec<_>>(), [Some(String::from("b"))]);
     let found = format.read_with_beginnings(&file, &[StoreFile { name: "w/1.jsonl", bytes: first.as_bytes() }]).unwrap();
     assert_eq!(found.len(), 1, "the other file's conversations are its own");
     let wanted = ["user line 1 of 1.jsonl: Go.", "assistant line 2 of 1.jsonl: calls t1 Bash {}", "user line 2: And?"];

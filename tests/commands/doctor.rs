@@ -197,6 +197,15 @@ fn v_9_a_session_that_goes_on_from_another_file_is_judged_over_both() {
     );
     let (text, _, code) = reenact(at, &["doctor", "s/c.jsonl"]);
     assert!(code == Some(1) && text.contains("  line 1: unread-part\n") && text.contains("moved or deleted"), "{text}");
+    // Over three files.
+    fs::write(at.join("s/d.jsonl"), line("user", "5", "4", "\"And?\"")).unwrap();
+    let (text, _, code) = reenact(at, &["doctor", "s/d.jsonl", "-v"]);
+    assert!(
+        code == Some(0)
+            && text.contains("s/d.jsonl (claude-code, 5 messages)")
+            && text.contains("line 1 of a.jsonl goes on from line 3 of b.jsonl"),
+        "{text}"
+    );
     // The folder of a bare name is this one.
     let (text, _, code) = reenact(&at.join("s"), &["doctor", "a.jsonl"]);
     assert_eq!((&*text, code), ("1 session, 0 broken\n", Some(0)));
