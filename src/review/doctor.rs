@@ -6,6 +6,7 @@
 //!
 //! Stores are judged in parallel, and nothing is written. What could not be judged is in the result, with its reason.
 
+mod beginnings;
 pub mod scenario;
 mod store_files;
 
@@ -24,6 +25,7 @@ use reenact_stores::rules::ViolationKind;
 use reenact_stores::{StoreFile, StoreFormat, shortened};
 use reenact_wire::prelude::*;
 
+use beginnings::Beginnings;
 use store_files::{SessionStore, stores};
 
 /// A file of sessions is read up to this size (K-12).
@@ -94,7 +96,8 @@ pub fn examine(paths: &[PathBuf], options: &ExamineOptions) -> Examination {
     let mut examination = Examination { others: found.others, ..Examination::default() };
     examination.unjudged.extend(found.left_out.into_iter().map(|(path, problem)| UnjudgedFile { path, problem }));
     let stores = stores(found.files, &mut examination);
-    for part in in_parallel(&stores, options.threads, |store| examine_store(store, options)) {
+    let beginnings = Beginnings::new(stores.iter().flat_map(|store| &store.files).map(|file| &*file.path));
+    for part in in_parallel(&stores, options.threads, |store| examine_store(store, &beginnings, options)) {
         examination.add(part);
     }
     examination
@@ -125,7 +128,7 @@ impl Examination {
     }
 }
 
-fn examine_store(store: &SessionStore, options: &ExamineOptions) -> Examination {
+fn examine_store(store: &SessionStore, beginnings: &Beginnings, options: &ExamineOptions) -> Examination {
     let mut examination = Examination::default();
     let mut contents = Vec::new();
     for file in &store.files {
@@ -144,6 +147,7 @@ fn examine_store(store: &SessionStore, options: &ExamineOptions) -> Examination 
     match StoreContents::read(&files, store.format.or(options.format)) {
         StoreContents::Conversations(_, conversations) if conversations.is_empty() => examination.without_messages += 1,
         StoreContents::Conversations(format, conversations) => {
+            let conversations = beginnings.join(&store.files[0].path, &files[0], format, conversations);
             let judged = conversations.iter().map(|conversation| examined(conversation, format, age(conversation, &store.files, options)));
             examination.conversations.extend(judged);
         }

@@ -23,6 +23,8 @@ pub struct StoredConversation {
     pub context_from: usize,
     /// Notes on the file that break no rule.
     pub remarks: StoreRemarks,
+    /// A sentence where the agent is known to send empty texts of its answers back: how it is known.
+    pub empty_texts_sent: Option<Arc<str>>,
     /// When its newest message was made, in milliseconds since 1970, where the store keeps several sessions in one file.
     pub newest_at_ms: Option<u64>,
 }
@@ -59,6 +61,8 @@ pub struct StoredBlock {
 /// Where a message stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HistoryPlace {
+    /// In this line, from 1, of another file, which the conversation goes on from.
+    LineElsewhere(Arc<str>, usize),
     /// In this line of its file, from 1.
     Line(usize),
     /// The element with this index, from 0, in the array of a document of one line.
@@ -97,6 +101,8 @@ pub struct StoreDamage {
     pub place: HistoryPlace,
     /// The problem, to stand behind the place: `cannot be read: …`.
     pub problem: String,
+    /// The id of the entry that it goes on from, where this is not in the file.
+    pub missing_parent: Option<Arc<str>>,
 }
 
 impl StoredConversation {
@@ -107,7 +113,16 @@ impl StoredConversation {
         (messages, context_from): (Vec<StoredMessage>, usize),
         remarks: StoreRemarks,
     ) -> Self {
-        Self { file: file.into(), session, branch: StoredBranch::Main, messages, context_from, remarks, newest_at_ms: None }
+        Self {
+            file: file.into(),
+            session,
+            branch: StoredBranch::Main,
+            messages,
+            context_from,
+            remarks,
+            empty_texts_sent: None,
+            newest_at_ms: None,
+        }
     }
 
     /// Where parts of a file cannot be read and it has no message otherwise: a conversation to tell them.
@@ -143,6 +158,14 @@ impl StoredMessage {
         Message { role: self.role, content: self.blocks.iter().map(|block| block.block.clone()).collect() }
     }
 
+    /// Whether it has more than blank texts and thinking.
+    pub(super) fn says_something(&self) -> bool {
+        self.blocks.iter().any(|stored| match stored.block.kind() {
+            BlockKind::Text(text) => !text.trim().is_empty(),
+            _ => !stored.block.is_thinking(),
+        })
+    }
+
     /// Its texts.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.blocks.iter().filter_map(|block| match block.block.kind() {
@@ -165,14 +188,24 @@ impl StoreRemarks {
     pub(super) fn put_first(&mut self, others: Self) {
         let own = core::mem::replace(self, others);
         self.left_out += own.left_out;
-        own.damages.into_iter().for_each(|damage| self.add_damage(damage.place, damage.problem));
+        own.damages.into_iter().for_each(|damage| self.push_damage(damage));
         own.texts.into_iter().for_each(|text| self.add(text));
     }
 
     /// Adds a remark on a part that cannot be read, although others stand behind it.
     pub(super) fn add_damage(&mut self, place: HistoryPlace, problem: impl Into<String>) {
+        self.push_damage(StoreDamage { place, problem: problem.into(), missing_parent: None });
+    }
+
+    /// Adds a remark on an entry that goes on from one that is not in the file.
+    pub(super) fn add_missing_parent(&mut self, place: HistoryPlace, parent: Arc<str>) {
+        let problem = "goes on from a line that is not in the file: what was before it is lost".into();
+        self.push_damage(StoreDamage { place, problem, missing_parent: Some(parent) });
+    }
+
+    fn push_damage(&mut self, damage: StoreDamage) {
         if self.damages.len() < REMARKS_MAX {
-            self.damages.push(StoreDamage { place, problem: problem.into() });
+            self.damages.push(damage);
         } else {
             self.left_out += 1;
         }
@@ -198,10 +231,11 @@ impl fmt::Display for StoreDamage {
     }
 }
 
-/// `line 7`, `row 4 of part`, `message 3 of request 2`.
+/// `line 7`, `line 7 of other.jsonl`, `row 4 of part`, `message 3 of request 2`.
 impl fmt::Display for HistoryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::LineElsewhere(file, number) => write!(f, "line {number} of {}", file.rsplit('/').next().unwrap_or(file)),
             Self::Line(number) => write!(f, "line {number}"),
             Self::Message(index) => write!(f, "message {index}"),
             Self::File(name) => f.write_str(name),

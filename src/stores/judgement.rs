@@ -43,6 +43,8 @@ pub struct SessionFinding {
     pub mechanism: &'static str,
     /// The tools of the answer that it is about, in the order of their calls, each with whether its result is there.
     pub tools: Vec<(Arc<str>, bool)>,
+    /// Whether it is about an empty text of an answer that says more.
+    pub is_empty_text: bool,
 }
 
 /// The API's refusal of the next request.
@@ -56,8 +58,8 @@ pub struct NextRefusal {
 
 /// Judges a conversation as the model would be shown it.
 pub fn judge(conversation: &StoredConversation, format: StoreFormat, age: SessionAge) -> ConversationJudgement {
-    let context = conversation.context();
-    let mut judgement = ConversationJudgement::default();
+    let context = &*without_left_out(conversation.context(), format);
+    let mut judgement = ConversationJudgement { remarks: blank_remarks(conversation, format), ..ConversationJudgement::default() };
     let mut violations = Vec::new();
     let open_end = results(context, format.dialect(), HistoryEnd::Open);
     for violation in results(context, format.dialect(), HistoryEnd::Closed) {
@@ -73,8 +75,9 @@ pub fn judge(conversation: &StoredConversation, format: StoreFormat, age: Sessio
         // A result in an answer is not one without a call, too.
         violations.retain(|violation| !misplaced.iter().any(|block| block.places == violation.places && block.call == violation.call));
         violations.extend(misplaced);
-        blank(context, format, &mut violations, &mut judgement.remarks);
-        judgement.refusal = next_refusal(context, format, &violations);
+        let empty_texts_sent = conversation.empty_texts_sent.as_deref();
+        violations.extend(blank(context, format, empty_texts_sent));
+        judgement.refusal = next_refusal(context, format, empty_texts_sent.is_some(), &violations);
         violations.extend(judgement.refusal.as_ref().filter(|_| violations.is_empty()).map(|refused| refused.violation()));
     }
     for damage in conversation.remarks.damages() {
@@ -84,7 +87,12 @@ pub fn judge(conversation: &StoredConversation, format: StoreFormat, age: Sessio
     violations.sort_by(|one, other| one.places.first().cmp(&other.places.first()));
     let finding = |violation| {
         let tools = tools_beside(context, &violation);
-        SessionFinding { mechanism: mechanism(conversation, &violation), tools, violation }
+        SessionFinding {
+            mechanism: mechanism(conversation, &violation),
+            tools,
+            is_empty_text: is_empty_text(context, &violation),
+            violation,
+        }
     };
     judgement.findings = violations.into_iter().map(finding).collect();
     judgement
@@ -122,46 +130,92 @@ fn misplaced(messages: &[StoredMessage]) -> Vec<HistoryViolation> {
     found
 }
 
+/// The messages that are sent: without those that the agent leaves out because all their texts are blank.
+fn without_left_out(context: &[StoredMessage], format: StoreFormat) -> Cow<'_, [StoredMessage]> {
+    let is_left_out = |message: &StoredMessage| {
+        let is_all_blank = !message.blocks.is_empty() && message.blocks.iter().all(|block| is_blank(&block.block));
+        is_all_blank && leaves_out_blanks(format, message.role)
+    };
+    if context.iter().any(is_left_out) {
+        Cow::Owned(context.iter().filter(|message| !is_left_out(message)).cloned().collect())
+    } else {
+        Cow::Borrowed(context)
+    }
+}
+
 /// Texts without words, and messages that say nothing.
-fn blank(messages: &[StoredMessage], format: StoreFormat, violations: &mut Vec<HistoryViolation>, remarks: &mut Vec<String>) {
-    let mut left_out = 0;
+fn blank(messages: &[StoredMessage], format: StoreFormat, empty_texts_sent: Option<&str>) -> Vec<HistoryViolation> {
+    let mut found = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        let blank: Vec<_> = message.blocks.iter().filter(|block| is_blank(&block.block)).collect();
+        let mut blank = message.blocks.iter().filter(|block| is_blank(&block.block));
         let is_last = index + 1 == messages.len();
-        let text = match (message.blocks.len(), blank.first()) {
-            (0, _) if !is_last && stores_empty_messages(format) => {
-                format!("{} is a message of the {} that says nothing", message.place, message.role.as_str())
+        let (first, text) = match (message.blocks.len(), blank.clone().next()) {
+            (0, _) if !is_last && sends_empty_messages(format, message.role) => {
+                (&message.place, format!("{} is a message of the {} that says nothing", message.place, message.role.as_str()))
             }
             (_, None) => continue,
-            (all, Some(first)) if all == blank.len() => {
-                format!("{} is a message of the {} with a blank text and nothing else", first.place, message.role.as_str())
+            (_, Some(_)) if leaves_out_blanks(format, message.role) => {
+                let evidence = empty_texts_sent.filter(|_| message.role == Role::Assistant && message.says_something());
+                let empty = blank.find(|block| is_empty(&block.block));
+                let (Some(evidence), Some(first)) = (evidence, empty) else { continue };
+                (&first.place, format!("{} has an empty text in an answer; {evidence}", first.place))
             }
-            (_, Some(_)) if message.role == Role::Assistant && leaves_out_blanks(format) => {
-                left_out += blank.len();
-                continue;
+            (all, Some(first)) if all == blank.count() => {
+                (&first.place, format!("{} is a message of the {} with a blank text and nothing else", first.place, message.role.as_str()))
             }
-            (_, Some(first)) => format!("{} has a blank text in a message of the {}", first.place, message.role.as_str()),
+            (_, Some(first)) => (&first.place, format!("{} has a blank text in a message of the {}", first.place, message.role.as_str())),
         };
-        let place = blank.first().map_or(&message.place, |block| &block.place);
-        violations.push(HistoryViolation::new("O-10", ViolationKind::BlankText, None, vec![place.clone()], text));
+        found.push(HistoryViolation::new("O-10", ViolationKind::BlankText, None, vec![first.clone()], text));
+    }
+    found
+}
+
+/// Remarks on blank texts that break nothing.
+fn blank_remarks(conversation: &StoredConversation, format: StoreFormat) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let (mut left_out, mut empty) = (0, None);
+    for message in conversation.context().iter().filter(|message| leaves_out_blanks(format, message.role)) {
+        let is_kept = |block: &Block| format == StoreFormat::ClaudeCode && is_empty(block) && message.says_something();
+        let kept = message.blocks.iter().find(|block| is_kept(&block.block));
+        empty = empty.or_else(|| kept.map(|block| &block.place).filter(|_| conversation.empty_texts_sent.is_none()));
+        let is_left_out = |block: &Block| is_blank(block) && !(conversation.empty_texts_sent.is_some() && is_kept(block));
+        left_out += message.blocks.iter().filter(|block| is_left_out(&block.block)).count();
     }
     if left_out > 0 {
-        remarks.push(format!("{} of answers, which the agent leaves out when it asks", plural(left_out as u64, "blank text")));
+        remarks.push(format!("{}, which the agent leaves out when it asks", plural(left_out as u64, "blank text")));
     }
+    if let Some(place) = empty {
+        remarks.push(format!(
+            "{place} has an empty text: Claude Code before 2.1.329 sends it back, as far as is known, and the API refuses it"
+        ));
+    }
+    remarks
 }
 
 fn is_blank(block: &Block) -> bool {
     matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty())
 }
 
-/// Whether the agent would send a message that has no blocks.
-fn stores_empty_messages(format: StoreFormat) -> bool {
-    matches!(format, StoreFormat::ClaudeCode | StoreFormat::Continue | StoreFormat::Cline)
+fn is_empty(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Text(text) if text.is_empty())
 }
 
-/// Whether the agent is known to leave the blank texts of answers out. Models begin answers with some.
-fn leaves_out_blanks(format: StoreFormat) -> bool {
-    matches!(format, StoreFormat::ClaudeCode | StoreFormat::Pi)
+/// Whether the agent would send a message that has no blocks. Claude Code puts words into an answer that has none.
+fn sends_empty_messages(format: StoreFormat, role: Role) -> bool {
+    match format {
+        StoreFormat::Continue | StoreFormat::Cline => true,
+        StoreFormat::ClaudeCode => role != Role::Assistant,
+        _ => false,
+    }
+}
+
+/// Whether the agent is known to leave out the blank texts of such messages, and messages without anything else. Models begin answers with some.
+fn leaves_out_blanks(format: StoreFormat, role: Role) -> bool {
+    match format {
+        StoreFormat::ClaudeCode => role == Role::Assistant,
+        StoreFormat::Pi => true,
+        _ => false,
+    }
 }
 
 /// Whether the agent is known to turn the ids of calls into ids that the API takes. Other APIs give ids with dots and bars.
@@ -183,17 +237,21 @@ fn rewrite_id(block: &mut Block) {
 }
 
 /// The API's refusal of the history and one more prompt.
-fn next_refusal(context: &[StoredMessage], format: StoreFormat, violations: &[HistoryViolation]) -> Option<NextRefusal> {
+fn next_refusal(
+    context: &[StoredMessage],
+    format: StoreFormat,
+    are_empty_texts_sent: bool,
+    violations: &[HistoryViolation],
+) -> Option<NextRefusal> {
     let mut sent: Vec<(&StoredMessage, Message)> = Vec::new();
     for (index, message) in context.iter().enumerate() {
         let is_answer = message.role == Role::Assistant;
         let mut whole = message.to_message();
-        if is_answer && leaves_out_blanks(format) {
-            if !whole.content.iter().all(is_blank) {
-                whole.content.retain(|block| !is_blank(block));
-            }
+        if leaves_out_blanks(format, message.role) {
+            let is_sent = |block: &Block| !is_blank(block) || are_empty_texts_sent && is_empty(block) && message.says_something();
+            whole.content.retain(is_sent);
             // An answer that was interrupted while the model thought: it is not sent.
-            if context.get(index + 1).is_none_or(|next| next.role != Role::Assistant) {
+            if is_answer && context.get(index + 1).is_none_or(|next| next.role != Role::Assistant) {
                 while whole.content.last().is_some_and(Block::is_thinking) {
                     whole.content.pop();
                 }
@@ -229,6 +287,13 @@ impl NextRefusal {
         let text = format!("the API refuses the history{of_place}: {}", self.refusal.message);
         HistoryViolation::new("O-10", ViolationKind::Refused, None, self.place.clone().into_iter().collect(), text)
     }
+}
+
+fn is_empty_text(context: &[StoredMessage], violation: &HistoryViolation) -> bool {
+    let blank = violation.places.first().filter(|_| violation.kind == ViolationKind::BlankText);
+    let of_answer = |message: &&StoredMessage| message.role == Role::Assistant && message.says_something();
+    let mut blocks = context.iter().filter(of_answer).flat_map(|message| &message.blocks);
+    blank.is_some_and(|place| blocks.any(|block| block.place == *place && is_empty(&block.block)))
 }
 
 /// The tools of the answer whose call is broken.

@@ -89,9 +89,9 @@ impl StoreFormat {
     /// # Errors
     /// When a file is of another format. Single lines that cannot be read are remarks.
     pub fn read(self, files: &[StoreFile<'_>]) -> Result<Vec<StoredConversation>, StoreError> {
-        let read_one = match self {
+        let read_one: fn(&StoreFile<'_>) -> _ = match self {
             Self::Opencode => return opencode::read(files),
-            Self::ClaudeCode => claude_code::read,
+            Self::ClaudeCode => |file| claude_code::read(file, &[]),
             Self::Pi => pi::read,
             Self::Continue => continue_cli::read,
             Self::Cline => cline::read,
@@ -103,6 +103,29 @@ impl StoreFormat {
             conversations.extend(read_one(file)?);
         }
         Ok(conversations)
+    }
+
+    /// Whether a session may go on from a line of another file of its folder.
+    pub fn goes_on_elsewhere(self) -> bool {
+        self == Self::ClaudeCode
+    }
+
+    /// The ids of a file's lines, which sessions of other files may go on from, each with the id of the line before it.
+    pub fn line_links(self, bytes: &[u8]) -> impl Iterator<Item = (String, Option<String>)> {
+        let bytes = if self.goes_on_elsewhere() { bytes } else { &[] };
+        claude_code::line_links(bytes)
+    }
+
+    /// Reads one file whose conversations go on from lines of other files: its own conversations, each with its whole past. `beginnings` are the other files,
+    /// the oldest first. Only Claude Code keeps a session so.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn read_with_beginnings(self, file: &StoreFile<'_>, beginnings: &[StoreFile<'_>]) -> Result<Vec<StoredConversation>, StoreError> {
+        match self {
+            Self::ClaudeCode => claude_code::read(file, beginnings),
+            _ => self.read(&[*file]),
+        }
     }
 
     /// Whether its reader looks for calls inside of texts, so that no text may be [`shortened`].

@@ -30,10 +30,10 @@ pub(super) fn mechanism(conversation: &StoredConversation, violation: &HistoryVi
             "the compaction cut between the call and its result: it ran while the tool did, or counted messages and not pairs"
         }
         ViolationKind::MisplacedBlock => "the message was stored under the wrong role: by a converter, or an import from another format",
-        ViolationKind::BlankText if is_answer(context, violation) => {
-            "an answer was cut off before its first words, and what had come of it was stored"
+        ViolationKind::BlankText => blank(context, violation),
+        ViolationKind::UnreadPart if has_no_beginning(conversation, violation) => {
+            "the beginning was never written, or its file was moved or deleted"
         }
-        ViolationKind::BlankText => "an empty prompt, or a reminder without text, was stored as a message",
         ViolationKind::UnreadPart => "the writer was killed within a line, or two wrote at once",
         ViolationKind::Refused | ViolationKind::DeniedStart | ViolationKind::Lost => "what is stored is not what a client may send",
     }
@@ -48,14 +48,18 @@ fn dangling(conversation: &StoredConversation, violation: &HistoryViolation) -> 
     let next = behind.iter().find(|message| message.role != Role::Assistant);
     let says = |text: &str| next.is_some_and(|next| next.texts().any(|said| said.contains(text)));
     let has_results = next.is_some_and(|next| next.blocks.iter().any(|block| matches!(block.block.kind(), BlockKind::ToolResult { .. })));
+    let call = violation.places.first();
+    // The result of a neighbour may stand before the call.
     let is_between =
-        |place: &HistoryPlace| Some(place) > violation.places.first() && violation.places.get(1).is_none_or(|next| place < next);
+        |place: &HistoryPlace| Some(place) > call && violation.places.get(1).is_none_or(|next| place < next || Some(next) < call);
     let is_torn = conversation.remarks.damages().iter().any(|damage| is_between(&damage.place));
     match () {
         () if is_torn => "the result was written and cannot be read: a line behind the call is damaged",
         () if next.is_none() => "the agent was killed or closed while the tool ran: nothing is stored behind the call",
         () if says(INTERRUPTION) => "the user interrupted while the tool ran, and the agent stored the interrupt without a result",
-        () if has_results => "the user interrupted while several tools ran: those that had ended have results, and this one has none",
+        () if has_results => {
+            "the user interrupted, or the agent was killed, while several tools ran: those that had ended have results, and this one has none"
+        }
         () => "the user interrupted, or the agent was killed, while the tool ran, and the next prompt followed",
     }
 }
@@ -75,8 +79,20 @@ fn is_first(context: &[StoredMessage], violation: &HistoryViolation) -> bool {
     answers.into_iter().all(|message| message.role != Role::Assistant)
 }
 
-fn is_answer(context: &[StoredMessage], violation: &HistoryViolation) -> bool {
-    violation.places.first().and_then(|place| message_at(context, place)).is_some_and(|message| message.role == Role::Assistant)
+fn blank(context: &[StoredMessage], violation: &HistoryViolation) -> &'static str {
+    let message = violation.places.first().and_then(|place| message_at(context, place));
+    match message.filter(|message| message.role == Role::Assistant) {
+        Some(answer) if answer.says_something() => {
+            "the model began a part of its answer with no words, and the agent stored the empty text"
+        }
+        Some(_) => "an answer was cut off before its first words, or the model said nothing, and what had come of it was stored",
+        None => "an empty prompt, or a reminder without text, was stored as a message",
+    }
+}
+
+fn has_no_beginning(conversation: &StoredConversation, violation: &HistoryViolation) -> bool {
+    let mut damages = conversation.remarks.damages().iter();
+    damages.any(|damage| damage.missing_parent.is_some() && violation.places.first() == Some(&damage.place))
 }
 
 fn message_at<'a>(context: &'a [StoredMessage], place: &HistoryPlace) -> Option<&'a StoredMessage> {

@@ -205,7 +205,7 @@ fn conversation(file: Arc<str>, id: Arc<str>, session: OpencodeSession) -> Store
         None => StoredBranch::Main,
     };
     let newest_at_ms = said.last().map(|(_, head, _)| head.newest_at);
-    StoredConversation { file, session: Some(id), branch, messages, context_from, remarks, newest_at_ms }
+    StoredConversation { file, session: Some(id), branch, messages, context_from, remarks, empty_texts_sent: None, newest_at_ms }
 }
 
 /// A finished compaction, by the indexes of its messages.

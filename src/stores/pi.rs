@@ -42,7 +42,7 @@ pub(super) fn read(file: &StoreFile<'_>) -> Result<Vec<StoredConversation>, Stor
             return;
         }
         let (id, parent) = (shared(object, "id"), shared(object, "parentId"));
-        links.push(EntryLinks { line, id, parent, is_side: false, is_boundary: false });
+        links.push(EntryLinks { place: HistoryPlace::Line(line), id, parent, is_side: false, is_boundary: false });
         entries.push(entry(object));
     })?;
     let session = match header {
@@ -87,15 +87,15 @@ fn messages(path: &[usize], links: &[EntryLinks], entries: &[PiEntry], remarks: 
     let has_kept = path.iter().any(|at| is_first_kept(*at));
     let (mut messages, mut context_from) = (Vec::new(), 0);
     for &at in path {
-        let place = HistoryPlace::Line(links[at].line);
+        let place = links[at].place.clone();
         if let Some((own, _, summary)) = compaction.filter(|(own, ..)| if has_kept { is_first_kept(at) } else { *own == at }) {
             context_from = messages.len();
-            messages.push(StoredMessage::new(Role::User, HistoryPlace::Line(links[own].line), vec![Block::text(summary)]));
+            messages.push(StoredMessage::new(Role::User, links[own].place.clone(), vec![Block::text(summary)]));
         }
         match (&entries[at], links[at].id.as_deref().and_then(|id| edits.get(id))) {
             (PiEntry::Failed, _) => remarks.add(format!("{place} is an answer that failed or was aborted, and is not sent")),
             (PiEntry::Said { .. }, Some((edit, None))) => {
-                remarks.add(format!("{place} was taken out of the context by line {}", links[*edit].line));
+                remarks.add(format!("{place} was taken out of the context by {}", links[*edit].place));
             }
             (PiEntry::Said { role, .. }, Some((_, Some(blocks)))) => messages.push(StoredMessage::new(*role, place, blocks.to_vec())),
             (PiEntry::Said { role, blocks }, None) => messages.push(StoredMessage::new(*role, place, blocks.clone())),

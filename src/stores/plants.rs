@@ -89,8 +89,12 @@ fn plant(kind: ViolationKind, entries: &mut Vec<PlantEntry>) -> Plant {
 fn kinds(format: StoreFormat) -> &'static [ViolationKind] {
     use ViolationKind::*;
     match format {
-        StoreFormat::ClaudeCode | StoreFormat::Pi => {
+        StoreFormat::ClaudeCode => {
             &[DanglingCall, LateResult, TextBeforeResult, DoubledResult, DoubledCall, ResultWithoutCall, CutPair, BlankText, UnreadPart]
+        }
+        // It leaves blank texts out.
+        StoreFormat::Pi => {
+            &[DanglingCall, LateResult, TextBeforeResult, DoubledResult, DoubledCall, ResultWithoutCall, CutPair, UnreadPart]
         }
         StoreFormat::Cline => {
             &[DanglingCall, LateResult, TextBeforeResult, DoubledResult, DoubledCall, ResultWithoutCall, BlankText, UnreadPart]

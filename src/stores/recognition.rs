@@ -64,6 +64,9 @@ pub fn recognise(path: &str, bytes: &[u8]) -> StoreFileKind {
         };
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    if is_recording(text) {
+        return StoreFileKind::Unknown("it is a recording or a log of reenact, and no session: `reenact show` reads it");
+    }
     match text.first() {
         None => StoreFileKind::Unknown("it is empty: its writer may have been killed before it wrote"),
         Some(b'{') => of_objects(path, text),
@@ -83,6 +86,12 @@ fn of_objects(path: &str, text: &[u8]) -> StoreFileKind {
         }
     };
     found.or_else(|| by_path(path)).map_or(StoreFileKind::Unknown("no agent that is known writes such an object"), StoreFileKind::Session)
+}
+
+/// Whether it begins with the head of a tape or of a boundary log.
+fn is_recording(text: &[u8]) -> bool {
+    let head = text.split(|byte| *byte == b'\n').next().and_then(|line| core::str::from_utf8(line).ok());
+    head.and_then(|line| RawObject::parse(line).ok()).is_some_and(|head| head.get("reenact_tape").or(head.get("reenact_log")).is_some())
 }
 
 /// By one line of JSON lines.
@@ -159,6 +168,8 @@ mod tests {
         let database = include_bytes!("../../tests/stores/opencode.store.db");
         assert_eq!(recognise("x/opencode.db", database), session(StoreFormat::Opencode));
         assert!(matches!(recognise("x/crush.db", database), StoreFileKind::Unread(_)));
+        let tape = recognise("a.tape.jsonl", b"{\"reenact_tape\":1}\n{\"type\":\"user\",\"uuid\":\"1\"}");
+        assert!(matches!(tape, StoreFileKind::Unknown(reason) if reason.contains("`reenact show` reads it")), "{tape:?}");
         for (path, text) in
             [("a.json", ""), ("a.json", "[1]"), ("a.txt", "hello"), ("a.json", "{\"a\":1}"), ("a.jsonl", "{\"a\":1}\n{\"b\":2}")]
         {

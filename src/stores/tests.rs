@@ -127,7 +127,7 @@ fn v_9_sessions_of_continue_and_cline_have_lines() {
     assert_eq!(shown(&found[0].messages), wanted);
     assert_eq!(
         broken(&found[0], StoreFormat::Continue),
-        ["O-1: tool call t2 of line 4 has no result; the next user message stands at line 4"]
+        ["O-1: tool call t2 of line 4 has no result; the next user message stands at line 7"]
     );
     let text = include_str!("../../tests/stores/cline.store.json");
     let found = read(StoreFormat::Cline, text);
@@ -226,7 +226,7 @@ fn v_9_sessions_of_opencode_are_rows_of_a_database_and_its_log() {
     assert_eq!(remarks(&found[1]), "row 30 of message is an answer that failed or was aborted, and is not sent");
     assert_eq!(
         broken(&found[1], StoreFormat::Opencode),
-        ["O-1: tool call t2 of row 45 of part has no result; the next user message stands at row 44 of part"]
+        ["O-1: tool call t2 of row 45 of part has no result, and row 44 of part has the result of another call"]
     );
     assert_eq!(found[2].branch, StoredBranch::SideChain(HistoryPlace::Row("message", 32)));
     assert_eq!(found[2].to_string().lines().next(), Some("opencode.db, session ses_3, side chain of row 32 of message"));
@@ -272,6 +272,32 @@ fn v_9_what_is_lost_before_a_line_is_a_damage() {
         r#""type":"system","subtype":"compact_boundary","uuid":"d","logicalParentUuid""#,
     );
     assert_eq!(read(StoreFormat::ClaudeCode, &compacted)[0].remarks.damages().len(), 0, "what a compaction was made of may be elsewhere");
+}
+
+#[test]
+fn v_9_a_session_that_goes_on_in_a_second_file_has_its_beginning() {
+    let first = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user","content":"Go."}}
+{"type":"assistant","uuid":"b","parentUuid":"a","message":{"id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}
+{"type":"user","uuid":"c","parentUuid":"a","message":{"content":"Elsewhere."}}
+{"type":"user","uuid":"s","isSidechain":true,"message":{"content":"Beside."}}"#;
+    let second = r#"{"type":"summary","summary":"x","leafUuid":"b"}
+{"type":"user","uuid":"d","parentUuid":"b","message":{"role":"user","content":"And?"}}"#;
+    let format = StoreFormat::ClaudeCode;
+    let file = StoreFile { name: "2.jsonl", bytes: second.as_bytes() };
+    let alone = format.read(&[file]).unwrap();
+    let damages = alone[0].remarks.damages();
+    assert_eq!(damages.iter().map(|damage| damage.missing_parent.as_deref()).collect::<Vec<_>>(), [Some("b")]);
+    let ids = |text: &str| format.line_links(text.as_bytes()).map(|(id, _)| id).collect::<Vec<_>>();
+    assert_eq!((ids(first), ids(second)), (["a", "b", "c", "s"].map(String::from).to_vec(), [String::from("d")].to_vec()));
+    assert_eq!(format.line_links(second.as_bytes()).map(|(_, parent)| parent).collect::<Vec<_>>(), [Some(String::from("b"))]);
+    let found = format.read_with_beginnings(&file, &[StoreFile { name: "w/1.jsonl", bytes: first.as_bytes() }]).unwrap();
+    assert_eq!(found.len(), 1, "the other file's conversations are its own");
+    let wanted = ["user line 1 of 1.jsonl: Go.", "assistant line 2 of 1.jsonl: calls t1 Bash {}", "user line 2: And?"];
+    assert_eq!(shown(&found[0].messages), wanted);
+    assert!(remarks(&found[0]).starts_with("line 2 goes on from line 2 of 1.jsonl, which was read, too"), "{}", remarks(&found[0]));
+    assert_eq!(found[0].remarks.iter().count(), 1);
+    let dangling = "O-1: tool call t1 of line 2 of 1.jsonl has no result; the next user message stands at line 2";
+    assert_eq!(broken(&found[0], format), [dangling]);
 }
 
 #[test]

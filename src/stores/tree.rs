@@ -9,7 +9,7 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug)]
 pub(super) struct EntryLinks {
     /// Its line.
-    pub(super) line: usize,
+    pub(super) place: HistoryPlace,
     /// Its id.
     pub(super) id: Option<Arc<str>>,
     /// The id of its parent.
@@ -18,6 +18,13 @@ pub(super) struct EntryLinks {
     pub(super) is_side: bool,
     /// Whether nothing before it is needed: a compaction. Its parent may be in another file.
     pub(super) is_boundary: bool,
+}
+
+impl EntryLinks {
+    /// Whether it stands in the session's own file.
+    pub(super) fn is_own(&self) -> bool {
+        !matches!(self.place, HistoryPlace::LineElsewhere(..))
+    }
 }
 
 /// The tree, by the indexes of its entries.
@@ -35,15 +42,15 @@ impl EntryTree {
         for (at, entry) in entries.iter().enumerate() {
             let Some(id) = &entry.id else { continue };
             let first = *index.entry(id.clone()).or_insert(at);
-            if first != at {
-                remarks.add(format!("line {} has the id {id} of line {} again", entry.line, entries[first].line));
+            if first != at && entry.is_own() {
+                remarks.add(format!("{} has the id {id} of {} again", entry.place, entries[first].place));
             }
         }
         let mut parents = Vec::with_capacity(entries.len());
         for (at, entry) in entries.iter().enumerate() {
             let parent = entry.parent.as_ref().and_then(|parent| index.get(parent).copied());
-            if let (Some(name), None) = (&entry.parent, parent) {
-                remarks.add(format!("line {} names a parent that is not in the file: {name}", entry.line));
+            if let (Some(name), None, true) = (&entry.parent, parent, entry.is_own()) {
+                remarks.add(format!("{} names a parent that is not in the file: {name}", entry.place));
             }
             parents.push(parent.filter(|parent| *parent != at && entries[*parent].is_side == entry.is_side));
         }
@@ -69,15 +76,13 @@ impl EntryTree {
         while let Some(at) = next {
             let entry = &entries[at];
             if !seen.insert(at) {
-                remarks.add_damage(HistoryPlace::Line(entry.line), "has parents that lead round in a circle");
+                remarks.add_damage(entry.place.clone(), "has parents that lead round in a circle");
                 break;
             }
             path.push(at);
             next = self.parents[at];
-            if next.is_none() && !entry.is_boundary && entry.parent.as_ref().is_some_and(|parent| !self.index.contains_key(parent)) {
-                remarks
-                    .add_damage(HistoryPlace::Line(entry.line), "goes on from a line that is not in the file: what was before it is lost");
-            }
+            let missing = entry.parent.as_ref().filter(|parent| next.is_none() && !entry.is_boundary && !self.index.contains_key(*parent));
+            missing.into_iter().for_each(|parent| remarks.add_missing_parent(entry.place.clone(), parent.clone()));
         }
         path.reverse();
         path

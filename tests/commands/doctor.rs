@@ -36,7 +36,7 @@ fn v_9_a_broken_session_is_told_with_place_mechanism_answer_and_scenario() {
     assert_eq!((code, &*said), (Some(1), ""), "{text}");
     for part in [
         "BROKEN  s/b.jsonl (pi, 3 messages)",
-        "  s/b.jsonl:3: dangling-call\n    tool call t1 of line 3 has no result; the next user message stands at line 4",
+        "  line 3: dangling-call\n    tool call t1 of line 3 has no result; the next user message stands at line 4",
         "likely: the user interrupted",
         "with 400: messages.1: `tool_use` ids were found without `tool_result` blocks",
         "shown by out/dangling-call-1.toml",
@@ -62,6 +62,7 @@ fn v_9_a_broken_session_is_told_with_place_mechanism_answer_and_scenario() {
     assert_eq!(fs::read_dir(at.join("s")).unwrap().count(), 2);
     let (text, _, code) = reenact(at, &["doctor", "s/a.jsonl"]);
     assert_eq!((&*text, code), ("1 session, 0 broken\n", Some(0)));
+    assert_eq!(reenact(at, &["doctor", "s"]).0.matches("s/b.jsonl").count(), 1, "the file is named once");
 }
 
 #[test]
@@ -89,16 +90,18 @@ fn v_9_what_could_not_be_judged_is_never_fine() {
         ("s/a.jsonl", &healthy()),
         ("s/empty.jsonl", ""),
         ("s/unknown.json", "{\"a\":1}"),
+        ("s/b.tape.jsonl", "{\"reenact_tape\":1}\n"),
         ("s/cut.messages.json", "{\"messages\":["),
     ]);
     let at = folder.path();
     symlink(at.join("s"), at.join("s/loop")).unwrap();
     assert!(Command::new("mkfifo").arg(at.join("s/pipe.jsonl")).status().unwrap().success());
     let (text, _, code) = reenact(at, &["doctor", "s"]);
-    assert!(code == Some(2) && text.contains("1 session, 0 broken; 5 files NOT judged"), "{text}");
+    assert!(code == Some(2) && text.contains("1 session, 0 broken; 6 files NOT judged"), "{text}");
     for part in [
         "empty.jsonl: it is empty",
         "unknown.json: no agent that is known",
+        "b.tape.jsonl: it is a recording or a log of reenact, and no session: `reenact show` reads it",
         "cut.messages.json: it is no JSON object",
         "loop: it is a link",
         "pipe.jsonl: it is a pipe",
@@ -136,6 +139,80 @@ fn v_9_a_call_of_a_session_that_may_still_run_is_a_note() {
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
     let (text, _, code) = reenact(at, &["doctor", "s"]);
     assert!(code == Some(1) && text.contains("likely: the agent was killed or closed while the tool ran"), "{text}");
+}
+
+#[test]
+fn v_9_an_empty_text_of_an_answer_has_a_scenario_of_its_own() {
+    let lines = [
+        r#"{"type":"user","uuid":"1","version":"2.1.197","message":{"role":"user","content":"Go."}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","version":"2.1.197","message":{"id":"m","role":"assistant","content":[{"type":"text","text":""}]}}"#,
+        r#"{"type":"assistant","uuid":"3","parentUuid":"2","version":"2.1.197","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Yes."}]}}"#,
+        r#"{"type":"user","uuid":"4","parentUuid":"3","version":"2.1.197","message":{"role":"user","content":" "}}"#,
+    ];
+    let folder = folder(&[("s/a.jsonl", &lines.join("\n"))]);
+    let at = folder.path();
+    let (text, _, code) = reenact(at, &["doctor", "s", "--out", "out"]);
+    assert!(code == Some(1) && text.contains("2 blank-text; 2 scenarios written"), "{text}");
+    for (file, refusal) in [("out/blank-text-1.toml", "must be non-empty"), ("out/blank-text-2.toml", "must contain non-whitespace text")] {
+        let (run, _, code) = reenact(at, &["run", file]);
+        assert!(code == Some(0) && run.contains(refusal), "{run}");
+    }
+}
+
+#[test]
+fn v_9_a_sub_agent_has_no_next_request() {
+    let lines = [
+        r#"{"type":"user","uuid":"1","isSidechain":true,"message":{"role":"user","content":"Go."}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","isSidechain":true,"message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#,
+        r#"{"type":"user","uuid":"3","parentUuid":"2","isSidechain":true,"message":{"role":"user","content":"And?"}}"#,
+    ];
+    let folder = folder(&[("s/agent-a.jsonl", &lines.join("\n"))]);
+    let (text, _, code) = reenact(folder.path(), &["doctor", "s"]);
+    assert!(
+        code == Some(1) && text.contains("The API would answer a request with this history with 400") && !text.contains("next request"),
+        "{text}"
+    );
+}
+
+#[test]
+fn v_9_a_session_that_goes_on_from_another_file_is_judged_over_both() {
+    let line = |kind: &str, uuid: &str, parent: &str, content: &str| {
+        format!(
+            "{{\"type\":\"{kind}\",\"uuid\":\"{uuid}\",\"parentUuid\":\"{parent}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"{kind}\",\"content\":{content}}}}}\n"
+        )
+    };
+    let call = r#"[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]"#;
+    let result = r#"[{"type":"tool_result","tool_use_id":"t1","content":"one"}]"#;
+    let whole = line("user", "1", "", "\"Go.\"") + &line("assistant", "2", "1", call) + &line("user", "3", "2", result);
+    let folder = folder(&[
+        ("s/a.jsonl", &line("assistant", "4", "3", "\"Yes.\"")),
+        ("s/b.jsonl", &whole),
+        ("s/c.jsonl", &line("user", "9", "8", "\"?\"")),
+    ]);
+    let at = folder.path();
+    let (text, _, code) = reenact(at, &["doctor", "s/a.jsonl", "-v"]);
+    assert!(
+        code == Some(0) && text.contains("ok      s/a.jsonl (claude-code, 4 messages)\n  note: line 1 goes on from line 3 of b.jsonl"),
+        "{text}"
+    );
+    let (text, _, code) = reenact(at, &["doctor", "s/c.jsonl"]);
+    assert!(code == Some(1) && text.contains("  line 1: unread-part\n") && text.contains("moved or deleted"), "{text}");
+    // Over three files.
+    fs::write(at.join("s/d.jsonl"), line("user", "5", "4", "\"And?\"")).unwrap();
+    let (text, _, code) = reenact(at, &["doctor", "s/d.jsonl", "-v"]);
+    assert!(
+        code == Some(0)
+            && text.contains("s/d.jsonl (claude-code, 5 messages)")
+            && text.contains("line 1 of a.jsonl goes on from line 3 of b.jsonl"),
+        "{text}"
+    );
+    // The folder of a bare name is this one.
+    let (text, _, code) = reenact(&at.join("s"), &["doctor", "a.jsonl"]);
+    assert_eq!((&*text, code), ("1 session, 0 broken\n", Some(0)));
+    // What is wrong there is wrong here.
+    fs::write(at.join("s/b.jsonl"), whole.replace(result, "\"Stop.\"")).unwrap();
+    let (document, _) = report(at, &["doctor", "s/a.jsonl"]);
+    assert_eq!(document["sessions"][0]["findings"][0]["places"][0], "s/b.jsonl:2");
 }
 
 #[test]

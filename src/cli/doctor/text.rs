@@ -38,6 +38,7 @@ pub(super) struct DoctorText<'a> {
 pub(in crate::cli) fn place_text(file: &str, place: &HistoryPlace) -> String {
     match place {
         HistoryPlace::Line(line) => format!("{file}:{line}"),
+        HistoryPlace::LineElsewhere(other, line) => format!("{other}:{line}"),
         HistoryPlace::File(name) => name.to_string(),
         other => format!("{file}, {other}"),
     }
@@ -70,28 +71,30 @@ impl DoctorText<'_> {
         let groups: Vec<&[SessionFinding]> = judgement.findings.chunk_by(is_alike).collect();
         let shown = if self.is_verbose { groups.len() } else { GROUPS_MAX.min(groups.len()) };
         for group in &groups[..shown] {
-            self.add_findings(group, file, columns, text);
+            self.add_findings(group, columns, text);
         }
         let rest: usize = groups[shown..].iter().map(|group| group.len()).sum();
         if rest > 0 {
             let _ = writeln!(text, "  and {} of this session; -v shows all", plural(rest as u64, "further finding"));
         }
         if let Some(refused) = &judgement.refusal {
-            let answer = format!("The API would answer the next request with {}: {}", refused.refusal.status, refused.refusal.message);
+            // A side chain, such as a sub-agent's, has no next request of its own.
+            let request = if conversation.branch == StoredBranch::Main { "the next request" } else { "a request with this history" };
+            let answer = format!("The API would answer {request} with {}: {}", refused.refusal.status, refused.refusal.message);
             add_wrapped(text, "  ", &answer, columns);
         } else if is_broken && *format == StoreFormat::Codex {
-            add_wrapped(text, "  ", "The next request goes to the Responses API, whose answer is not known.", columns);
+            add_wrapped(text, "  ", "Its requests go to the Responses API, whose answer is not known.", columns);
         }
         let notes = judgement.remarks.iter().chain(&conversation.remarks).filter(|_| self.is_verbose);
         judgement.open_calls.iter().chain(notes).for_each(|note| add_wrapped(text, "  note: ", note, columns));
     }
 
-    /// Findings that are alike but for their calls.
-    fn add_findings(&self, group: &[SessionFinding], file: &str, columns: usize, text: &mut String) {
+    /// Findings that are alike but for their calls. The file stands above them.
+    fn add_findings(&self, group: &[SessionFinding], columns: usize, text: &mut String) {
         let Some(finding) = group.first() else { return };
-        let place = finding.violation.places.first().map_or_else(|| file.into(), |place| place_text(file, place));
+        let place = finding.violation.places.first().map_or_else(String::new, |place| format!("{place}: "));
         let count = if group.len() > 1 { format!(", {} calls", group.len()) } else { String::new() };
-        let _ = writeln!(text, "  {place}: {}{count}", finding.violation.kind.as_str());
+        let _ = writeln!(text, "  {place}{}{count}", finding.violation.kind.as_str());
         let others: Vec<&str> = group.iter().skip(1).filter_map(|finding| finding.violation.call.as_deref()).collect();
         let others = if others.is_empty() { String::new() } else { format!("; the same of {}", others.join(", ")) };
         add_wrapped(text, "    ", &format!("{}{others}", finding.violation.text), columns);

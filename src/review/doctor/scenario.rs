@@ -25,6 +25,7 @@ pub fn scenario(finding: &SessionFinding) -> Option<String> {
         ViolationKind::ResultWithoutCall => ("A result has no call", UNEXPECTED),
         ViolationKind::CutPair => ("A compaction keeps a result without its call", UNEXPECTED),
         ViolationKind::MisplacedBlock => ("A call stands in a message of the user", "blocks can only be in `assistant` messages"),
+        ViolationKind::BlankText if finding.is_empty_text => ("An answer has an empty text", "text content blocks must be non-empty"),
         ViolationKind::BlankText => ("A message has a blank text", "text content blocks must contain non-whitespace text"),
         ViolationKind::UnreadPart | ViolationKind::Refused | ViolationKind::DeniedStart | ViolationKind::Lost => return None,
     };
@@ -34,6 +35,7 @@ pub fn scenario(finding: &SessionFinding) -> Option<String> {
         ViolationKind::DanglingCall => turn(title, &tools, &format!("{}{PROMPT}", tools.given())),
         ViolationKind::TextBeforeResult => turn(title, &tools.first(), &format!("{REMINDER},{}", result("toolu_p1t1n1"))),
         ViolationKind::DoubledResult => turn(title, &tools.first(), &format!("{0},{0}", result("toolu_p1t1n1"))),
+        ViolationKind::BlankText if finding.is_empty_text => history(title, &[user(BEGINNING), assistant(&format!("{EMPTY},{ANSWER}"))]),
         _ => history(title, &stored(kind, &tools.first())),
     };
     let _ = write!(text, "\n[expect]\nterminal = \"model_error\"\nrefusals = 1\norder = [{}]\n", quoted(refusal));
@@ -46,6 +48,7 @@ const UNEXPECTED: &str = "unexpected `tool_use_id` found in `tool_result` blocks
 const BEGINNING: &str = r#"{"type":"text","text":"Begin."}"#;
 const PROMPT: &str = r#"{"type":"text","text":"Go on."}"#;
 const ANSWER: &str = r#"{"type":"text","text":"Fine."}"#;
+const EMPTY: &str = r#"{"type":"text","text":""}"#;
 const REMINDER: &str = r#"{"type":"text","text":"A reminder."}"#;
 const SUMMARY: &str = r#"{"type":"text","text":"What came before, in short."}"#;
 
@@ -180,6 +183,7 @@ mod tests {
             violation: HistoryViolation { rule: "O-1", kind, call: None, places: Vec::new(), text: String::new() },
             mechanism: "",
             tools,
+            is_empty_text: false,
         }
     }
 

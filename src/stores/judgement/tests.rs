@@ -155,5 +155,163 @@ fn v_9_what_an_agent_leaves_out_breaks_nothing() {
         StoreFormat::ClaudeCode,
         &[&text[..4], &[line("5", "4", r#""type":"user","message":{"role":"user","content":"?"}"#)]].concat().join("\n"),
     );
-    assert_eq!(only(&alone).0, ViolationKind::BlankText, "the answer says nothing else");
+    assert_eq!((&alone.findings[..], &alone.refusal), (&[][..], &None));
+    assert_eq!(
+        alone.remarks,
+        ["1 blank text, which the agent leaves out when it asks"],
+        "an answer that says nothing else is left out whole"
+    );
+}
+
+#[test]
+fn v_9_pi_leaves_out_all_that_is_blank() {
+    let line =
+        |number: u32, message: &str| format!(r#"{{"type":"message","id":"{number}","parentId":"{}","message":{message}}}"#, number - 1);
+    let lines = [
+        String::from(r#"{"type":"session","version":3,"id":"s"}"#),
+        String::from(r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Go."}}"#),
+        line(2, r#"{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{}},{"type":"text","text":""}]}"#),
+        line(3, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#),
+        line(4, r#"{"role":"assistant","content":[{"type":"text","text":"\n\n"}],"stopReason":"stop"}"#),
+        line(5, r#"{"role":"user","content":" "}"#),
+        line(6, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
+    ];
+    let judgement = judged_as(StoreFormat::Pi, &lines.join("\n"));
+    assert_eq!((&judgement.findings[..], &judgement.refusal), (&[][..], &None));
+    assert_eq!(judgement.remarks, ["3 blank texts, which the agent leaves out when it asks"]);
+    // An answer that is left out does not come between a call and its result.
+    let between = [&lines[..3], &[line(3, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#)]].concat().join("\n");
+    let asked = line(4, r#"{"role":"user","content":" "}"#);
+    let blank = line(5, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#);
+    let told = line(6, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#);
+    assert_eq!(judged_as(StoreFormat::Pi, &[between, asked, blank, told].join("\n")).findings, []);
+}
+
+/// A line of Claude Code: `answer` is the id of the answer that a block is of.
+fn claude(uuid: &str, parent: &str, answer: Option<&str>, content: &str) -> String {
+    let (kind, id) = answer.map_or(("user", String::new()), |answer| ("assistant", format!(r#""id":"{answer}","#)));
+    format!(
+        r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","version":"2.1.329","message":{{{id}"role":"{kind}","content":{content}}}}}"#
+    )
+}
+
+fn calls(id: &str) -> String {
+    format!(r#"[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}]"#)
+}
+
+fn result(id: &str) -> String {
+    format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"one"}}]"#)
+}
+
+const LOOK: &str = r#"[{"type":"text","text":"I look."}]"#;
+
+#[test]
+fn v_9_a_call_that_its_agent_left_is_a_note() {
+    let begin = [
+        claude("1", "", None, r#""Go.""#),
+        claude("2", "1", Some("m"), LOOK),
+        claude("3", "2", Some("m"), &calls("a")),
+        claude("4", "3", None, &result("a")),
+        claude("5", "3", Some("m"), &calls("b")),
+    ];
+    let judged_with = |more: &[String]| judged_as(StoreFormat::ClaudeCode, &[&begin[..], more].concat().join("\n"));
+    let notes = |parent: &str| {
+        let text = [&begin[..], &[claude("6", parent, None, r#""Go on.""#)]].concat().join("\n");
+        let found = StoreFormat::ClaudeCode.read(&[StoreFile { name: "session", bytes: text.as_bytes() }]).unwrap();
+        found[0].remarks.iter().map(Cow::into_owned).collect::<Vec<_>>()
+    };
+    // From the text, and from the result of the other call.
+    for parent in ["2", "4"] {
+        let judgement = judged_with(&[claude("6", parent, None, r#""Go on.""#), claude("7", "6", Some("n"), LOOK)]);
+        assert_eq!((&judgement.findings[..], &judgement.refusal), (&[][..], &None), "{parent}");
+        let left = "tool call b of line 5 has no result and is not sent: line 6 goes on behind another part of the same answer";
+        assert!(notes(parent).iter().any(|note| note == left), "{:?}", notes(parent));
+    }
+    // On the path, and where nothing else was said, it dangles.
+    let on_path = judged_with(&[claude("6", "5", None, r#""Go on.""#)]);
+    assert_eq!(on_path.findings[0].violation.places[0], HistoryPlace::Line(5), "{on_path:#?}");
+    assert_eq!(notes("5"), [""; 0]);
+    let at_end = judged_as(StoreFormat::ClaudeCode, &[&begin[..3], &begin[4..], &begin[3..4]].concat().join("\n"));
+    assert_eq!(at_end.findings[0].violation.call.as_deref(), Some("b"), "{at_end:#?}");
+    // A call with a result is sent, wherever it stands.
+    let answered = judged_with(&[claude("6", "5", None, &result("b")), claude("7", "2", None, r#""Go on.""#)]);
+    assert_eq!((&answered.findings[..], &answered.refusal), (&[][..], &None));
+}
+
+#[test]
+fn v_9_an_empty_text_is_a_finding_where_its_agent_sends_it() {
+    let judged_by = |versions: [&str; 2], text: &str, error: Option<&str>| {
+        let lines = [
+            claude("1", "", None, r#""Go.""#),
+            claude("2", "1", Some("m"), &format!(r#"[{{"type":"text","text":"{text}"}}]"#)),
+            claude("3", "2", Some("m"), &calls("a")),
+            claude("4", "3", None, &result("a")),
+        ];
+        let mut text = lines.join("\n").replace("2.1.329", versions[0]);
+        let error = error.map(|error| claude("5", "4", Some("n"), &format!(r#"[{{"type":"text","text":"{error}"}}]"#)));
+        let error = error.map(|error| error.replace(r#""version""#, r#""isApiErrorMessage":true,"version""#));
+        error.iter().for_each(|error| text += &format!("\n{}", error.replace("2.1.329", versions[0])));
+        judged_as(StoreFormat::ClaudeCode, &(text + "\n" + &claude("6", "4", None, r#""Go on.""#).replace("2.1.329", versions[1])))
+    };
+    const REFUSED: &str = "API Error: 400 messages: text content blocks must be non-empty";
+    for (versions, error, evidence) in [
+        (["2.1.197"; 2], None, "Claude Code 2.1.197 is known to send it back"),
+        (["2.1.329", "2.1.197"], None, "Claude Code 2.1.197 is known to send it back"),
+        (["2.1.400"; 2], Some(REFUSED), "the error of line 5 says that it was sent"),
+    ] {
+        let judgement = judged_by(versions, "", error);
+        let (kind, mechanism) = only(&judgement);
+        assert_eq!((kind, &judgement.findings[0].violation.places[..]), (ViolationKind::BlankText, &[HistoryPlace::Line(2)][..]));
+        assert!(judgement.findings[0].violation.text.ends_with(evidence) && mechanism.contains("no words"), "{judgement:#?}");
+        assert!(judgement.findings[0].is_empty_text && judgement.refusal.unwrap().refusal.message.contains("must be non-empty"));
+    }
+    // Where the model has answered since, the error is settled.
+    let settled = [
+        claude("1", "", None, r#""Go.""#),
+        claude("2", "1", Some("m"), r#"[{"type":"text","text":""},{"type":"text","text":"Yes."}]"#),
+        claude("3", "2", Some("n"), &format!(r#"[{{"type":"text","text":"{}"}}]"#, REFUSED))
+            .replace(r#""version""#, r#""isApiErrorMessage":true,"version""#),
+        claude("4", "2", None, r#""Go on.""#),
+        claude("5", "4", Some("o"), LOOK),
+    ];
+    assert_eq!(only(&judged_as(StoreFormat::ClaudeCode, &settled[..4].join("\n"))).0, ViolationKind::BlankText);
+    assert_eq!(judged_as(StoreFormat::ClaudeCode, &settled.join("\n")).findings, []);
+    // What an older version was told, another error, a version that nobody knows.
+    for (versions, error) in [
+        (["2.1.329"; 2], None),
+        (["2.1.197", "2.1.329"], Some(REFUSED)),
+        (["2.1.329"; 2], Some("API Error: 529 Overloaded")),
+        (["2.2.0"; 2], None),
+        (["future"; 2], None),
+    ] {
+        let judgement = judged_by(versions, "", error);
+        assert_eq!((&judgement.findings[..], &judgement.refusal), (&[][..], &None), "{versions:?}");
+        assert!(judgement.remarks.iter().any(|remark| remark.contains("before 2.1.329 sends it back")), "{judgement:#?}");
+    }
+    // All versions leave a blank text out.
+    let blank = judged_by(["2.1.197"; 2], r"\n\n", None);
+    assert_eq!((&blank.findings[..], blank.remarks.len()), (&[][..], 1));
+}
+
+#[test]
+fn v_9_an_answer_without_words_is_left_out_whatever_wrote_it() {
+    for content in
+        [r#"[{"type":"text","text":""}]"#, "[]", r#"[{"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":""}]"#]
+    {
+        let lines = [
+            claude("1", "", None, r#""Go.""#),
+            claude("2", "1", Some("m"), content),
+            claude("3", "2", None, r#""Go on.""#),
+            claude("4", "3", Some("n"), LOOK),
+        ];
+        let judgement = judged_as(StoreFormat::ClaudeCode, &lines.join("\n").replace("2.1.329", "2.1.197"));
+        assert_eq!((&judgement.findings[..], &judgement.refusal), (&[][..], &None), "{content}");
+    }
+}
+
+#[test]
+fn v_9_a_lost_beginning_has_its_own_cause() {
+    let judgement = judged_as(StoreFormat::ClaudeCode, &claude("2", "lost", None, r#""Go on.""#));
+    let (kind, mechanism) = only(&judgement);
+    assert!(kind == ViolationKind::UnreadPart && mechanism.contains("moved or deleted"), "{mechanism}");
 }

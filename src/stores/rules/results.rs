@@ -145,8 +145,12 @@ impl Call<'_> {
             }
             (None, None, Some(_)) if end == HistoryEnd::Open && self.is_last(turns) => return None,
             (None, None, Some(next)) => {
-                let text = format!("{of_call} has no result; the next user message stands at {}", next.place);
-                (ViolationKind::DanglingCall, Some(next.place), text)
+                let said = next.blocks.iter().find(|block| !is_result(block)).map(|block| &block.place);
+                let text = match said {
+                    Some(said) => format!("{of_call} has no result; the next user message stands at {said}"),
+                    None => format!("{of_call} has no result, and {} has the result of another call", next.place),
+                };
+                (ViolationKind::DanglingCall, Some(said.unwrap_or(next.place)), text)
             }
             (None, _, None) if end == HistoryEnd::Open => return None,
             (None, _, None) => (ViolationKind::DanglingCall, None, format!("{of_call} has no result; the history ends there")),
@@ -165,7 +169,10 @@ impl Call<'_> {
 
     /// Whether nothing came behind it but results of its neighbours.
     fn is_last(&self, turns: &[Turn<'_>]) -> bool {
-        let is_result = |block: &&StoredBlock| matches!(block.block.kind(), BlockKind::ToolResult { .. });
-        turns.len() <= self.turn + 2 && turns.get(self.turn + 1).is_none_or(|next| next.blocks.iter().all(is_result))
+        turns.len() <= self.turn + 2 && turns.get(self.turn + 1).is_none_or(|next| next.blocks.iter().all(|block| is_result(block)))
     }
+}
+
+fn is_result(block: &StoredBlock) -> bool {
+    matches!(block.block.kind(), BlockKind::ToolResult { .. })
 }
