@@ -11,6 +11,7 @@ use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{AnswerEnd, Effect, EventPayload, HookSubject, Input, Note, RequestId, Terminal};
 use reenact_engine::permission::PermissionAnswer;
 use reenact_wire::prelude::*;
+use reenact_wire::whole_message::whole_message;
 
 /// The complaint about a prompt that ends well inside an answer.
 pub(super) const OPEN_ANSWER: &str = "the answer to its last request had not come to its end";
@@ -47,9 +48,15 @@ impl TerminalCauseOracle {
                 EventPayload::Error { .. } => self.has_failed = true,
                 _ => (),
             },
-            Input::Body { id, .. } => self.on_whole(*id),
-            // Some engines take an answer for whole that lacks its last event.
-            Input::End { id, how: AnswerEnd::Complete } => self.on_whole(*id),
+            Input::Body { id, body } => {
+                self.has_failed |= whole_message(body).is_err();
+                self.on_whole(*id);
+            }
+            // Some engines take an answer for whole that lacks its last event, and others do not.
+            Input::End { id, how: AnswerEnd::Complete } => {
+                self.has_failed |= self.last.is_some_and(|(last, is_whole)| last == *id && !is_whole);
+                self.on_whole(*id);
+            }
             Input::End { .. } => self.has_failed = true,
             // A command may fail without any request.
             Input::Prompt { content, .. } => self.has_failed |= has_command(content),

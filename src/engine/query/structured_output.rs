@@ -8,7 +8,7 @@ use super::outcome::QueryEnding;
 use super::turn::QueryTurn;
 use crate::contract::Terminal;
 use crate::settings::Environment;
-use reenact_wire::block::{Block, BlockKind, ToolInput};
+use reenact_wire::block::{Block, BlockKind, ToolInput, ToolUse};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
@@ -20,13 +20,15 @@ pub(super) fn is_enforced(env: &Environment) -> bool {
     env.settings.session.json_schema.is_some() && env.tool(TOOL).is_some()
 }
 
-/// The input of the first call of the tool that went well.
+/// The input of the first call of the tool that went well. Of tool uses that share an id the model gets the first result: another one has none that counts.
 pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
     let is_fine = |id: &str| {
         results.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, is_error: false } if **tool_use_id == *id))
     };
-    let uses = turn.blocks.iter().filter_map(|message| message.block.as_tool_use());
-    uses.filter(|tool_use| &*tool_use.name == TOOL && is_fine(&tool_use.id)).find_map(|tool_use| match &tool_use.input {
+    let uses: Vec<&ToolUse> = turn.blocks.iter().filter_map(|message| message.block.as_tool_use()).collect();
+    let is_first = |index: usize| !uses[..index].iter().any(|earlier| earlier.id == uses[index].id);
+    let is_accepted = |(index, tool_use): &(usize, &ToolUse)| &*tool_use.name == TOOL && is_first(*index) && is_fine(&tool_use.id);
+    (0..).zip(uses.iter().copied()).filter(is_accepted).find_map(|(_, tool_use)| match &tool_use.input {
         ToolInput::Valid(input) => Some(input.clone()),
         ToolInput::Invalid { .. } => None,
     })
