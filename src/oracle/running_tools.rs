@@ -41,7 +41,7 @@ pub(super) struct RunningTools {
     /// How each tool that was started takes a submitted message, until its result is out: the effect that stores a result does not name the tool.
     started: Vec<(Agent, ToolRun, InterruptBehaviour)>,
     /// The class of each tool use of the prompts that are not over, with the input that the model wrote: a hook or a person may change it later.
-    asked: Vec<(Agent, ToolRun, ToolClass)>,
+    asked: Vec<(Agent, ToolRun, ToolClass, InterruptBehaviour)>,
 }
 
 /// A tool use that waits.
@@ -192,9 +192,9 @@ impl RunningTools {
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
                 if let Some(tool_use) = message.block.as_tool_use() {
-                    let index = self.asked.iter().filter(|(by, run, _)| by == agent && run.request == message.id).count();
+                    let index = self.asked.iter().filter(|(by, run, ..)| by == agent && run.request == message.id).count();
                     let run = ToolRun { request: message.id, index: u32::try_from(index).unwrap_or(u32::MAX) };
-                    self.asked.push((agent.clone(), run, tools.class(tool_use)));
+                    self.asked.push((agent.clone(), run, tools.class(tool_use), tools.behaviour(&tool_use.name)));
                 }
             }
             Effect::StartTool { run, tool_use } => {
@@ -229,8 +229,10 @@ impl RunningTools {
                 }
             }
             Effect::StoreResult { run, .. } => {
-                let of_run = self.started.iter().find(|(by, started, _)| by == agent && started == run);
-                let behaviour = of_run.map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour);
+                // What an earlier session asked for was said by nobody here.
+                let started = self.started.iter().find(|(by, started, _)| by == agent && started == run).map(|(.., behaviour)| *behaviour);
+                let asked = || self.asked.iter().find(|(by, asked, ..)| by == agent && asked == run).map(|(.., behaviour)| *behaviour);
+                let behaviour = started.or_else(asked).unwrap_or(InterruptBehaviour::Block);
                 self.wait(agent, *run, WaitCause::Store, behaviour);
             }
             Effect::StopHook { hook } => {
@@ -242,7 +244,7 @@ impl RunningTools {
             Effect::Finished { prompt, .. } => {
                 let is_over = |by: &Agent, run: ToolRun| by == agent && run.request.prompt == *prompt;
                 self.forget(is_over);
-                self.asked.retain(|(by, run, _)| !is_over(by, *run));
+                self.asked.retain(|(by, run, ..)| !is_over(by, *run));
             }
             _ => (),
         }
@@ -250,8 +252,8 @@ impl RunningTools {
 
     /// The class of a tool use as it was asked for; of one that nobody saw asked for, as it starts.
     pub(super) fn class(&self, tools: &ToolFacts, agent: &Agent, run: ToolRun, tool_use: &ToolUse) -> ToolClass {
-        let asked = self.asked.iter().find(|(by, asked, _)| by == agent && *asked == run);
-        asked.map_or_else(|| tools.class(tool_use), |(.., class)| *class)
+        let asked = self.asked.iter().find(|(by, asked, ..)| by == agent && *asked == run);
+        asked.map_or_else(|| tools.class(tool_use), |(_, _, class, _)| *class)
     }
 
     fn agents_are_done(&mut self, agent: &Agent, run: ToolRun) {

@@ -2,6 +2,7 @@
 
 use crate::language::keys::keys;
 use crate::parse::reader::TableReader;
+use reenact_engine::time::Micros;
 use reenact_wire::models::SignaturePolicy;
 use reenact_wire::prelude::*;
 
@@ -21,6 +22,8 @@ keys! {
         lenient: bool = false;
         /// The treatment of thinking that is not in its place. By default as the model has it.
         signatures: Option<SignaturePolicy> = None;
+        /// For how long an answer that the client has closed still comes in: what was on its way already. A closed connection may have its events in a queue of the client.
+        lingers: Micros = Micros::ZERO, example("\"10s\"");
     }
 }
 

@@ -186,6 +186,7 @@ fn surroundings_of_runs() -> BoxedStrategy<SurroundingParts> {
         count_tokens: Just(true),
         counts_max_tokens: any::<bool>().prop_map(Some),
         signatures: select(vec![SignaturePolicy::Ignore, SignaturePolicy::Drop]).prop_map(Some),
+        lingers: (0_u64..120).prop_map(Micros::from_secs),
     );
     let default_answer = option::of(Just(Arc::from("Very well.")));
     (timing, chunking, auth, api, default_answer)

@@ -28,6 +28,8 @@ pub struct AnswerDelivery {
     #[doc(hidden)]
     pub plan: SharedValue<ResponsePlan>,
     framer: Box<SseFramer>,
+    /// The client has closed it: what comes later than this does not reach the client.
+    heard_until: Option<Time>,
 }
 
 /// A part of an answer.
@@ -47,7 +49,17 @@ impl AnswerDelivery {
     /// An answer that begins now.
     #[doc(hidden)]
     pub fn new(serial: u32, agent: Agent, id: RequestId, plan: Arc<ResponsePlan>, now: Time) -> Self {
-        Self { serial, agent, id, from: now, ahead: Micros::ZERO, plan: plan.into(), framer: Box::default() }
+        Self { serial, agent, id, from: now, ahead: Micros::ZERO, plan: plan.into(), framer: Box::default(), heard_until: None }
+    }
+
+    /// The client closes it. What comes until then is on its way.
+    pub(crate) fn close(&mut self, heard_until: Time) {
+        self.heard_until.get_or_insert(heard_until);
+    }
+
+    /// Whether the client hears what comes now.
+    pub(crate) fn is_heard(&self, now: Time) -> bool {
+        self.heard_until.is_none_or(|until| now < until)
     }
 
     /// Whether it answers this request of this agent.

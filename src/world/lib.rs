@@ -173,7 +173,11 @@ impl World {
         self.note_result(setup, effect);
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
-            Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
+            Effect::CloseRequest { id } => {
+                let until = now + setup.scenario.api.lingers;
+                self.deliveries.iter_mut().filter(|delivery| delivery.answers(agent, *id)).for_each(|delivery| delivery.close(until));
+                self.deliveries.retain(|delivery| delivery.is_heard(now));
+            }
             Effect::StartTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
                 let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
@@ -247,7 +251,7 @@ impl World {
     /// also after the end of its prompt: the look of a tool at its input, a place for a result, skills and plugins, credentials. So a run is over when the last thing that matters is.
     pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
         match &arrival.0 {
-            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial == *serial),
+            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial == *serial && delivery.is_heard(at)),
             ArrivalKind::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
             ArrivalKind::Timer(serial) => self.timers.is_set(*serial),
             ArrivalKind::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),

@@ -349,6 +349,7 @@ fn f_6_conditions_and_expectations_read_back() {
             models: vec!["local-7b".into()],
             lenient: true,
             signatures: Some(SignaturePolicy::Refuse),
+            lingers: Micros(6),
         },
         sides: vec![side()],
         matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
