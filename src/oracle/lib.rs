@@ -338,7 +338,9 @@ impl TranscriptWatch for Oracles {
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if is_aborted_within {
             let agents = Arc::make_mut(&mut self.agents);
-            agents.all_mut().for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, &Input::Cancel, found));
+            // What is aborted already is aborted by that (T-14).
+            let open = agents.all_mut().filter(|watched| !watched.abort.is_aborted());
+            open.for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, &Input::Cancel, found));
         } else if agent.is_root() && is_abort {
             let agents = Arc::make_mut(&mut self.agents);
             agents.entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);

@@ -173,11 +173,7 @@ impl World {
         self.note_result(setup, effect);
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
-            Effect::CloseRequest { id } => {
-                let until = now + setup.scenario.api.lingers;
-                self.deliveries.iter_mut().filter(|delivery| delivery.answers(agent, *id)).for_each(|delivery| delivery.close(until));
-                self.deliveries.retain(|delivery| delivery.is_heard(now));
-            }
+            Effect::CloseRequest { id } => self.close(setup, now, agent, *id),
             Effect::StartTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
                 let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
@@ -245,6 +241,13 @@ impl World {
             self.passed.extend(host_deeds(&setup.scenario, place, request, &self.passed));
         }
         self.happening.extend(self.watch.effect(setup, agent, effect));
+    }
+
+    /// The engine closes an answer. What is on its way may linger.
+    fn close(&mut self, setup: &RunSetup, now: Time, agent: &Agent, id: RequestId) {
+        let until = now + setup.scenario.api.lingers;
+        self.deliveries.iter_mut().filter(|delivery| delivery.answers(agent, id)).for_each(|delivery| delivery.close(until));
+        self.deliveries.retain(|delivery| delivery.is_heard(now));
     }
 
     /// Whether an arrival at this time is still to happen: one that was taken back is not, and no time passes for it. What an engine cannot take back comes,

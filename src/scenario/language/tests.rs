@@ -42,8 +42,7 @@ use reenact_engine::settings::{
 };
 use reenact_engine::texts::{ModelTexts, TextName, TextSet};
 use reenact_engine::time::Micros;
-use reenact_wire::block::Block;
-use reenact_wire::block::{Message, Role};
+use reenact_wire::block::{Block, Message, Role};
 use reenact_wire::compare::{VolatileMember, VolatileRule};
 use reenact_wire::json::Json;
 use reenact_wire::models::SignaturePolicy;
