@@ -444,7 +444,7 @@ impl TranscriptWatch for Oracles {
         watched.truth.on_effect(effect, found);
         watched.lookups.on_effect(effect, found);
         watched.prefix.on_effect(effect);
-        watched.losses.on_effect(effect, found);
+        watched.losses.on_effect(&self.rules, effect, found);
         watched.result_limits.on_effect(&self.rules, effect, found);
         watched.progress_set.on_effect(&self.rules.tools, effect);
         if agent.is_root() {

@@ -94,7 +94,7 @@ impl LossOracle {
         });
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Init { prompt, .. }) => self.on_begin(*prompt, found),
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => {
@@ -123,7 +123,12 @@ impl LossOracle {
                 self.forget(|of| of == *run);
             }
             // The model gets its beginning, as far as the settings say.
-            Effect::StoreResult { run, .. } => self.forget(|of| of == *run),
+            Effect::StoreResult { run, .. } => {
+                let shown = usize::try_from(rules.settings.pipeline.result_preview).unwrap_or(usize::MAX);
+                for (_, text, _) in self.for_results.iter_mut().filter(|(of, ..)| of == run) {
+                    *text = text.chars().take(shown).collect::<String>().trim_end().into();
+                }
+            }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.forget(|run| run.request == *id),
             Effect::Finished { prompt, terminal } => self.on_terminal(*prompt, terminal, found),
             _ => (),

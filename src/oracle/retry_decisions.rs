@@ -383,10 +383,14 @@ impl ObservedCall {
             settings.base_delay.scaled(factor, 1)
         };
         if retry_table::has_no_limit(rules, end) {
-            let names_reset = self.heard.head.as_ref().is_some_and(|(status, headers)| *status == 429 && reset_us(headers).is_some());
-            let most = if names_reset { settings.unattended_reset } else { settings.unattended_max_delay };
-            let least = if names_reset { Micros::ZERO } else { doubled(0).min(most) };
-            return (least, most);
+            let headers = self.heard.head.as_ref().filter(|(status, _)| *status == 429).map(|(_, headers)| headers);
+            // The time at which a limit is whole again is waited for in place of polling.
+            if let Some(reset) = headers.and_then(|headers| reset_us(headers)).map(Micros) {
+                let wait = reset.min(settings.unattended_reset);
+                return (Micros(wait.0.saturating_sub(ROUNDING.0)), wait + ROUNDING);
+            }
+            let most = settings.unattended_max_delay;
+            return (doubled(0).min(most), most);
         }
         let CountRange { least, most } = self.record.retries;
         (doubled(least).min(settings.max_delay), with_jitter(doubled(most).min(settings.max_delay), settings.jitter_percent))

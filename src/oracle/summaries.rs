@@ -1,15 +1,17 @@
 //! O-35: a request for a summary carries no tools, the tries at a summary are bounded by their count (C-4), and what is cleared is never among the
 //! newest that are to be kept (C-2: `cleared_results`). A summary that is due is asked for (C-4: `due_summary`), and holds words of one attempt (O-5:
-//! `summary_source`).
+//! `summary_source`). The files that are attached to it are those of the last reads (O-24: `attached_files`).
 //!
 //! A summary is tried again without the oldest rounds, and once more for its tags. After so many failures in a row a circuit breaker is open: the
 //! session is not summarised any more, unless the user asks for it (C-9). What the user asked for is a prompt of its own, without any other
 //! request. Failures are counted that were noted after a request for a summary, so the count here is never too high.
 
+mod attached_files;
 mod cleared_results;
 mod due_summary;
 mod summary_source;
 
+use attached_files::AttachedFileOracle;
 use cleared_results::ClearedResultOracle;
 use due_summary::DueSummaryOracle;
 use summary_source::SummarySourceOracle;
@@ -31,6 +33,7 @@ pub(super) struct SummaryOracle {
     results: ClearedResultOracle,
     due: DueSummaryOracle,
     source: SummarySourceOracle,
+    files: AttachedFileOracle,
     /// The last request.
     last: Option<LastRequest>,
     /// How many requests for the summary of now were made, attempts aside.
@@ -88,6 +91,7 @@ impl SummaryOracle {
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.results.on_effect(rules, effect, found);
         self.due.on_effect(effect);
+        self.files.on_effect(effect, found);
         match effect {
             Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
             Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == SUMMARY => self.source.on_summary(text, found),
@@ -110,7 +114,8 @@ impl SummaryOracle {
                     self.count_failure(found);
                 }
                 let (results, due) = (core::mem::take(&mut self.results), core::mem::take(&mut self.due));
-                *self = Self { results, due, failures: self.failures, ..Self::default() };
+                let files = core::mem::take(&mut self.files);
+                *self = Self { results, due, files, failures: self.failures, ..Self::default() };
             }
             _ => (),
         }

@@ -52,9 +52,30 @@ impl Conversation {
                 of_item.map(|orphan| result(orphan).unwrap_or_else(|| forgotten(&orphan.tool_use.id, texts))).collect();
             let Some(index) = self.position(&name) else { continue };
             content.append(&mut attached);
+            if self.join_results(index, &mut content) {
+                continue;
+            }
             // Between the two: in a request it is one message with what the user says next, and its results come first there (N-7).
             self.items.insert(index + 1, Arc::new(ConversationItem::user(format!("{name}.results"), ItemKind::Results, content)));
         }
+    }
+
+    /// Where other tool uses of the answer at `index` have their results, those of the orphans join them, in the order of the tool uses (T-8). Whether it is so.
+    fn join_results(&mut self, index: usize, made: &mut Vec<Block>) -> bool {
+        let Some(next) = self.items.get(index + 1) else { return false };
+        let uses: Vec<Arc<str>> =
+            self.items[index].message.content.iter().filter_map(Block::as_tool_use).map(|asked| asked.id.clone()).collect();
+        let (mut known, others): (Vec<Block>, Vec<Block>) =
+            next.message.content.iter().cloned().partition(|block| uses.iter().any(|id| answers(block, id)));
+        if known.is_empty() {
+            return false;
+        }
+        known.append(made);
+        let place = |block: &Block| uses.iter().position(|id| answers(block, id)).unwrap_or(usize::MAX);
+        known.sort_by_key(place);
+        let message = Message { role: next.message.role, content: known.into_iter().chain(others).collect() };
+        self.replace_message(index + 1, message);
+        true
     }
 
     /// Whether the last answer of earlier sessions has tool uses that nothing answers, and nothing is known of any of them.

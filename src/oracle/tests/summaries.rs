@@ -227,3 +227,19 @@ fn o_35_an_answer_that_was_cut_off_is_no_summary() {
     assert_eq!(summary("end_turn"), 0);
     assert_eq!(summary("max_tokens"), 1);
 }
+
+#[test]
+fn o_24_a_file_is_attached_as_it_was_read_last() {
+    let reads = |story: EventStory, index: u32, text: &str| {
+        let tool_use = ToolUse { name: "Read".into(), input: ToolInput::read(r#"{"file_path":"/b"}"#), ..tool_use("R", index) };
+        let story = story.effect(Effect::StartTool { run: run(index), tool_use: tool_use.into() });
+        story.effect(result_effect(run(index), Block::tool_result(&format!("t{index}"), &Json::from_value(text), false)))
+    };
+    let attached = |text: &str| {
+        let story = reads(reads(EventStory::new(), 0, "b is old"), 1, "b is new");
+        story.effect(Effect::Emit(Emission::Hidden { uuid: "s".into(), why: "attachments".into(), text: text.into() })).times_broken("O-24")
+    };
+    assert_eq!(attached("/b: b is new"), 0);
+    assert_eq!(attached("/b: b is old"), 1);
+    assert_eq!(attached("nothing"), 0);
+}

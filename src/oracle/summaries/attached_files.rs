@@ -1,0 +1,72 @@
+//! O-24, of the files that are attached to a summary: each as it was read last (C-4).
+
+use crate::OracleFindings;
+use crate::nothing_lost::ORACLE;
+use reenact_engine::contract::{Effect, Emission, ToolRun, ToolUse};
+use reenact_wire::block::{BlockKind, ToolInput};
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+
+/// The tool whose results are attached.
+const READ: &str = "Read";
+
+/// The reason of the hidden message that holds attachments.
+const ATTACHMENTS: &str = "attachments";
+
+/// The files that an agent has read.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct AttachedFileOracle {
+    /// The tools that read, each with its path.
+    reads: Vec<(ToolRun, Arc<str>)>,
+    files: Vec<ReadFile>,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct ReadFile {
+    path: Arc<str>,
+    newest: Arc<str>,
+    older: Vec<Arc<str>>,
+}
+
+impl AttachedFileOracle {
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+        match effect {
+            Effect::StartTool { run, tool_use } if &*tool_use.name == READ => {
+                self.reads.extend(path(tool_use).map(|path| (*run, path)));
+            }
+            Effect::Emit(Emission::User(message)) => {
+                let Some(at) = self.reads.iter().position(|(run, _)| *run == message.run) else { return };
+                let (_, path) = self.reads.swap_remove(at);
+                let is_fine = matches!(message.block.kind(), BlockKind::ToolResult { is_error: false, .. });
+                if let Some(text) = message.block.result_text().filter(|text| is_fine && !text.is_empty()) {
+                    self.on_read(path, text.into());
+                }
+            }
+            Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == ATTACHMENTS => self.check(text, found),
+            Effect::Finished { prompt, .. } => self.reads.retain(|(run, _)| run.request.prompt != *prompt),
+            _ => (),
+        }
+    }
+
+    fn on_read(&mut self, path: Arc<str>, text: Arc<str>) {
+        match self.files.iter_mut().find(|file| file.path == path) {
+            Some(file) if file.newest != text => file.older.push(core::mem::replace(&mut file.newest, text)),
+            Some(_) => (),
+            None => self.files.push(ReadFile { path, newest: text, older: Vec::new() }),
+        }
+    }
+
+    fn check(&self, attached: &str, found: &mut OracleFindings<'_>) {
+        for ReadFile { path, newest, older } in self.files.iter().filter(|file| !file.older.is_empty()) {
+            found.ask(ORACLE);
+            if !attached.contains(&**newest) && older.iter().any(|text| attached.contains(&**text)) {
+                found.add(ORACLE, format!("{path} is attached as it was read before, and it was read once more since"));
+            }
+        }
+    }
+}
+
+fn path(tool_use: &ToolUse) -> Option<Arc<str>> {
+    let ToolInput::Valid(input) = &tool_use.input else { return None };
+    Some(RawObject::parse(input.as_str()).ok()?.string("file_path")?.into())
+}
