@@ -138,7 +138,7 @@ mod tests {
         let messages = conversation.messages(NeighbourMerging::Joined);
         let middle: Vec<_> = messages[2].content.iter().map(|block| block.json().to_string()).collect();
         assert!(middle[0].contains(r#""a""#) && middle[0].contains("ended before"), "{middle:?}");
-        assert!(middle[1].contains(r#""c""#) && middle[2].contains("kept") && middle[3].contains("and?"), "{middle:?}");
+        assert!(middle[1].contains("kept") && middle[2].contains(r#""c""#) && middle[3].contains("and?"), "{middle:?}");
         assert_eq!(messages[4].content, [result("d", "ran"), Block::text("context"), Block::text("go on")]);
     }
 
