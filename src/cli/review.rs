@@ -133,7 +133,7 @@ fn ask(session: &mut ReviewSession) -> Result<(), CommandExit> {
     let terminal = Some(Term::stdout()).filter(|_| stdin().is_terminal() && stdout().is_terminal());
     let mut line = Vec::new();
     let (mut view, mut is_shown) = (ReviewView::default(), false);
-    while session.current().is_some() {
+    while session.current().is_some() || takes_back(terminal.as_ref(), session, &mut line)? {
         if !is_shown {
             if let Some(terminal) = &terminal {
                 let _ = terminal.clear_screen(); // a terminal that cannot do it scrolls
@@ -158,6 +158,22 @@ fn ask(session: &mut ReviewSession) -> Result<(), CommandExit> {
         }
     }
     Ok(())
+}
+
+/// All are decided: whether the last decision is taken back. Where there is no terminal the end of the list is the end.
+fn takes_back(terminal: Option<&Term>, session: &mut ReviewSession, line: &mut Vec<char>) -> Result<bool, CommandExit> {
+    if terminal.is_none() || session.count() == 0 {
+        return Ok(false);
+    }
+    print_line("all are decided; `u` takes the last decision back, any other key ends");
+    match next_key(terminal, line) {
+        ReviewKey::Choice(ReviewChoice::Undo) => {
+            choose(session, ReviewChoice::Undo)?;
+            Ok(session.current().is_some())
+        }
+        ReviewKey::Stop => std::process::exit(STOPPED.into()),
+        _ => Ok(false),
+    }
 }
 
 /// Does what was chosen. A file that is another one now is shown again; one that cannot be written ends the review.

@@ -1,7 +1,6 @@
 //! The prompts that are commands of the user (S-3). One may change the conversation and be aborted before anything is said of it.
 
-use super::nothing_lost::is_command;
-use reenact_engine::contract::{Block, BlockKind, Effect, Input};
+use reenact_engine::contract::{Block, BlockKind, Effect, Emission, Input};
 use reenact_wire::prelude::*;
 
 /// The commands that have not ended, by the numbers of their prompts.
@@ -33,13 +32,23 @@ impl CommandPrompts {
 
     /// The command that this ends.
     pub(super) fn ended_by(&mut self, effect: &Effect) -> Option<CommandKind> {
-        let Effect::Finished { prompt, .. } = effect else { return None };
+        let (prompt, is_end) = match effect {
+            Effect::Finished { prompt, .. } => (prompt, true),
+            // As part of another prompt it is words for the model, and no command.
+            Effect::Emit(Emission::QueuedCommand { prompt, .. }) => (prompt, false),
+            _ => return None,
+        };
         let at = self.0.iter().position(|(command, _)| command == prompt)?;
-        Some(self.0.remove(at).1)
+        Some(self.0.remove(at).1).filter(|_| is_end)
     }
 }
 
 /// Whether the user gives a command.
 pub(super) fn has_command(content: &[Block]) -> bool {
     content.iter().any(|block| matches!(block.kind(), BlockKind::Text(text) if is_command(text)))
+}
+
+/// Whether the engine answers a text itself, or puts another one in its place.
+pub(super) fn is_command(text: &str) -> bool {
+    text.trim_start().starts_with('/')
 }

@@ -1,6 +1,7 @@
 //! O-24: nothing that came is lost. What the user submitted is in a request before its prompt ends well, the reason of a refusal is in the result of its tool use,
 //! and so is what a tool returned that nobody stopped. What waits to become a prompt begins in the order in which it came.
 
+use super::command_prompts::is_command;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, Terminal, ToolRun};
 use reenact_engine::emission::ResultMessage;
@@ -196,9 +197,4 @@ fn sign(block: &Block) -> String {
         }
         _ => block.json().as_str().trim_end().trim_end_matches('}').into(),
     }
-}
-
-/// Whether the engine answers a text itself, or puts another one in its place.
-pub(super) fn is_command(text: &str) -> bool {
-    text.trim_start().starts_with('/')
 }

@@ -88,7 +88,6 @@ impl TerminalCauseOracle {
                 if let Some(missing) = self.missing_cause(rules, is_root, *prompt, terminal) {
                     found.add(ORACLE, format!("prompt {prompt} ended with {}, and {missing}", terminal.as_str()));
                 }
-                found.ask(ORACLE);
                 *self = Self::default();
             }
             _ => (),
