@@ -16,20 +16,22 @@ use super::network::on_network;
 use super::{shipped, shipped_in};
 
 /// The scenarios that differ, with the reason.
-const DIFFERENT: [(&str, &str); 11] = [
+const DIFFERENT: [(&str, &str); 12] = [
     ("agents/all-failed", "a time stands in a text of which the transcript shows the digest"),
     ("budget/spent-by-agents", SHORTER_THAN_A_TICK),
-    ("compaction/interrupt-in-a-compaction", "the API cannot see that a message became a prompt before anything was asked for it"),
+    ("compaction/interrupt-in-a-compaction", UNSEEN),
     ("hook/adds-context", SHORTER_THAN_A_TICK),
     ("permission/mode-accept-edits", SHORTER_THAN_A_TICK),
     ("permission/rules", SHORTER_THAN_A_TICK),
     ("permission/the-tool-asks", SHORTER_THAN_A_TICK),
     ("query/six-hours", TOO_LONG),
     ("retry/overage", TOO_LONG),
+    ("session/a-clear-that-is-interrupted", UNSEEN),
     ("world/planned-order", "its plan names events of a simulated run"),
     ("world/outcomes-of-one-id", "which answer a tool use is from is known where the world gives the answers"),
 ];
 
+const UNSEEN: &str = "the API cannot see that a message became a prompt before anything was asked for it";
 const SHORTER_THAN_A_TICK: &str = "what comes first is decided by less than a tick";
 const TOO_LONG: &str = "it takes longer than a network can run without scaling";
 
