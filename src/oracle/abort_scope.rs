@@ -1,4 +1,5 @@
-//! O-23: an abort ends what it was pressed in, and nothing that began later. A prompt that ends as aborted was aborted since it began.
+//! O-23: an abort ends what it was pressed in, and nothing that began later. A prompt that ends as aborted was aborted since it began. A message that
+//! has to wait for a tool aborts nothing.
 
 use super::interruption::is_cancel;
 use super::{OracleFindings, OracleRules};
@@ -18,13 +19,14 @@ pub(super) struct AbortScope {
 
 impl AbortScope {
     /// Something happens to the root, or to one of its agents: a refusal that aborts an agent ends the whole tree.
-    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+    /// `blocks_interrupt`: a tool runs that makes a submitted message wait.
+    pub(super) fn on_input(&mut self, rules: &OracleRules, blocks_interrupt: bool, input: &Input) {
         if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input
             && self.begun.is_none()
         {
             return self.begin(rules, *prompt);
         }
-        self.is_aborted |= is_cancel(input) || matches!(input, Input::Interrupt { .. });
+        self.is_aborted |= is_cancel(input) || (matches!(input, Input::Interrupt { .. }) && !blocks_interrupt);
     }
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId) {

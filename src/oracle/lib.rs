@@ -355,7 +355,6 @@ impl TranscriptWatch for Oracles {
                 watched.interruption.on_cancel();
                 watched.told_texts.on_cancel();
                 watched.unrun.on_cancel();
-                watched.causes.on_cancel();
                 watched.decisions.on_abort();
                 watched.hook_words.on_abort();
             });
@@ -363,7 +362,7 @@ impl TranscriptWatch for Oracles {
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
-        watched.causes.on_input(self.running.blocks_interrupt(), input);
+        watched.causes.on_input(input);
         watched.retry.on_input(&self.rules, at, input);
         watched.decisions.on_input(&self.rules, at, input);
         watched.compaction.on_input(&self.rules, input);
@@ -387,7 +386,7 @@ impl TranscriptWatch for Oracles {
         if agent.is_root() {
             watched.unrun.on_input(&self.rules, input, found);
         }
-        Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, input);
+        Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -431,7 +430,7 @@ impl TranscriptWatch for Oracles {
         watched.recoveries.on_effect(&self.rules, output, effect, found);
         watched.summaries.on_effect(&self.rules, effect, found);
         watched.terminals.on_effect(agent, effect, found);
-        watched.causes.on_effect(&self.rules, agent.is_root(), effect, found);
+        watched.causes.on_effect(effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);
         watched.withheld.on_effect(effect, found);
@@ -446,7 +445,7 @@ impl TranscriptWatch for Oracles {
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(&self.rules, effect, found);
         watched.result_limits.on_effect(&self.rules, effect, found);
-        watched.progress_set.on_effect(&self.rules.tools, effect);
+        watched.progress_set.on_effect(&self.rules.tools, effect, found);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);

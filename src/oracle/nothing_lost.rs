@@ -118,7 +118,10 @@ impl LossOracle {
             Effect::WithdrawPermission { run } => self.questions.retain(|(asked, ..)| asked != run),
             Effect::Emit(Emission::Result(result)) => self.check_denials(result, found),
             // A refusal that does not hold is another oracle's to see.
-            Effect::StartTool { run, .. } => self.forget(|of| of == *run),
+            Effect::StartTool { run, .. } => {
+                self.questions.retain(|(asked, ..)| asked != run);
+                self.forget(|of| of == *run);
+            }
             Effect::StopTool { run } => {
                 self.stopped.push(*run);
                 self.forget(|of| of == *run);

@@ -32,6 +32,8 @@ pub(super) struct ProgressSetOracle {
 struct ShownTool {
     run: ToolRun,
     has_ended: bool,
+    /// It was left out of the set after it had ended.
+    is_left_out: bool,
     tool_use_id: Arc<str>,
     behaviour: InterruptBehaviour,
 }
@@ -57,9 +59,13 @@ impl ProgressSetOracle {
         }
         let Some(said) = &self.said else { return };
         found.ask(ORACLE);
-        for ShownTool { run, tool_use_id, has_ended, .. } in self.started.iter().filter(|started| !said.contains(&started.tool_use_id)) {
-            let state = if *has_ended { "has no result that came out" } else { "runs" };
-            found.add(ORACLE, format!("tool {run} ({tool_use_id}) {state}, and is not in the set of those in progress"));
+        for shown in self.started.iter_mut().filter(|started| !said.contains(&started.tool_use_id)) {
+            let ShownTool { run, tool_use_id, .. } = shown;
+            // Whether it has a result that is still to come out shows when it does.
+            if !shown.has_ended {
+                found.add(ORACLE, format!("tool {run} ({tool_use_id}) runs, and is not in the set of those in progress"));
+            }
+            shown.is_left_out = shown.has_ended;
         }
         for id in answered.iter().filter(|id| said.contains(id) && !self.asked.contains(id)) {
             found.add(ORACLE, format!("tool use {id} has its result, and is in the set of those in progress"));
@@ -82,11 +88,17 @@ impl ProgressSetOracle {
         self.started.retain(|started| *started.tool_use_id != *tool_use_id);
     }
 
-    pub(super) fn on_effect(&mut self, tools: &ToolFacts, effect: &Effect) {
+    pub(super) fn on_effect(&mut self, tools: &ToolFacts, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
                 let behaviour = tools.behaviour(&tool_use.name);
-                self.started.push(ShownTool { run: *run, has_ended: false, tool_use_id: tool_use.id.clone(), behaviour });
+                self.started.push(ShownTool {
+                    run: *run,
+                    has_ended: false,
+                    is_left_out: false,
+                    tool_use_id: tool_use.id.clone(),
+                    behaviour,
+                });
             }
             Effect::StopTool { run } => self.started.retain(|started| started.run != *run),
             Effect::Emit(Emission::Interruptible(said)) => self.is_interruptible = *said,
@@ -95,7 +107,13 @@ impl ProgressSetOracle {
                 self.asked.extend(message.block.as_tool_use().map(|tool_use| tool_use.id.clone()))
             }
             Effect::Emit(Emission::User(message)) => {
-                self.started.retain(|started| started.run != message.run);
+                let ended: Vec<ShownTool> = self.started.extract_if(.., |started| started.run == message.run).collect();
+                for ShownTool { run, tool_use_id, .. } in ended.iter().filter(|shown| shown.is_left_out) {
+                    found.add(
+                        ORACLE,
+                        format!("tool {run} ({tool_use_id}) was not in the set of those in progress until its result came out"),
+                    );
+                }
                 if let BlockKind::ToolResult { tool_use_id, .. } = message.block.kind() {
                     self.answered.push(tool_use_id.clone());
                     if let Some(at) = self.asked.iter().position(|asked| asked == tool_use_id) {

@@ -1,15 +1,13 @@
 //! O-8, of a terminal's reason: what it names has come to pass in the prompt (Q-2). An engine that says "the money is spent" too early loses work just
 //! as one that says it too late wastes money.
 //!
-//! The causes are looked for leniently: an abort counts wherever it came in the prompt. A sub-agent may be ended by its parent, so that aborts
-//! are asked of the root alone. Limits on turns and money are those of O-13 and O-32.
+//! Aborts are those of O-23, limits on turns and money those of O-13 and O-32.
 
+use super::OracleFindings;
 use super::command_prompts::has_command;
 use super::request_kind::{RequestKind, SentRequest};
 use super::terminal::ORACLE;
-use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{AnswerEnd, Effect, EventPayload, HookSubject, Input, Note, RequestId, Terminal};
-use reenact_engine::permission::PermissionAnswer;
 use reenact_wire::prelude::*;
 use reenact_wire::whole_message::whole_message;
 
@@ -19,8 +17,6 @@ pub(super) const OPEN_ANSWER: &str = "the answer to its last request had not com
 /// The causes of a terminal that were seen in the prompt that is open.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct TerminalCauseOracle {
-    /// Somebody ended the work: the user, a tool, a person who was asked.
-    is_aborted: bool,
     is_stopped_by_stop_hook: bool,
     is_stopped_by_tool_hook: bool,
     /// An attempt failed: refused, cut, or closed by the engine.
@@ -30,13 +26,8 @@ pub(super) struct TerminalCauseOracle {
 }
 
 impl TerminalCauseOracle {
-    /// `blocks_interrupt`: a tool runs that makes a submitted message wait (Q-22).
-    pub(super) fn on_input(&mut self, blocks_interrupt: bool, input: &Input) {
+    pub(super) fn on_input(&mut self, input: &Input) {
         match input {
-            Input::Interrupt { content, .. } => {
-                self.is_aborted |= !blocks_interrupt;
-                self.has_failed |= has_command(content);
-            }
             Input::HookEnded { hook, outcome } if outcome.stop.is_some() => match hook.subject {
                 HookSubject::Tool(_) => self.is_stopped_by_tool_hook = true,
                 HookSubject::Stop(_) => self.is_stopped_by_stop_hook = true,
@@ -59,14 +50,9 @@ impl TerminalCauseOracle {
             }
             Input::End { .. } => self.has_failed = true,
             // A command may fail without any request.
-            Input::Prompt { content, .. } => self.has_failed |= has_command(content),
+            Input::Prompt { content, .. } | Input::Interrupt { content, .. } => self.has_failed |= has_command(content),
             _ => (),
         }
-    }
-
-    /// The user cancels, or something that counts as that came, in whatever agent of the tree.
-    pub(super) fn on_cancel(&mut self) {
-        self.is_aborted = true;
     }
 
     fn on_whole(&mut self, id: RequestId) {
@@ -81,11 +67,11 @@ impl TerminalCauseOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, is_root: bool, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::CloseRequest { .. } | Effect::Note(Note::Compaction { ran: false, .. }) => self.has_failed = true,
             Effect::Finished { prompt, terminal } => {
-                if let Some(missing) = self.missing_cause(rules, is_root, *prompt, terminal) {
+                if let Some(missing) = self.missing_cause(*prompt, terminal) {
                     found.add(ORACLE, format!("prompt {prompt} ended with {}, and {missing}", terminal.as_str()));
                 }
                 *self = Self::default();
@@ -95,13 +81,8 @@ impl TerminalCauseOracle {
     }
 
     /// In words that follow "and".
-    fn missing_cause(&self, rules: &OracleRules, is_root: bool, prompt: u32, terminal: &Terminal) -> Option<&'static str> {
-        let orphan = rules.settings.session.orphaned_permission.as_ref();
-        let is_aborted_before = orphan.is_some_and(|orphan| matches!(orphan.answer, PermissionAnswer::RefuseAndAbort { .. }));
+    fn missing_cause(&self, prompt: u32, terminal: &Terminal) -> Option<&'static str> {
         let (has_cause, missing) = match terminal {
-            Terminal::AbortedStreaming | Terminal::AbortedTools => {
-                (self.is_aborted || is_aborted_before || !is_root, "nobody had aborted it")
-            }
             Terminal::StopHookPrevented => (self.is_stopped_by_stop_hook, "no stop hook had ended it"),
             Terminal::HookStopped => (self.is_stopped_by_tool_hook, "no hook of a tool had ended it"),
             Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError => (self.has_failed, "every answer was good"),

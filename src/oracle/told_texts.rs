@@ -22,6 +22,8 @@ pub(super) struct ToldTextOracle {
     /// The prompt was cancelled: a message that says so without that is another rule's to see.
     is_cancelled: bool,
     commands: CommandPrompts,
+    /// What a hook has ended the turn after.
+    ended: Option<HookSubject>,
     texts: Vec<ToldText>,
 }
 
@@ -50,7 +52,13 @@ impl ToldTextOracle {
                     self.texts.push(ToldText { text: text.clone(), source: TextSource::Hook(*hook) });
                 }
                 // Each of several objections is heard, not the first alone.
-                let objects = matches!(hook.subject, HookSubject::Stop(_)) && outcome.decision == Some(PermissionWord::Deny);
+                if outcome.stop.is_some() {
+                    // The turn is over: no model reads what others object.
+                    self.ended = Some(hook.subject);
+                    self.forget(|source| matches!(source, TextSource::Hook(run) if run.subject == hook.subject));
+                }
+                let is_over = self.ended == Some(hook.subject);
+                let objects = matches!(hook.subject, HookSubject::Stop(_)) && outcome.decision == Some(PermissionWord::Deny) && !is_over;
                 if let Some(reason) = outcome.reason.as_ref().filter(|_| objects && rules.settings.session.host_messages.is_empty()) {
                     self.texts.push(ToldText { text: reason.clone(), source: TextSource::Hook(*hook) });
                 }

@@ -16,7 +16,7 @@ use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use reenact_world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
-const UNSAID: [&str; 20] = [
+const UNSAID: [&str; 21] = [
     "agents/discarded",
     "agents/ends-before-a-tool-that-stops",
     "budget/a-tool-use-summary",
@@ -27,6 +27,7 @@ const UNSAID: [&str; 20] = [
     "interrupt/streaming-cancel-tool-interrupt",
     "interrupt/tools-cancel-interrupt",
     "permission/asked-cancel-tool-interrupt",
+    "session/a-clear-that-is-interrupted",
     "session/compact-command",
     "session/compact-refused",
     "session/looked-up-late",

@@ -34,3 +34,10 @@ fn o_23_a_prompt_that_waited_begins_when_it_is_taken_up() {
     assert_eq!(taken_up().effect(aborted(2)).times_broken("O-23"), 1, "the cancel was before");
     assert_eq!(taken_up().input(Input::Cancel).effect(aborted(2)).times_broken("O-23"), 0);
 }
+
+#[test]
+fn o_23_a_message_that_has_to_wait_for_a_tool_aborts_nothing() {
+    let beside = |tool: &str| EventStory::new().asks(tool, 0).input(Input::Interrupt { prompt: 2, content: [].into() }).effect(aborted(1));
+    assert_eq!(beside("R").times_broken("O-23"), 1);
+    assert_eq!(beside("C").times_broken("O-23"), 0, "that one stops for it");
+}

@@ -22,13 +22,6 @@ fn o_8_a_terminal_has_its_cause() {
     assert_eq!(whole().causes(Terminal::Completed), 0);
     assert_eq!(asked().causes(Terminal::Completed), 1, "inside its answer");
     assert_eq!(EventStory::new().causes(Terminal::Completed), 0, "nothing was asked");
-    for terminal in [Terminal::AbortedStreaming, Terminal::AbortedTools] {
-        assert_eq!(asked().causes(terminal.clone()), 1);
-        assert_eq!(asked().input(Input::Cancel).causes(terminal.clone()), 0);
-        assert_eq!(asked().input(Input::Interrupt { prompt: 2, content: [].into() }).causes(terminal), 0);
-    }
-    let beside_a_block_tool = asked().asks("R", 0).input(Input::Interrupt { prompt: 2, content: [].into() });
-    assert_eq!(beside_a_block_tool.causes(Terminal::AbortedTools), 1, "the message waits for the tool");
     for terminal in [Terminal::ModelError, Terminal::PromptTooLong, Terminal::ImageError] {
         assert_eq!(whole().causes(terminal.clone()), 1);
         assert_eq!(asked().input(Input::Head { id: ASKED, status: 413, headers: [].into() }).causes(terminal.clone()), 0);
