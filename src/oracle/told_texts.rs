@@ -22,7 +22,7 @@ pub(super) struct ToldTextOracle {
     /// The prompt was cancelled: a message that says so without that is another rule's to see.
     is_cancelled: bool,
     commands: CommandPrompts,
-    /// What a hook has ended the turn after.
+    /// The answer or tool use after which a hook has ended the turn.
     ended: Option<HookSubject>,
     texts: Vec<ToldText>,
 }
