@@ -401,13 +401,10 @@ impl TranscriptWatch for Oracles {
             overlap::on_start(&self.rules, &self.running, agent, *run, class, found);
         }
         self.running.on_effect(&self.rules.tools, self.rules.settings.tool_grace, at, agent, effect);
-        if let Effect::Request { id, request } = effect {
-            return self.on_request(at, agent, *id, request);
-        }
-        if let Effect::Emit(Emission::StreamEvent { .. }) = effect {
-            return self.on_stream_event(at, agent, effect);
-        }
         match effect {
+            Effect::Request { id, request } => return self.on_request(at, agent, *id, request),
+            Effect::Emit(Emission::StreamEvent { .. }) => return self.on_stream_event(at, agent, effect),
+            Effect::SetTimer { .. } | Effect::CancelTimer { .. } => return self.on_timer(at, agent, effect),
             Effect::CloseRequest { id } => Arc::make_mut(&mut self.speech).entry(agent).on_over(*id),
             Effect::Emit(Emission::Aborted(message)) => Arc::make_mut(&mut self.speech).entry(agent).on_aborted(message.id),
             _ => (),
@@ -426,7 +423,8 @@ impl TranscriptWatch for Oracles {
         watched.abort.on_effect(&self.rules, effect, found);
         watched.compaction.on_effect(&self.rules, effect, found);
         watched.refused.on_effect(effect);
-        let output = agent.is_root().then(|| watched.accounts.output_tokens());
+        let has_token_budget = agent.is_root() && self.rules.settings.session.token_budget.is_some();
+        let output = has_token_budget.then(|| watched.accounts.output_tokens());
         watched.recoveries.on_effect(&self.rules, output, effect, found);
         watched.summaries.on_effect(&self.rules, effect, found);
         watched.terminals.on_effect(agent, effect, found);

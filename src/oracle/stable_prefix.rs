@@ -114,7 +114,8 @@ impl PrefixOracle {
 impl PrefixOracle {
     /// C-2: an edit of the cache is sent with each later request, or the cache is lost.
     fn check_cache_edit(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
-        let has_edit = RawObject::parse(request.extra.as_str()).is_ok_and(|members| members.get(CACHE_EDIT).is_some());
+        let extra = request.extra.as_str();
+        let has_edit = extra.contains(CACHE_EDIT) && RawObject::parse(extra).is_ok_and(|members| members.get(CACHE_EDIT).is_some());
         let before = if has_edit { self.cache_edit.replace(id) } else { self.cache_edit.take() };
         let Some(before) = before else { return };
         found.ask(ORACLE);
