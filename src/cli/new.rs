@@ -41,7 +41,7 @@ const ENGINE: [(&str, &str); 5] = [
     ("src/lib.rs", include_str!("new/engine.rs")),
     ("src/main.rs", include_str!("new/engine_main.rs")),
     ("tests/scenarios.rs", include_str!("new/engine_tests.rs")),
-    ("scenarios/first.toml", SCENARIO),
+    ("scenarios/first.toml", include_str!("new/engine_scenario.toml")),
 ];
 
 /// In a manifest it stands for the place of this library.

@@ -48,6 +48,8 @@ fn v_1_a_new_engine_compiles_and_is_told_what_it_lacks() {
     assert_eq!(code, 0, "{said}");
     let manifest = std::fs::read_to_string(folder.path().join("my-agent/Cargo.toml")).unwrap();
     assert!(!manifest.contains("{library}"), "{manifest}");
+    let first = ::reenact::runner::run_file(folder.path().join("my-agent/scenarios/first.toml"), written_engine::MyAgent).unwrap();
+    assert_eq!(first.failures.len(), 0, "the first run of a new engine is green: {:?}", first.failures);
     assert_eq!(reenact(folder.path(), &["new", "conformance"]).0, 0);
     let passes = |name: &str| {
         let path = folder.path().join("scenarios/conformance").join(name).with_extension("toml");
