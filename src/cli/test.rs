@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::certify::SearchShard;
 use super::ctrl_c::{exit_code, is_stopped, until_ctrl_c};
 use super::output::{complain, print_line, print_styled, print_verdict, without_panic_messages, wrong_input};
+use super::program::in_this_program;
 use super::report::{TestEntry, TestReportDocument, UnreadEntry, print_document};
 use super::selection::{FileSelection, unread_text};
 use super::terminal::progress_bar;
@@ -217,7 +218,7 @@ fn show(arguments: &TestArguments, summary: &TestSummary<'_>) {
         if arguments.verbose || !is_fine {
             print_verdict(&format!("{:<7} {}", if is_fine { "ok" } else { "FAILED" }, scenario.name));
         }
-        verdict.problems.iter().for_each(|problem| print_styled(&format!("  {}", problem.replace('\n', "\n  "))));
+        verdict.problems.iter().for_each(|problem| print_styled(&in_this_program(&format!("  {}", problem.replace('\n', "\n  ")))));
         verdict.wrote.iter().for_each(|path| print_line(&format!("wrote {}", path.display())));
     }
     let orphans = summary.orphans.iter();
