@@ -193,11 +193,14 @@ fn words(block: &Block) -> &str {
 /// The characters by which a block is found in a request. It may stand in a text of the engine, and may have gained members at its end.
 fn sign(block: &Block) -> String {
     match block.kind() {
-        BlockKind::Text(text) => {
-            let mut quoted = String::new();
-            push_string(&mut quoted, text);
-            quoted[1..quoted.len() - 1].into()
-        }
+        BlockKind::Text(text) => escaped(text),
         _ => block.json().as_str().trim_end().trim_end_matches('}').into(),
     }
+}
+
+/// A text as it stands inside a JSON string.
+pub(super) fn escaped(text: &str) -> String {
+    let mut quoted = String::new();
+    push_string(&mut quoted, text);
+    quoted[1..quoted.len() - 1].into()
 }

@@ -5,13 +5,12 @@
 //! command, messages that were marked.
 
 use super::command_prompts::CommandPrompts;
-use super::nothing_lost;
+use super::nothing_lost::{self, escaped};
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, interruption};
 use reenact_engine::contract::{Effect, Emission, HookRun, HookSubject, Input, Note, RequestId};
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::texts::TextName;
-use reenact_wire::json::push_string;
 use reenact_wire::prelude::*;
 
 /// The texts for the next request of one agent.
@@ -78,11 +77,9 @@ impl ToldTextOracle {
             return;
         }
         let holds = |text: &str| {
-            let mut quoted = String::new();
-            push_string(&mut quoted, text);
-            let inner = &quoted[1..quoted.len() - 1];
+            let escaped = escaped(text);
             let newest_first = request.messages.iter().rev().flat_map(|message| &message.content);
-            newest_first.into_iter().any(|block| block.json().as_str().contains(inner))
+            newest_first.into_iter().any(|block| block.json().as_str().contains(&*escaped))
         };
         for ToldText { text, source } in self.texts.extract_if(.., |told| is_due(told.source, id)) {
             let (oracle, complaint) = match source {

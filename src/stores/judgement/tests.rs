@@ -27,6 +27,15 @@ const CALLS: &str = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a
 const RESULT: &str = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"one"}]}"#;
 const YES: &str = r#"{"role":"assistant","content":"Yes."}"#;
 
+/// The first two lines of a session of pi.
+const PI_SESSION: &str = r#"{"type":"session","version":3,"id":"s"}"#;
+const PI_PROMPT: &str = r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Go."}}"#;
+
+/// A further line of it: a message that goes on from the line before it.
+fn pi_line(number: u32, message: &str) -> String {
+    format!(r#"{{"type":"message","id":"{number}","parentId":"{}","message":{message}}}"#, number - 1)
+}
+
 #[test]
 fn v_9_the_api_answers_in_its_own_words_and_names_the_message() {
     let judgement = judged(&[GO, CALL, GO, YES]);
@@ -109,8 +118,8 @@ fn v_9_the_mechanism_is_told_by_what_stands_around() {
 #[test]
 fn v_9_a_call_whose_result_was_torn_is_told_so() {
     let lines = [
-        r#"{"type":"session","version":3,"id":"s"}"#,
-        r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Go."}}"#,
+        PI_SESSION,
+        PI_PROMPT,
         r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{}}]}}"#,
         r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolRes"#,
         r#"{"type":"message","id":"4","parentId":"2","message":{"role":"user","content":"And?"}}"#,
@@ -123,17 +132,15 @@ fn v_9_a_call_whose_result_was_torn_is_told_so() {
 
 #[test]
 fn v_9_ids_of_other_apis_break_nothing_where_the_agent_rewrites_them() {
-    let line =
-        |number: u32, message: &str| format!(r#"{{"type":"message","id":"{number}","parentId":"{}","message":{message}}}"#, number - 1);
     let lines = [
-        String::from(r#"{"type":"session","version":3,"id":"s"}"#),
-        String::from(r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Go."}}"#),
-        line(2, r#"{"role":"assistant","content":[{"type":"toolCall","id":"call_1|fc_1","name":"bash","arguments":{}}]}"#),
-        line(3, r#"{"role":"toolResult","toolCallId":"call_1|fc_1","content":[{"type":"text","text":"one"}]}"#),
-        line(4, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
+        PI_SESSION.into(),
+        PI_PROMPT.into(),
+        pi_line(2, r#"{"role":"assistant","content":[{"type":"toolCall","id":"call_1|fc_1","name":"bash","arguments":{}}]}"#),
+        pi_line(3, r#"{"role":"toolResult","toolCallId":"call_1|fc_1","content":[{"type":"text","text":"one"}]}"#),
+        pi_line(4, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
     ];
     assert_eq!(judged_as(StoreFormat::Pi, &lines.join("\n")).findings, []);
-    let dangling = judged_as(StoreFormat::Pi, &[&lines[..3], &[line(3, r#"{"role":"user","content":"?"}"#)]].concat().join("\n"));
+    let dangling = judged_as(StoreFormat::Pi, &[&lines[..3], &[pi_line(3, r#"{"role":"user","content":"?"}"#)]].concat().join("\n"));
     assert!(dangling.refusal.unwrap().refusal.message.contains("immediately after: call_1_fc_1"));
 }
 
@@ -165,25 +172,26 @@ fn v_9_what_an_agent_leaves_out_breaks_nothing() {
 
 #[test]
 fn v_9_pi_leaves_out_all_that_is_blank() {
-    let line =
-        |number: u32, message: &str| format!(r#"{{"type":"message","id":"{number}","parentId":"{}","message":{message}}}"#, number - 1);
     let lines = [
-        String::from(r#"{"type":"session","version":3,"id":"s"}"#),
-        String::from(r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Go."}}"#),
-        line(2, r#"{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{}},{"type":"text","text":""}]}"#),
-        line(3, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#),
-        line(4, r#"{"role":"assistant","content":[{"type":"text","text":"\n\n"}],"stopReason":"stop"}"#),
-        line(5, r#"{"role":"user","content":" "}"#),
-        line(6, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
+        PI_SESSION.into(),
+        PI_PROMPT.into(),
+        pi_line(
+            2,
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{}},{"type":"text","text":""}]}"#,
+        ),
+        pi_line(3, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#),
+        pi_line(4, r#"{"role":"assistant","content":[{"type":"text","text":"\n\n"}],"stopReason":"stop"}"#),
+        pi_line(5, r#"{"role":"user","content":" "}"#),
+        pi_line(6, r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#),
     ];
     let judgement = judged_as(StoreFormat::Pi, &lines.join("\n"));
     assert_eq!((&judgement.findings[..], &judgement.refusal), (&[][..], &None));
     assert_eq!(judgement.remarks, ["3 blank texts, which the agent leaves out when it asks"]);
     // An answer that is left out does not come between a call and its result.
-    let between = [&lines[..3], &[line(3, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#)]].concat().join("\n");
-    let asked = line(4, r#"{"role":"user","content":" "}"#);
-    let blank = line(5, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#);
-    let told = line(6, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#);
+    let between = [&lines[..3], &[pi_line(3, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#)]].concat().join("\n");
+    let asked = pi_line(4, r#"{"role":"user","content":" "}"#);
+    let blank = pi_line(5, r#"{"role":"assistant","content":[{"type":"text","text":" "}]}"#);
+    let told = pi_line(6, r#"{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"one"}]}"#);
     assert_eq!(judged_as(StoreFormat::Pi, &[between, asked, blank, told].join("\n")).findings, []);
 }
 
