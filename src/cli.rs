@@ -41,6 +41,7 @@ mod shrink;
 mod sweep;
 mod terminal;
 mod test;
+mod timeline_source;
 
 pub use program::set_first_arguments;
 

@@ -8,10 +8,13 @@ use serde::Serialize;
 
 use super::CommandExit;
 use super::output::{complain, print_styled, wrong_input};
+use super::program::quoted;
+use super::record::RedactionArguments;
 use super::replay::LOG_BYTES_MAX;
 use super::report::print_document;
 use super::selection::{DetailArgument, ReachArguments, key_and_value};
 use super::terminal::columns;
+use super::timeline_source::{TimelineProblem, read_timeline};
 use crate::engine::contract::Engine;
 use crate::engine::log;
 use crate::files::scenario::{LoadOptions, load_with, snapshot_path};
@@ -19,14 +22,16 @@ use crate::files::snapshot::Snapshot;
 use crate::files::{open, text};
 use crate::prelude::*;
 use crate::review::diff_text::{self, DiffLayout};
+use crate::review::recording_text;
 use crate::sim::Run;
+use crate::timeline::{ReadingOptions, RemarkKind};
 use crate::transcript::diff::{KINDS, TranscriptChange, TranscriptDiff, TranscriptLine, compare};
 use crate::transcript::text::render;
 use crate::transcript::{json, record};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DiffArguments {
-    /// The older one: a scenario, which is run; a snapshot; a transcript as text or JSON lines; a boundary log
+    /// The older one: a scenario, which is run; a snapshot; a transcript as text or JSON lines; a boundary log; a recording beside another
     old: PathBuf,
     /// The newer one. A scenario alone is compared with its snapshot, or with itself under other options
     new: Option<PathBuf>,
@@ -92,7 +97,7 @@ enum DiffFormat {
 }
 
 pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -> CommandExit {
-    let [old, new] = match operands(arguments, new_engine) {
+    let ComparedTexts { texts: [old, new], are_recordings } = match operands(arguments, new_engine) {
         Ok(texts) => texts,
         Err(problem) => return wrong_input(&problem),
     };
@@ -109,7 +114,9 @@ pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -
             print_styled(&diff_text::text(&diff, layout));
         }
     }
-    if diff.changes.is_empty() && arguments.detail == DetailArgument::Normal {
+    if diff.changes.is_empty() && are_recordings {
+        complain("note: not compared: ids, signatures, and the pieces in which answers came");
+    } else if diff.changes.is_empty() && arguments.detail == DetailArgument::Normal {
         complain(
             "note: compared at the normal detail; `--detail debug` compares every stream event and state of runs, logs and JSON lines",
         );
@@ -117,13 +124,26 @@ pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -
     if diff.changes.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// Both texts.
-fn operands<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -> Result<[String; 2], String> {
+/// The two sides of a comparison.
+struct ComparedTexts {
+    texts: [String; 2],
+    /// Whether they are the lines of two recordings.
+    are_recordings: bool,
+}
+
+fn operands<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -> Result<ComparedTexts, String> {
     let DiffArguments { old, new, run, .. } = arguments;
     let has_options = run.old_seed.is_some() || run.new_seed.is_some() || !run.old_set.is_empty() || !run.new_set.is_empty();
     let of_old = || operand(old, (run.old_seed, &run.old_set), arguments, new_engine);
     let of_new = |path: &Path| operand(path, (run.new_seed, &run.new_set), arguments, new_engine);
-    match new {
+    if let Some(new) = new
+        && !has_options
+        && arguments.detail == DetailArgument::Normal
+        && let (Some(old), Some(new)) = (recording_lines(old), recording_lines(new))
+    {
+        return Ok(ComparedTexts { texts: [old?, new?], are_recordings: true });
+    }
+    let texts = match new {
         Some(new) => Ok([of_old()?, of_new(new)?]),
         None if !is_scenario(old) => Err(format!("{}: compared with what? name a second file", old.display())),
         None if has_options => Ok([of_old()?, of_new(old)?]),
@@ -132,7 +152,8 @@ fn operands<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -
         }
         // Against its snapshot a scenario is what is new.
         None => of_new(old).and_then(|run| Ok([snapshot_text(&snapshot_path(old))?, run])),
-    }
+    };
+    Ok(ComparedTexts { texts: texts?, are_recordings: false })
 }
 
 /// The line of the heading with the seed.
@@ -140,9 +161,36 @@ fn is_seed(line: &TranscriptLine<'_>) -> bool {
     line.actor.is_empty() && line.whole.strip_prefix("seed ").is_some_and(|seed| seed.parse::<u64>().is_ok())
 }
 
-fn is_scenario(path: &Path) -> bool {
+/// A recording as lines; `None` of a file that is no recording. The marks of the other kinds are looked for first.
+fn recording_lines(path: &Path) -> Option<Result<String, String>> {
+    if is_toml(path) || [log::MARK, "---", json::MARK].iter().any(|mark| open::begins_with(path, mark)) {
+        return None;
+    }
+    let options = ReadingOptions { keeps_contents: true, ..ReadingOptions::default() };
+    let timeline = match read_timeline(path, options, &RedactionArguments::default()) {
+        Ok(timeline) => timeline,
+        Err(TimelineProblem::NoRecording(_)) => return None,
+        Err(TimelineProblem::Unreadable(problem)) => return Some(Err(problem)),
+    };
+    let unread = timeline.remarks.iter().filter(|remark| remark.kind == RemarkKind::Unread).count();
+    if unread > 0 {
+        let parts = plural(unread as u64, "part");
+        return Some(Err(format!(
+            "{}: {parts} cannot be read: `reenact show {}` names them",
+            path.display(),
+            quoted(&path.to_string_lossy())
+        )));
+    }
+    Some(Ok(recording_text::text(&timeline)))
+}
+
+fn is_toml(path: &Path) -> bool {
     let file = path.to_string_lossy();
-    file.ends_with(".toml") || file.contains(".toml@") || file.ends_with(".tape.jsonl")
+    file.ends_with(".toml") || file.contains(".toml@")
+}
+
+fn is_scenario(path: &Path) -> bool {
+    is_toml(path) || path.to_string_lossy().ends_with(".tape.jsonl")
 }
 
 /// The text that is compared. A scenario is run for it.
@@ -166,13 +214,26 @@ fn operand<E: Engine>(
     let whole = text::read_up_to(path, LOG_BYTES_MAX).map_err(|problem| format!("{name}: {problem}"))?;
     let transcript = match is_log {
         true => Some(record::log_transcript(&whole).map_err(|error| format!("{name}: {error}"))?),
-        false if whole.starts_with('{') => Some(json::from_json_lines(&whole).map_err(|error| format!("{name}: {error}"))?),
+        false if whole.starts_with('{') => Some(json::from_json_lines(&whole).map_err(|error| not_a_transcript(path, &error))?),
         false => None,
     };
     if let Some(transcript) = transcript {
         return Ok(render(&transcript, detail));
     }
     if whole.starts_with("---") { snapshot_contents(path, &whole) } else { Ok(whole) }
+}
+
+/// A recording has no run that another text could be compared with.
+fn not_a_transcript(path: &Path, error: &json::ReadError) -> String {
+    let name = path.display();
+    match error {
+        json::ReadError::NoHeader => {
+            format!(
+                "{name}: {error}; a recording is compared with another recording, without options; `reenact import` makes a tape of it, which is run"
+            )
+        }
+        _ => format!("{name}: {error}"),
+    }
 }
 
 fn snapshot_text(path: &Path) -> Result<String, String> {

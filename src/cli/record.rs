@@ -49,7 +49,7 @@ pub(super) struct RecordArguments {
 }
 
 /// Which secrets are replaced.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct RedactionArguments {
     /// Further rules for secrets: TOML with [[rule]], name and pattern; `personal` for mail addresses, home folders and host names
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 //!
 //! No engine runs. A recording of another program is read as `import` reads it, secrets replaced, and nothing is written.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
@@ -10,18 +10,15 @@ use super::CommandExit;
 use super::output::{complain, print_styled, wrong_input};
 use super::program::quoted;
 use super::record::{RedactionArguments, rules};
-use super::replay::LOG_BYTES_MAX;
 use super::report::{ShowReportDocument, print_document};
 use super::terminal::columns;
-use crate::engine::log;
+use super::timeline_source::read_timeline;
 use crate::engine::time::Micros;
-use crate::files::{open, tape, text};
-use crate::import::{ImportError, ImportOptions, import_file};
 use crate::prelude::*;
 use crate::redact::scan::scan;
 use crate::review::show_text::{self, ShowLayout};
 use crate::scenario::parse::duration;
-use crate::timeline::{RemarkKind, STALL_LIMIT, SessionTimeline, TapeReader, read_log};
+use crate::timeline::{ReadingOptions, RemarkKind, STALL_LIMIT};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowArguments {
@@ -49,9 +46,6 @@ enum ShowFormat {
     Json,
 }
 
-/// How a tape begins.
-const TAPE_MARK: &str = "{\"reenact_tape\"";
-
 /// So narrow a terminal is not served.
 const COLUMNS_MIN: usize = 60;
 
@@ -59,9 +53,10 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandExit {
     if arguments.from.zip(arguments.to).is_some_and(|(from, to)| from >= to) {
         return wrong_input("--from must be before --to");
     }
-    let timeline = match read(arguments) {
+    let options = ReadingOptions { stall_limit: arguments.stall.unwrap_or(STALL_LIMIT), keeps_contents: false };
+    let timeline = match read_timeline(&arguments.file, options, &arguments.redaction) {
         Ok(timeline) => timeline,
-        Err(problem) => return wrong_input(&problem),
+        Err(problem) => return wrong_input(&problem.to_string()),
     };
     let unread = timeline.remarks.iter().filter(|remark| remark.kind == RemarkKind::Unread).count();
     let exit = if unread > 0 { CommandExit::Failed } else { CommandExit::Fine };
@@ -89,46 +84,6 @@ fn tell_secrets(arguments: &ShowArguments, shown: &str) {
     if count > 0 {
         let path = quoted(&arguments.file.to_string_lossy());
         complain(&format!("note: {} in what is shown; `reenact scan {path}` tells where in the file", plural(count as u64, "secret")));
-    }
-}
-
-fn read(arguments: &ShowArguments) -> Result<SessionTimeline, String> {
-    let path = &*arguments.file;
-    let limit = arguments.stall.unwrap_or(STALL_LIMIT);
-    if open::begins_with(path, log::MARK) {
-        let text = text::read_up_to(path, LOG_BYTES_MAX).map_err(|problem| format!("{}: {problem}", path.display()))?;
-        return read_log(&text, limit).map_err(|error| format!("{}: {error}", path.display()));
-    }
-    if path.to_string_lossy().ends_with(".tape.jsonl") || open::begins_with(path, TAPE_MARK) {
-        return read_tape(path, limit);
-    }
-    if path.is_dir() {
-        return Err(format!("{}: this is a directory: name one file in it", path.display()));
-    }
-    let rules = rules(&arguments.redaction)?;
-    let imported = match import_file(path, &ImportOptions::with(&rules)) {
-        Ok(imported) => imported,
-        // Its members are in another order.
-        Err(ImportError::Tape { .. }) => return read_tape(path, limit),
-        Err(ImportError::Unknown { .. }) => {
-            return Err(format!(
-                "{}: neither a tape, nor a boundary log, nor a recording that `reenact import` reads; `reenact run SCENARIO --log FILE` writes the log of \
-                 a scenario",
-                path.display()
-            ));
-        }
-        Err(error) => return Err(error.to_string()),
-    };
-    let mut reader = TapeReader::from_header(imported.format.name(), &imported.header, limit);
-    imported.exchanges.iter().for_each(|exchange| reader.exchange(&exchange.exchange()));
-    Ok(reader.finish())
-}
-
-fn read_tape(path: &Path, limit: Micros) -> Result<SessionTimeline, String> {
-    let mut reader = TapeReader::new(limit);
-    match tape::read_lines(path, |line| reader.feed(line)) {
-        Ok(()) => Ok(reader.finish()),
-        Err(error) => Err(error.to_string()),
     }
 }
 

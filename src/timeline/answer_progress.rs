@@ -1,6 +1,6 @@
 //! An answer as it comes: its blocks and silences with their times, and its tokens.
 //!
-//! The assembler of `wire` says what is complete. Content is looked at for its beginning alone and not kept.
+//! The assembler of `wire` says what is complete. Of content the beginning is kept, or all of it where a reader asks for contents.
 
 use reenact_engine::time::Micros;
 use reenact_wire::assembler::{Assembler, AssemblerStep};
@@ -14,10 +14,7 @@ use reenact_wire::sse::{SseFrame, SseFramer};
 use reenact_wire::usage::Usage;
 use reenact_wire::whole_message::whole_message;
 
-use super::{BlockInterval, StreamStall};
-
-/// So much of a text or an input is kept.
-const BEGINNING_CHARS: usize = 160;
+use super::{BlockInterval, ReadingOptions, StreamStall};
 
 /// An answer as far as it has come.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +54,7 @@ pub(crate) struct StreamedBlock {
 
 impl TimedAnswer {
     /// Takes a piece of the body. `is_stream` is asked when it is the first.
-    pub(crate) fn on_bytes(&mut self, at: Option<Micros>, bytes: &[u8], limit: Micros, is_stream: impl FnOnce() -> bool) {
+    pub(crate) fn on_bytes(&mut self, at: Option<Micros>, bytes: &[u8], options: ReadingOptions, is_stream: impl FnOnce() -> bool) {
         if let BodyForm::Unknown = self.form {
             self.form = if is_stream() { new_stream() } else { BodyForm::Body(Vec::new()) };
         }
@@ -74,17 +71,17 @@ impl TimedAnswer {
         }
         // A piece of a long event is a sign of life.
         if events.is_empty() {
-            self.on_content(at, limit);
+            self.on_content(at, options.stall_limit);
         }
-        events.iter().for_each(|event| self.on_decoded(at, event, limit));
+        events.iter().for_each(|event| self.on_decoded(at, event, options));
     }
 
     /// Takes an event of a stream that comes event by event.
-    pub(crate) fn on_event(&mut self, at: Option<Micros>, event: &StreamEvent, limit: Micros) {
+    pub(crate) fn on_event(&mut self, at: Option<Micros>, event: &StreamEvent, options: ReadingOptions) {
         if let BodyForm::Unknown = self.form {
             self.form = new_stream();
         }
-        self.on_decoded(at, event, limit);
+        self.on_decoded(at, event, options);
     }
 
     /// The body that is an error or a whole message; empty where a stream came.
@@ -96,10 +93,10 @@ impl TimedAnswer {
     }
 
     /// Reads a whole message; false when the body is not one. Times of its parts are not known: `at` is when all of it was there.
-    pub(crate) fn on_whole_body(&mut self, at: Option<Micros>, body: &[u8]) -> bool {
+    pub(crate) fn on_whole_body(&mut self, at: Option<Micros>, body: &[u8], options: ReadingOptions) -> bool {
         let Some(message) = core::str::from_utf8(body).ok().and_then(|text| whole_message(text).ok()) else { return false };
         (self.usage, self.model, self.stop_reason) = (message.usage, message.model, message.stop_reason);
-        let blocks = (0..).zip(message.blocks).map(|(index, block)| StreamedBlock::complete(index, &block, at));
+        let blocks = (0..).zip(message.blocks).map(|(index, block)| StreamedBlock::complete(index, &block, at, options));
         self.blocks = blocks.collect();
         self.is_whole = true;
         true
@@ -127,10 +124,10 @@ impl TimedAnswer {
         }
     }
 
-    fn on_decoded(&mut self, at: Option<Micros>, event: &StreamEvent, limit: Micros) {
+    fn on_decoded(&mut self, at: Option<Micros>, event: &StreamEvent, options: ReadingOptions) {
         match (event.payload(), &mut self.silence) {
             (EventPayload::Ping, Some((_, pings))) => *pings += 1,
-            _ => self.on_content(at, limit),
+            _ => self.on_content(at, options.stall_limit),
         }
         let BodyForm::Stream(_, assembler) = &mut self.form else { return };
         let step = assembler.on_event(event, &mut Vec::new());
@@ -143,16 +140,16 @@ impl TimedAnswer {
                 self.failure.get_or_insert(format!("the stream is not in order: {}", violation.name()));
             }
             AssemblerStep::Started { blocks } => {
-                self.blocks.extend((0..).zip(&blocks).map(|(index, block)| StreamedBlock::complete(index, block, at)));
+                self.blocks.extend((0..).zip(&blocks).map(|(index, block)| StreamedBlock::complete(index, block, at, options)));
             }
             _ => (),
         }
-        self.on_block_event(at, event.payload());
+        self.on_block_event(at, event.payload(), options);
     }
 
-    fn on_block_event(&mut self, at: Option<Micros>, payload: &EventPayload<'_>) {
+    fn on_block_event(&mut self, at: Option<Micros>, payload: &EventPayload<'_>, options: ReadingOptions) {
         match payload {
-            EventPayload::BlockStart { index, kind, block } => self.blocks.push(StreamedBlock::begun(*index, kind, block, at)),
+            EventPayload::BlockStart { index, kind, block } => self.blocks.push(StreamedBlock::begun(*index, kind, block, at, options)),
             EventPayload::BlockDelta { index, delta } => {
                 let text = match delta {
                     BlockDelta::Text(text) | BlockDelta::InputJson(text) | BlockDelta::Thinking(text) => text,
@@ -160,8 +157,7 @@ impl TimedAnswer {
                 };
                 if let Some(block) = self.open_block(*index) {
                     block.interval.bytes += text.len() as u64;
-                    let room = BEGINNING_CHARS.saturating_sub(block.interval.beginning.chars().count());
-                    block.interval.beginning.extend(text.chars().take(room));
+                    options.keep(&mut block.interval.beginning, text);
                 }
             }
             EventPayload::BlockStop { index } => {
@@ -183,34 +179,34 @@ fn new_stream() -> BodyForm {
 }
 
 impl StreamedBlock {
-    fn begun(index: u32, kind: &str, json: &str, at: Option<Micros>) -> Self {
+    fn begun(index: u32, kind: &str, json: &str, at: Option<Micros>, options: ReadingOptions) -> Self {
         let block = RawObject::parse(json).ok();
         let text = |name: &str| block.as_ref().and_then(|block| block.string(name)).unwrap_or_default();
         let tool_use = (kind == "tool_use").then(|| (Arc::from(&*text("id")), Arc::from(&*text("name"))));
         let begun = text("text");
-        let interval = BlockInterval {
-            kind: kind.into(),
-            at,
-            end_at: None,
-            is_complete: false,
-            bytes: begun.len() as u64,
-            beginning: begun.chars().take(BEGINNING_CHARS).collect(),
-            tool: None,
-        };
+        let mut beginning = String::new();
+        match kind {
+            "text" | "thinking" | "tool_use" => options.keep(&mut beginning, &begun),
+            _ if options.keeps_contents => beginning.push_str(json),
+            _ => (),
+        }
+        let interval =
+            BlockInterval { kind: kind.into(), at, end_at: None, is_complete: false, bytes: begun.len() as u64, beginning, tool: None };
         Self { index, interval, tool_use }
     }
 
     /// A block that came in one piece.
-    fn complete(index: u32, block: &Block, at: Option<Micros>) -> Self {
+    fn complete(index: u32, block: &Block, at: Option<Micros>, options: ReadingOptions) -> Self {
         let json: &Json = block.json();
         let object = RawObject::parse(json.as_str()).ok();
         let kind = object.as_ref().and_then(|object| object.string("type")).unwrap_or_default();
-        let mut whole = Self::begun(index, &kind, json.as_str(), at);
+        let mut whole = Self::begun(index, &kind, json.as_str(), at, options);
         let thinking = object.as_ref().and_then(|object| object.string("thinking"));
         let content = block.as_tool_use().map(|tool_use| Cow::from(tool_use.input.as_str())).or(thinking);
         if let Some(content) = content {
             whole.interval.bytes = content.len() as u64;
-            whole.interval.beginning = content.chars().take(BEGINNING_CHARS).collect();
+            whole.interval.beginning.clear();
+            options.keep(&mut whole.interval.beginning, &content);
         }
         (whole.interval.end_at, whole.interval.is_complete) = (at, true);
         whole

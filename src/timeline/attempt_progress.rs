@@ -6,9 +6,10 @@ use reenact_wire::event::StreamEvent;
 use reenact_wire::http::{HttpHeader, is_event_stream};
 use reenact_wire::prelude::*;
 
-use super::RecordedEnd;
 use super::answer_progress::TimedAnswer;
+use super::request_contents::RequestContents;
 use super::request_facts::RequestFacts;
+use super::{ReadingOptions, RecordedEnd};
 
 /// How a response ended, as its connection showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) struct AttemptProgress {
     /// The name of the exchange whose conversation it extends.
     pub(crate) parent: Option<String>,
     pub(crate) facts: RequestFacts,
+    /// `None` where contents are not kept.
+    pub(crate) contents: Option<RequestContents>,
     pub(crate) at: Option<Micros>,
     pub(crate) head_at: Option<Micros>,
     pub(crate) first_at: Option<Micros>,
@@ -55,6 +58,7 @@ impl AttemptProgress {
             thread,
             parent,
             facts: RequestFacts::from_body(body),
+            contents: None,
             at,
             head_at: None,
             first_at: None,
@@ -73,21 +77,21 @@ impl AttemptProgress {
         self.headers = headers.to_vec();
     }
 
-    pub(crate) fn on_bytes(&mut self, at: Option<Micros>, bytes: &[u8], limit: Micros) {
+    pub(crate) fn on_bytes(&mut self, at: Option<Micros>, bytes: &[u8], options: ReadingOptions) {
         self.first_at = self.first_at.or(at);
         let is_stream = || is_event_stream(&self.headers).unwrap_or_else(|| begins_as_stream(bytes));
-        self.answer.on_bytes(at, bytes, limit, is_stream);
+        self.answer.on_bytes(at, bytes, options, is_stream);
     }
 
-    pub(crate) fn on_event(&mut self, at: Option<Micros>, event: &StreamEvent, limit: Micros) {
+    pub(crate) fn on_event(&mut self, at: Option<Micros>, event: &StreamEvent, options: ReadingOptions) {
         self.first_at = self.first_at.or(at);
-        self.answer.on_event(at, event, limit);
+        self.answer.on_event(at, event, options);
     }
 
     /// The response ended, and all of it that is known is there.
-    pub(crate) fn on_end(&mut self, at: Option<Micros>, how: ConnectionEnd, limit: Micros) {
+    pub(crate) fn on_end(&mut self, at: Option<Micros>, how: ConnectionEnd, options: ReadingOptions) {
         self.end_at = at;
-        self.answer.on_end(self.end_at, limit);
+        self.answer.on_end(self.end_at, options.stall_limit);
         let body = self.answer.take_body();
         let is_error = self.status.is_some_and(|status| !(200..300).contains(&status));
         (self.end, self.problem) = match how {
@@ -97,7 +101,7 @@ impl AttemptProgress {
                 self.retry_after = error.delay_us().map(Micros);
                 (RecordedEnd::Refused, Some(format!("{}: {}", error.kind.as_str(), error.message)))
             }
-            _ if self.answer.is_whole() || self.answer.on_whole_body(self.end_at, &body) => (RecordedEnd::Answered, None),
+            _ if self.answer.is_whole() || self.answer.on_whole_body(self.end_at, &body, options) => (RecordedEnd::Answered, None),
             ConnectionEnd::ClientGone => (RecordedEnd::Abandoned, Some(String::from("the client went away"))),
             _ if self.answer.failure.is_some() => (RecordedEnd::Failed, self.answer.failure.clone()),
             ConnectionEnd::Broken(word) => (RecordedEnd::Cut, Some(word.into())),
@@ -106,9 +110,9 @@ impl AttemptProgress {
     }
 
     /// The silence of a stream that is open when the recording ends.
-    pub(crate) fn note_open(&mut self, until: Micros, limit: Micros) {
+    pub(crate) fn note_open(&mut self, until: Micros, options: ReadingOptions) {
         if self.end == RecordedEnd::Open && self.first_at.is_some() {
-            self.answer.on_end(Some(until), limit);
+            self.answer.on_end(Some(until), options.stall_limit);
         }
     }
 }

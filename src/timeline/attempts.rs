@@ -149,6 +149,7 @@ fn recorded(attempt: &AttemptProgress, results: Vec<CarriedResult>) -> RecordedA
         stop_reason: answer.stop_reason.clone(),
         blocks: answer.blocks.iter().map(|block| block.interval.clone()).collect(),
         stalls: answer.stalls.clone(),
+        contents: attempt.contents.clone(),
         keys: RequestKeys { parent: attempt.parent.clone(), ..attempt.facts.keys.clone() },
     }
 }

@@ -13,16 +13,18 @@ pub use super::attempt_progress::ConnectionEnd;
 use super::attempt_progress::{AttemptProgress, NamedTool};
 use super::attempts;
 use super::remarks;
+use super::request_contents::ContentReader;
 use super::{
-    OtherExchanges, RecordedEnd, SessionTimeline, ThreadSummary, TimelineMark, TimelineSource, ToolInterval, ToolRunInterval, gaps,
-    time_shares, token_totals,
+    OtherExchanges, ReadingOptions, RecordedEnd, SessionTimeline, ThreadSummary, TimelineMark, TimelineSource, ToolInterval,
+    ToolRunInterval, gaps, time_shares, token_totals,
 };
 
 /// Puts a timeline together. All times are from the start of the recording.
 #[derive(Clone, Debug)]
 pub struct TimelineBuilder {
     pub(crate) source: TimelineSource,
-    pub(crate) stall_limit: Micros,
+    options: ReadingOptions,
+    contents: ContentReader,
     until: Micros,
     has_times: bool,
     pub(crate) threads: Vec<Arc<str>>,
@@ -55,11 +57,12 @@ pub struct NewAttempt<'a> {
 pub struct AttemptHandle(pub(crate) usize);
 
 impl TimelineBuilder {
-    /// Of a recording of which nothing was read yet; a stream that is silent for longer than the limit stalls.
-    pub fn new(source: TimelineSource, stall_limit: Micros) -> Self {
+    /// Of a recording of which nothing was read yet.
+    pub fn new(source: TimelineSource, options: ReadingOptions) -> Self {
         Self {
             source,
-            stall_limit,
+            options,
+            contents: ContentReader::default(),
             until: Micros::ZERO,
             has_times: false,
             threads: Vec::new(),
@@ -77,7 +80,9 @@ impl TimelineBuilder {
         self.see(request.at);
         let thread = self.thread(request.thread);
         let parent = request.parent.map(|AttemptHandle(parent)| self.attempts[parent].exchange.clone());
-        self.attempts.push(AttemptProgress::new(request.exchange, (thread, parent), request.at, request.body));
+        let mut attempt = AttemptProgress::new(request.exchange, (thread, parent), request.at, request.body);
+        attempt.contents = self.options.keeps_contents.then(|| self.contents.read(thread, request.body));
+        self.attempts.push(attempt);
         AttemptHandle(self.attempts.len() - 1)
     }
 
@@ -90,20 +95,20 @@ impl TimelineBuilder {
     /// A piece of its body came.
     pub fn on_bytes(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, bytes: &[u8]) {
         self.see(at);
-        self.attempts[index].on_bytes(at, bytes, self.stall_limit);
+        self.attempts[index].on_bytes(at, bytes, self.options);
     }
 
     /// An event of its stream came.
     pub fn on_event(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, event: &StreamEvent) {
         self.see(at);
-        self.attempts[index].on_event(at, event, self.stall_limit);
+        self.attempts[index].on_event(at, event, self.options);
     }
 
     /// Its response ended. A second end says nothing.
     pub fn on_end(&mut self, AttemptHandle(index): AttemptHandle, at: Option<Micros>, how: ConnectionEnd) {
         self.see(at);
         if self.attempts[index].end == RecordedEnd::Open {
-            self.attempts[index].on_end(at, how, self.stall_limit);
+            self.attempts[index].on_end(at, how, self.options);
         }
     }
 
@@ -147,7 +152,7 @@ impl TimelineBuilder {
     /// The timeline of all that was told.
     pub fn finish(mut self) -> SessionTimeline {
         for attempt in &mut self.attempts {
-            attempt.note_open(self.until, self.stall_limit);
+            attempt.note_open(self.until, self.options);
         }
         let (requests, tools) = attempts::group(&self.attempts, &self.runs);
         let requests_of = |thread: usize| requests.iter().filter(|call| call.thread == thread).count();
@@ -158,7 +163,7 @@ impl TimelineBuilder {
             source: self.source,
             has_times: self.has_times,
             until: self.until,
-            stall_limit: self.stall_limit,
+            stall_limit: self.options.stall_limit,
             threads,
             requests,
             tools,

@@ -25,6 +25,7 @@ mod figures;
 mod gaps;
 mod log;
 mod remarks;
+mod request_contents;
 mod request_facts;
 mod tape;
 #[cfg(test)]
@@ -43,11 +44,42 @@ use self::request_facts::RequestKeys;
 pub use self::figures::{grouped, span_text, usage_text};
 pub use self::log::read_log;
 pub use self::remarks::{RemarkKind, TimelineRemark};
+pub use self::request_contents::{ContentPart, RequestContents};
 pub use self::tape::TapeReader;
 pub use self::time_shares::{TimeShares, idle_spans, tools_at_once};
 
 /// A stream that is silent for longer stalls, and a thread without a request for longer is remarked, unless another limit is asked for.
 pub const STALL_LIMIT: Micros = Micros::from_secs(3);
+
+/// How a recording is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadingOptions {
+    /// A stream that is silent for longer stalls.
+    pub stall_limit: Micros,
+    /// Whether texts, inputs and the contents of requests are kept, for who compares recordings.
+    pub keeps_contents: bool,
+}
+
+impl Default for ReadingOptions {
+    fn default() -> Self {
+        Self { stall_limit: STALL_LIMIT, keeps_contents: false }
+    }
+}
+
+impl ReadingOptions {
+    /// Adds as much of `text` as is kept.
+    pub(crate) fn keep(self, kept: &mut String, text: &str) {
+        if self.keeps_contents {
+            kept.push_str(text);
+        } else {
+            let room = BEGINNING_CHARS.saturating_sub(kept.chars().count());
+            kept.extend(text.chars().take(room));
+        }
+    }
+}
+
+/// So much of a text or an input is kept where contents are not.
+const BEGINNING_CHARS: usize = 160;
 
 /// Everything that a recording says of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -150,6 +182,9 @@ pub struct RecordedAttempt {
     pub blocks: Vec<BlockInterval>,
     /// When the stream was silent for too long.
     pub stalls: Vec<StreamStall>,
+    /// The contents that it is the first to carry; `None` where contents are not kept.
+    #[serde(skip)]
+    pub contents: Option<RequestContents>,
     #[serde(skip)]
     pub(crate) keys: RequestKeys,
 }
@@ -198,7 +233,7 @@ pub struct BlockInterval {
     pub is_complete: bool,
     /// How many bytes of text, thinking or input it has.
     pub bytes: u64,
-    /// How its text or its input begins.
+    /// How its text or its input begins; all of it where contents are kept.
     pub beginning: String,
     /// The place of the tool use that it is.
     pub tool: Option<usize>,

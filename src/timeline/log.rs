@@ -13,7 +13,7 @@ use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
 use super::builder::{AttemptHandle, ConnectionEnd, NewAttempt, TimelineBuilder};
-use super::{SessionTimeline, TimelineSource};
+use super::{ReadingOptions, SessionTimeline, TimelineSource};
 
 /// Reads a whole log. A last line that is cut is one that is being written, and left out.
 ///
@@ -21,7 +21,7 @@ use super::{SessionTimeline, TimelineSource};
 /// When the text is not a log that this version reads, or a line of it cannot be read.
 pub fn read_log(text: &str, stall_limit: Micros) -> Result<SessionTimeline, ReplayError> {
     let source = TimelineSource { kind: String::from("a boundary log"), ..TimelineSource::default() };
-    let mut reader = LogReader::new(TimelineBuilder::new(source, stall_limit));
+    let mut reader = LogReader::new(TimelineBuilder::new(source, ReadingOptions { stall_limit, ..ReadingOptions::default() }));
     let (whole, cut) = match text.rfind('\n') {
         Some(end) => text.split_at(end + 1),
         None => (text, ""),

@@ -10,7 +10,7 @@ use reenact_scenario::tape::{Exchange, ResponseEnd, TapeHeader, asks_for_message
 use reenact_wire::prelude::*;
 
 use super::builder::{AttemptHandle, ConnectionEnd, NewAttempt, TimelineBuilder};
-use super::{SessionTimeline, TimelineSource};
+use super::{ReadingOptions, SessionTimeline, TimelineSource};
 
 /// So many problems are told one by one.
 const UNREAD_MAX: usize = 10;
@@ -41,9 +41,9 @@ struct KnownExchange {
 
 impl TapeReader {
     /// Of a tape of which no line was read yet.
-    pub fn new(stall_limit: Micros) -> Self {
+    pub fn new(options: ReadingOptions) -> Self {
         Self {
-            builder: TimelineBuilder::new(TimelineSource::default(), stall_limit),
+            builder: TimelineBuilder::new(TimelineSource::default(), options),
             bodies: BodyDecoder::default(),
             has_header: false,
             line: 0,
@@ -54,8 +54,8 @@ impl TapeReader {
     }
 
     /// Of exchanges that come from a recording of this kind.
-    pub fn from_header(kind: &str, header: &TapeHeader, stall_limit: Micros) -> Self {
-        let mut reader = Self::new(stall_limit);
+    pub fn from_header(kind: &str, header: &TapeHeader, options: ReadingOptions) -> Self {
+        let mut reader = Self::new(options);
         reader.take_header(kind, header);
         reader
     }

@@ -63,6 +63,9 @@ pub fn to_json_lines(transcript: &Transcript) -> String {
     out
 }
 
+/// How JSON lines of a transcript begin.
+pub const MARK: &str = "{\"reenact_transcript\"";
+
 /// Reads what [`to_json_lines`] wrote.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use reenact::engine::time::Micros;
 use reenact::review::show_text::{ShowLayout, text};
-use reenact::timeline::{STALL_LIMIT, TapeReader, read_log};
+use reenact::timeline::{ReadingOptions, STALL_LIMIT, TapeReader, read_log};
 
 use super::{folder, reenact};
 
@@ -18,7 +18,7 @@ fn shown(name: &str, columns: usize) -> String {
     let timeline = if name.ends_with(".log") {
         read_log(&contents, STALL_LIMIT).unwrap()
     } else {
-        let mut reader = TapeReader::new(STALL_LIMIT);
+        let mut reader = TapeReader::new(ReadingOptions::default());
         contents.split_inclusive('\n').for_each(|line| reader.feed(line.as_bytes()).unwrap());
         reader.finish()
     };

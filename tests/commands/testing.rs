@@ -92,6 +92,20 @@ fn v_2_two_runs_are_compared_event_by_event() {
 }
 
 #[test]
+fn v_2_two_recordings_are_compared_as_they_happened() {
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    let diff = |options: &[&str]| reenact(&samples, &[&["diff"][..], options].concat());
+    let (text, said, code) = diff(&["sample.tape.jsonl", "sample.tape.jsonl"]);
+    assert!(code == Some(0) && text.starts_with("no difference; 37 ") && said.contains("not compared: ids"), "{text}{said}");
+    let (text, said, code) = diff(&["sample.har", "sample.vcrpy.yaml"]);
+    assert!(code == Some(1) && text.contains("events the same") && said.is_empty(), "{text}{said}");
+    let (_, said, code) = diff(&["sample.har", "../formats/three-529s.log"]);
+    assert!(code == Some(2) && said.contains("a recording is compared with another recording"), "{said}");
+    let (_, said, code) = diff(&["sample.har", "sample.har", "--detail", "debug"]);
+    assert!(code == Some(2) && said.contains("a recording is compared with another recording"), "{said}");
+}
+
+#[test]
 fn v_2_a_difference_of_stream_events_is_seen_in_detail_and_another_seed_is_none() {
     let folder = folder(&[("a.toml", HELLO)]);
     let at = folder.path();

@@ -6,7 +6,7 @@ use reenact_scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, 
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
 
-use crate::{STALL_LIMIT, SessionTimeline, TapeReader};
+use crate::{ReadingOptions, STALL_LIMIT, SessionTimeline, TapeReader};
 
 /// Exchanges in order.
 pub(super) struct TapeStory {
@@ -84,7 +84,7 @@ impl TapeStory {
     }
 
     pub(super) fn timeline_with(&self, limit: Micros) -> SessionTimeline {
-        let mut reader = TapeReader::from_header("a tape", &header(), limit);
+        let mut reader = TapeReader::from_header("a tape", &header(), options(limit));
         self.exchanges.iter().for_each(|exchange| reader.exchange(exchange));
         let by_line = read(self.tape(), limit);
         assert_eq!(by_line, reader.finish(), "lines and exchanges say the same");
@@ -109,9 +109,13 @@ impl TapeStory {
     }
 }
 
+fn options(stall_limit: Micros) -> ReadingOptions {
+    ReadingOptions { stall_limit, ..ReadingOptions::default() }
+}
+
 /// Reads a tape, whole or not.
 pub(super) fn read(tape: impl AsRef<[u8]>, limit: Micros) -> SessionTimeline {
-    let mut reader = TapeReader::new(limit);
+    let mut reader = TapeReader::new(options(limit));
     tape.as_ref().split_inclusive(|byte| *byte == b'\n').for_each(|line| reader.feed(line).expect("a tape"));
     reader.finish()
 }

@@ -11,8 +11,8 @@
 use memchr::{memchr, memmem, memrchr};
 use reenact_wire::prelude::*;
 
-/// Each request line has this, and few other lines do.
-const REQUEST: &str = "engine    request ";
+/// Each request line has this behind its actor, and few other lines do.
+const REQUEST: &str = "    request ";
 
 /// So many parts that differ are passed over, of both texts together, until a shared one is found.
 const REACH: usize = 24;

@@ -59,8 +59,16 @@ impl<'a> TranscriptLine<'a> {
 
     /// Whether both say the same, whenever they say it.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
-        let plain = |line: &Self| without_attempts(&untimed(line.text)).into_owned();
+        let plain = |line: &Self| match line.has_foreign_words() {
+            true => line.text.into(),
+            false => without_attempts(&untimed(line.text)).into_owned(),
+        };
         self.text == other.text || plain(self) == plain(other)
+    }
+
+    /// Whether its text is that of a model, a user or a tool. A span or a label in it is a word like any other.
+    fn has_foreign_words(&self) -> bool {
+        matches!(self.actor, "model" | "user" | "client") || self.name.starts_with("result ")
     }
 
     /// The hash of all that an event is known by. `request` is the request that it belongs to.
@@ -72,7 +80,7 @@ impl<'a> TranscriptLine<'a> {
 
     /// The name of a request that begins with this line, without its attempt: `request p2/1`.
     pub(super) fn request(&self) -> Option<&'a str> {
-        let is_request = self.actor == "engine" && self.name.starts_with("request ");
+        let is_request = matches!(self.actor, "engine" | "client") && self.name.starts_with("request ");
         is_request.then(|| self.name.split('.').next().unwrap_or(self.name))
     }
 }

@@ -35,6 +35,14 @@ fn changes(new: &str) -> Vec<String> {
 }
 
 #[test]
+fn v_2_a_time_inside_of_words_is_a_word() {
+    let words = |seconds: &str| format!("t\nseed 0\n\n  +0.000s  model     text           It took {seconds}.\n");
+    assert_eq!(compare(&words("1.500s"), &words("1.600s")).count("changed"), 1);
+    let spans = |seconds: &str| format!("t\nseed 0\n\n  +9.000s  tool 1A   ends           after {seconds}\n");
+    assert_eq!(compare(&spans("1.500s"), &spans("1.600s")).changes, []);
+}
+
+#[test]
 fn v_2_nothing_differs_from_itself() {
     assert_eq!(changes(USUAL), Vec::<String>::new());
     assert_eq!(compare(USUAL, USUAL).same, 13);
