@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use tokio::time::Instant;
 
 use super::output::{complain, one_line, print_line, tell_progress, without_panic_messages, wrong_input};
-use super::program::{plan_command, program_name, quoted};
+use super::program::{plan_command, program_name, quoted, quoted_path};
 use super::report::unasked_text;
 use super::{CommandExit, SILENCE};
 use crate::engine::contract::Engine;
@@ -339,5 +339,5 @@ pub(super) fn witness(decisions: &[PathDecision], steps: usize, command: &str) -
 
 /// A file's name for the shell.
 pub(super) fn certify_command(path: &Path) -> String {
-    format!("{} certify {}", program_name(), quoted(&path.to_string_lossy()))
+    format!("{} certify {}", program_name(), quoted_path(path))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::CommandExit;
 use super::output::{complain, print_styled, wrong_input};
-use super::program::quoted;
+use super::program::quoted_path;
 use super::record::RedactionArguments;
 use super::replay::LOG_BYTES_MAX;
 use super::report::print_document;
@@ -24,7 +24,7 @@ use crate::prelude::*;
 use crate::review::diff_text::{self, DiffLayout};
 use crate::review::recording_text;
 use crate::sim::Run;
-use crate::timeline::{ReadingOptions, RemarkKind};
+use crate::timeline::ReadingOptions;
 use crate::transcript::diff::{KINDS, TranscriptChange, TranscriptDiff, TranscriptLine, compare};
 use crate::transcript::text::render;
 use crate::transcript::{json, record};
@@ -172,14 +172,9 @@ fn recording_lines(path: &Path) -> Option<Result<String, String>> {
         Err(TimelineProblem::NoRecording(_)) => return None,
         Err(TimelineProblem::Unreadable(problem)) => return Some(Err(problem)),
     };
-    let unread = timeline.remarks.iter().filter(|remark| remark.kind == RemarkKind::Unread).count();
-    if unread > 0 {
-        let parts = plural(unread as u64, "part");
-        return Some(Err(format!(
-            "{}: {parts} cannot be read: `reenact show {}` names them",
-            path.display(),
-            quoted(&path.to_string_lossy())
-        )));
+    if timeline.unread > 0 {
+        let parts = plural(timeline.unread as u64, "part");
+        return Some(Err(format!("{}: {parts} cannot be read: `reenact show {}` names them", path.display(), quoted_path(path))));
     }
     Some(Ok(recording_text::text(&timeline)))
 }
@@ -205,6 +200,7 @@ fn operand<E: Engine>(
         let seed = seed.map(|seed| (String::from("seed"), seed.to_string()));
         let overrides = set.iter().cloned().chain(seed).collect();
         let loaded = load_with(path, &LoadOptions { overrides, reach: arguments.run.reach.reach() }).map_err(|error| error.to_string())?;
+        loaded.warnings.iter().for_each(|warning| complain(&warning.text));
         return Ok(Run::new(loaded.setup, new_engine()).without_oracles().to_end().text(detail));
     }
     if seed.is_some() || !set.is_empty() {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::CommandExit;
 use super::conformance::CONFORMANCE;
 use super::output::{print_line, wrong_input};
-use super::program::quoted;
+use super::program::{program_name, quoted_path};
 use crate::files::atomic;
 use crate::prelude::*;
 
@@ -55,6 +55,9 @@ fn library() -> String {
 
 pub(super) fn run(arguments: &NewArguments) -> CommandExit {
     let path = arguments.path.clone().unwrap_or_else(|| PathBuf::from(arguments.template.usual_path()));
+    if let Some(problem) = arguments.template.problem(&path) {
+        return wrong_input(&problem);
+    }
     let files = arguments.template.files(&path);
     let taken: Vec<String> = files.iter().filter(|(path, _)| path.exists()).map(|(path, _)| path.display().to_string()).collect();
     if !taken.is_empty() && !arguments.force {
@@ -83,6 +86,23 @@ impl NewTemplate {
         }
     }
 
+    /// The problem with a path for it.
+    fn problem(self, path: &Path) -> Option<String> {
+        let shown = path.display();
+        match self {
+            Self::Scenario if path.is_dir() => {
+                Some(format!("{shown}: this is a folder: name a file in it, as in {}", path.join("first.toml").display()))
+            }
+            Self::Scenario if path.extension().is_none_or(|extension| extension != "toml") => {
+                Some(format!("{shown}: the name of a scenario ends with `.toml`"))
+            }
+            Self::Conformance | Self::Engine if path.exists() && !path.is_dir() => {
+                Some(format!("{shown}: there is a file of this name: name a folder"))
+            }
+            _ => None,
+        }
+    }
+
     fn files(self, path: &Path) -> Vec<(PathBuf, String)> {
         match self {
             Self::Scenario => vec![(path.to_path_buf(), SCENARIO.into())],
@@ -92,10 +112,10 @@ impl NewTemplate {
     }
 
     fn next_step(self, path: &Path) -> String {
-        let shown = quoted(&path.to_string_lossy());
+        let (program, shown) = (program_name(), quoted_path(path));
         match self {
-            Self::Scenario => format!("run it with: reenact run {shown}"),
-            Self::Conformance => format!("try a loop with: reenact run {shown}; reenact sweep {shown}"),
+            Self::Scenario => format!("run it with: {program} run {shown}"),
+            Self::Conformance => format!("try a loop with: {program} run {shown}; {program} sweep {shown}"),
             Self::Engine => format!("run it with: cd {shown}; cargo run -- run scenarios; cargo run -- new conformance; cargo run -- test"),
         }
     }

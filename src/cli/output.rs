@@ -3,6 +3,7 @@
 //! A reader that goes away (`| head`) costs the text that it would have read and nothing else: the command does all its work, writes all
 //! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is reported once and makes the exit code 2.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::PoisonError;
@@ -29,8 +30,23 @@ pub(super) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes text and a line end to standard output.
+/// Writes text and a line end to standard output. Names of files and texts of others move no cursor: control characters are shown as signs.
 pub(super) fn print_line(text: &str) {
+    write_line(&visible(text));
+}
+
+/// The text with signs in place of control characters.
+fn visible(text: &str) -> Cow<'_, str> {
+    let is_layout = |c: char| c == '\n' || c == '\t';
+    if text.chars().all(|c| is_layout(c) || !c.is_control()) {
+        return Cow::Borrowed(text);
+    }
+    text.split_inclusive(is_layout)
+        .flat_map(|part| [one_line(part.trim_end_matches(is_layout)), part[part.trim_end_matches(is_layout).len()..].into()])
+        .collect()
+}
+
+fn write_line(text: &str) {
     match writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)) {
         // Who does not read wants nothing more.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => (),
@@ -47,7 +63,7 @@ pub(super) fn print_line(text: &str) {
 pub(super) fn print_styled(text: &str) {
     match anstream::AutoStream::choice(&stdout()) {
         anstream::ColorChoice::Never => print_line(&anstream::adapter::strip_str(text).to_string()),
-        _ => print_line(text),
+        _ => write_line(text),
     }
 }
 
@@ -56,6 +72,7 @@ pub(super) fn print_verdict(line: &str) {
     if is_quiet() && line.starts_with("ok ") {
         return;
     }
+    let line = &*visible(line);
     let styled =
         ["ok", "FAILED"].into_iter().zip([AnsiColor::Green.on_default(), AnsiColor::Red.on_default().bold()]).find_map(|(word, style)| {
             let rest = line.strip_prefix(word).filter(|rest| rest.starts_with(' '))?;
@@ -67,7 +84,7 @@ pub(super) fn print_verdict(line: &str) {
 /// Writes a message to standard error, with the commands that it names as this program has them. If that fails there is nowhere left to say it, and the
 /// exit code stands.
 pub(super) fn complain(text: &str) {
-    let _ = writeln!(stderr().lock(), "{}", in_this_program(text).trim_end_matches('\n'));
+    let _ = writeln!(stderr().lock(), "{}", visible(&in_this_program(text)).trim_end_matches('\n'));
 }
 
 /// Says on standard error how far a command is, unless only failures are told.

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+pub(super) use crate::files::shell_word::{quoted, quoted_path};
 use crate::prelude::*;
 use crate::scenario::plan::Plan;
 use crate::scenario::types::Scenario;
@@ -31,7 +32,7 @@ fn file_name() -> String {
     let Some(called) = env::args_os().next().map(PathBuf::from) else { return String::from("reenact") };
     match called.file_name() {
         Some(name) if called.components().count() == 1 || is_found(Path::new(name), &called) => quoted(&name.to_string_lossy()),
-        _ => quoted(&called.to_string_lossy()),
+        _ => quoted_path(&called),
     }
 }
 
@@ -50,7 +51,7 @@ pub(super) fn in_this_program(message: &str) -> String {
 
 /// The start of a command that runs a scenario.
 pub(super) fn run_command(path: &Path) -> String {
-    format!("{} run {}", program_name(), quoted(&path.to_string_lossy()))
+    format!("{} run {}", program_name(), quoted_path(path))
 }
 
 /// The command that runs a scenario with another plan. `options` change the scenario.
@@ -70,22 +71,4 @@ pub(super) fn shrink_command(command: &str) -> String {
     let program = program_name();
     let arguments = command.strip_prefix(&format!("{program} run ")).unwrap_or(command);
     format!("make it small: {program} shrink {arguments}")
-}
-
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,@+%".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_quoted_where_a_shell_would_cut_it() {
-        assert_eq!(quoted("scenarios/a-b.toml"), "scenarios/a-b.toml");
-        assert_eq!(quoted("chunking=\"bytes\""), "'chunking=\"bytes\"'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-    }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::CommandExit;
 use super::access::AccessArguments;
 use super::output::complain;
+use super::program::{quoted, quoted_path};
 use crate::children::{ChildExit, ChildSession};
 use crate::files::atomic::ExistingFile;
 use crate::files::text;
@@ -57,6 +58,14 @@ pub(super) struct RedactionArguments {
     /// Do not replace what this rule finds
     #[arg(long, value_name = "RULE")]
     keep: Vec<String>,
+}
+
+impl RedactionArguments {
+    /// They as options of a command.
+    pub(super) fn options(&self) -> String {
+        let files = self.redact.iter().map(|path| format!(" --redact {}", quoted_path(path)));
+        files.chain(self.keep.iter().map(|rule| format!(" --keep {}", quoted(rule)))).collect()
+    }
 }
 
 pub(super) fn run(arguments: &RecordArguments) -> ExitCode {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _, stdin, stdout};
 use std::path::PathBuf;
 
-use console::{Key, Term};
+use console::{Key, Term, measure_text_width, truncate_str};
 
 use super::output::{complain, print_line, print_styled, wrong_input};
 use super::terminal::{columns, rows};
@@ -31,8 +31,8 @@ pub(super) struct ReviewArguments {
     reject: bool,
 }
 
-/// So many lines beside the changes are shown.
-const FRAME_LINES: usize = 9;
+/// So many lines beside the head and the changes are shown.
+const FRAME_LINES: usize = 5;
 
 /// So many lines of changes are shown at least.
 const LINES_MIN: usize = 5;
@@ -165,7 +165,7 @@ fn takes_back(terminal: Option<&Term>, session: &mut ReviewSession, line: &mut V
     if terminal.is_none() || session.count() == 0 {
         return Ok(false);
     }
-    print_line("all are decided; `u` takes the last decision back, any other key ends");
+    print_line("that was the last one; `u` takes the last decision back, any other key ends");
     match next_key(terminal, line) {
         ReviewKey::Choice(ReviewChoice::Undo) => {
             choose(session, ReviewChoice::Undo)?;
@@ -198,23 +198,44 @@ fn show(session: &ReviewSession, view: ReviewView) {
     print_line(&head.join("\n"));
     print_line("");
     let lines: Vec<&str> = changes.text.lines().collect();
-    let shown = if view.is_whole { lines.len() } else { lines.len().min(rows().saturating_sub(FRAME_LINES).max(LINES_MIN)) };
-    if shown > 0 {
-        print_styled(&lines[..shown].join("\n"));
+    let (width, frame): (usize, usize) = (columns().max(1), head.iter().map(|line| rows_of(line)).sum::<usize>() + FRAME_LINES);
+    let room = if view.is_whole { usize::MAX } else { rows().saturating_sub(frame).max(LINES_MIN) };
+    let mut left = room;
+    let fitting = lines.iter().take_while(|line| {
+        let fits = rows_of(line) <= left;
+        left = left.saturating_sub(rows_of(line));
+        fits
+    });
+    let mut shown: Vec<Cow<'_, str>> = fitting.map(|line| Cow::from(*line)).collect();
+    let is_cut = shown.is_empty() && !lines.is_empty();
+    if is_cut {
+        // The first line alone is longer than the screen.
+        shown.push(truncate_str(lines[0], room * width - 1, "…"));
     }
-    if shown < lines.len() {
-        print_line(&format!("… {} more; `w` shows them", plural((lines.len() - shown) as u64, "line")));
+    if !shown.is_empty() {
+        print_styled(&shown.join("\n"));
+    }
+    if shown.len() < lines.len() {
+        print_line(&format!("… {} more; `w` shows them", plural((lines.len() - shown.len()) as u64, "line")));
+    } else if is_cut {
+        print_line("… `w` shows the whole line");
     }
     print_line("");
+}
+
+/// How many rows of the terminal a line takes.
+fn rows_of(line: &str) -> usize {
+    measure_text_width(line).div_ceil(columns().max(1)).max(1)
 }
 
 /// The next key, or the next letter of the lines of standard input; its end is a quit.
 fn next_key(terminal: Option<&Term>, line: &mut Vec<char>) -> ReviewKey {
     let letter = match terminal {
         Some(terminal) => match terminal.read_key() {
+            // Ctrl-D ends the input.
+            Ok(Key::Escape | Key::Char('\u{4}')) => 'q',
             Ok(Key::Char(letter)) => letter,
             Ok(Key::CtrlC) => return ReviewKey::Stop,
-            Ok(Key::Escape) => 'q',
             Ok(_) => '?',
             Err(error) if error.kind() == ErrorKind::Interrupted => return ReviewKey::Stop,
             Err(_) => return ReviewKey::Quit,

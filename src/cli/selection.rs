@@ -162,13 +162,6 @@ impl Selection {
                     ..read
                 };
             }
-            if read.scenarios.iter().any(|run| run.setup.scenario.seed.0 != seed) {
-                let problem =
-                    format!("{}: a tape by itself takes no seed: name a scenario that replays it, or leave out --seeds", path.display());
-                complain(&problem);
-                let unread = vec![UnreadEntry { path: path.display().to_string(), problem }];
-                return SelectedScenarios { scenarios: Vec::new(), unread, exit: CommandExit::WrongInput };
-            }
             all.scenarios.extend(read.scenarios);
         }
         all

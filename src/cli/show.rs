@@ -8,17 +8,18 @@ use clap::ValueEnum;
 
 use super::CommandExit;
 use super::output::{complain, print_styled, wrong_input};
-use super::program::quoted;
+use super::program::quoted_path;
 use super::record::{RedactionArguments, rules};
 use super::report::{ShowReportDocument, print_document};
 use super::terminal::columns;
-use super::timeline_source::read_timeline;
+use super::timeline_source::{is_tape, read_timeline};
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::redact::RedactionRules;
 use crate::redact::scan::scan;
 use crate::review::show_text::{self, ShowLayout};
 use crate::scenario::parse::duration;
-use crate::timeline::{ReadingOptions, RemarkKind, STALL_LIMIT};
+use crate::timeline::{ReadingOptions, STALL_LIMIT};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowArguments {
@@ -53,12 +54,16 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandExit {
     if arguments.from.zip(arguments.to).is_some_and(|(from, to)| from >= to) {
         return wrong_input("--from must be before --to");
     }
+    let rules = match rules(&arguments.redaction) {
+        Ok(rules) => rules,
+        Err(problem) => return wrong_input(&problem),
+    };
     let options = ReadingOptions { stall_limit: arguments.stall.unwrap_or(STALL_LIMIT), keeps_contents: false };
     let timeline = match read_timeline(&arguments.file, options, &arguments.redaction) {
         Ok(timeline) => timeline,
         Err(problem) => return wrong_input(&problem.to_string()),
     };
-    let unread = timeline.remarks.iter().filter(|remark| remark.kind == RemarkKind::Unread).count();
+    let unread = timeline.unread;
     let exit = if unread > 0 { CommandExit::Failed } else { CommandExit::Fine };
     match arguments.format {
         ShowFormat::Json => print_document(&ShowReportDocument::new(&arguments.file, &timeline, exit as u8)),
@@ -68,7 +73,10 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandExit {
             let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
             let shown = show_text::text(&name, &timeline, layout);
             print_styled(&shown);
-            tell_secrets(arguments, &shown);
+            if is_tape(&arguments.file) {
+                let wide = ShowLayout { columns: SECRET_COLUMNS, window };
+                tell_secrets(arguments, &rules, &show_text::text(&name, &timeline, wide));
+            }
         }
     }
     if unread > 0 {
@@ -77,13 +85,19 @@ pub(super) fn run(arguments: &ShowArguments) -> CommandExit {
     exit
 }
 
-/// A tape is shown as it is, secrets included. What is shown is searched, so that nobody passes it on unaware.
-fn tell_secrets(arguments: &ShowArguments, shown: &str) {
-    let Ok(rules) = rules(&arguments.redaction) else { return };
-    let count = scan(shown.as_bytes(), &rules).findings.len();
+/// Texts are searched for secrets as a terminal of so many columns would show them: one that is cut is not known as what it is.
+const SECRET_COLUMNS: usize = 1_000;
+
+/// A tape is shown as it is, secrets included. What is shown is searched, so that nobody passes it on unaware. Recordings of others are shown without
+/// secrets.
+fn tell_secrets(arguments: &ShowArguments, rules: &Arc<RedactionRules>, shown: &str) {
+    let count = scan(shown.as_bytes(), rules).findings.len();
     if count > 0 {
-        let path = quoted(&arguments.file.to_string_lossy());
-        complain(&format!("note: {} in what is shown; `reenact scan {path}` tells where in the file", plural(count as u64, "secret")));
+        let (path, options) = (quoted_path(&arguments.file), arguments.redaction.options());
+        let secrets = plural(count as u64, "secret");
+        complain(&format!(
+            "note: {secrets} in the texts of this tape as they are shown in a wide terminal; `reenact scan{options} {path}` tells where"
+        ));
     }
 }
 

@@ -39,9 +39,11 @@ pub(super) fn progress_bar(count: usize) -> ProgressBar {
     ProgressStyle::with_template("{wide_bar} {pos}/{len}").map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
 }
 
-/// How many columns the terminal has.
+/// How many columns the terminal has; in a pipe the variable `COLUMNS` may say how many are wanted.
+#[expect(clippy::disallowed_methods, reason = "the usual way to tell a program in a pipe the width of the page")]
 pub(super) fn columns() -> usize {
-    size().map_or(COLUMNS, |(Width(columns), _)| columns.into())
+    let wanted = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    size().map(|(Width(columns), _)| columns.into()).or_else(wanted).unwrap_or(COLUMNS)
 }
 
 /// How many rows the terminal has.

@@ -18,9 +18,11 @@ use super::selection::{FileSelection, unread_text};
 use super::terminal::progress_bar;
 use super::{CommandExit, STOPPED};
 use crate::engine::contract::Engine;
-use crate::files::scenario::LoadedScenario;
+use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::prelude::*;
-use crate::review::scenario_tests::{NameFilter, ScenarioVerdict, SnapshotUse, orphans, verdict};
+use crate::review::scenario_tests::{
+    NameFilter, ScenarioVerdict, SnapshotUse, orphans, shared_snapshot_problem, shared_snapshots, verdict,
+};
 use crate::runner::statements::judge_outcomes;
 use crate::runner::{RunOutcome, in_parallel, run_to_end};
 use crate::sim::Run;
@@ -140,12 +142,17 @@ fn test_each<'a, E: Engine + Send>(
     let snapshots = if arguments.update { SnapshotUse::Update } else { SnapshotUse::Compare };
     let mut tested = Vec::new();
     let mut outcomes = Vec::new();
+    let shared = shared_snapshots(scenarios.iter().copied());
     let bar = progress_bar(scenarios.len());
-    for batch in scenarios.chunks(BATCH) {
+    let size = if arguments.fail_fast { arguments.files.threads().get() } else { BATCH };
+    for batch in scenarios.chunks(size) {
         let test = |scenario: &&'a LoadedScenario| {
             let began = Instant::now();
             let outcome = run_to_end(scenario, Run::new(scenario.setup.clone(), new_engine()));
-            let verdict = verdict(scenario, &outcome, snapshots);
+            let path = snapshot_path(&scenario.path);
+            let owners = shared.get(&path);
+            let mut verdict = verdict(scenario, &outcome, if owners.is_some() { SnapshotUse::Ignore } else { snapshots });
+            verdict.problems.extend(owners.map(|owners| shared_snapshot_problem(&path, owners)));
             bar.inc(1);
             (outcome, TestedScenario { scenario, verdict, took: began.elapsed() })
         };

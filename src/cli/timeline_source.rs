@@ -12,6 +12,7 @@ use crate::files::{open, tape, text};
 use crate::import::{ImportError, ImportOptions, import_file};
 use crate::prelude::*;
 use crate::timeline::{ReadingOptions, SessionTimeline, TapeReader, read_log};
+use crate::transcript::json;
 
 /// How a tape begins.
 const TAPE_MARK: &str = "{\"reenact_tape\"";
@@ -48,6 +49,11 @@ pub(super) fn read_timeline(
     }
     if is_tape(path) {
         return read_tape(path, options);
+    }
+    if open::begins_with(path, json::MARK) {
+        let problem =
+            format!("{}: this is the transcript of a run, and no recording: `reenact diff` compares it with another", path.display());
+        return Err(TimelineProblem::NoRecording(problem));
     }
     if path.is_dir() {
         return Err(unreadable(format!("{}: this is a directory: name one file in it", path.display())));

@@ -20,6 +20,7 @@ pub mod recording;
 pub mod scenario;
 pub mod schema;
 pub mod session_files;
+pub mod shell_word;
 pub mod snapshot;
 pub mod tape;
 #[doc(hidden)]

@@ -59,10 +59,14 @@ pub fn beginning(path: &Path, count: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a file begins so.
+/// Editors on Windows put it in front of UTF-8. It is no part of the text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Whether a file begins so, be there a byte order mark or not.
 #[doc(hidden)]
 pub fn begins_with(path: &Path, mark: &str) -> bool {
-    beginning(path, mark.len() as u64).is_ok_and(|bytes| bytes == mark.as_bytes())
+    let length = BYTE_ORDER_MARK.len() + mark.len();
+    beginning(path, length as u64).is_ok_and(|bytes| bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes).starts_with(mark.as_bytes()))
 }
 
 /// Whether a file begins so, or is empty: one of ours, which may be written anew.

@@ -3,9 +3,9 @@
 mod gitignore;
 mod paths;
 mod references;
+mod search;
 mod variants;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,18 @@ use thiserror::Error;
 
 pub use self::paths::{name_of, regressions_folder, snapshot_path};
 pub use self::references::FileReach;
+pub use self::search::{FoundFiles, find, others_text, search};
 pub use self::variants::{ScenarioVariants, bytes_digest, digest, from_text};
 
-use self::gitignore::IgnoreRules;
-use self::paths::{absolute, split, with_combination};
+use self::paths::{split, with_combination};
 use self::references::{ExtendsChain, NamedTable, ReferenceBounds, has_lines_to_show};
+use super::shell_word::quoted_path;
 use super::tape::TapeWarning;
 use super::{open, recording, schema, tape, text};
 use reenact_engine::budget::PriceTable;
 use reenact_engine::windows::WindowTable;
 use reenact_scenario::derive;
+use reenact_scenario::language::scenario_text;
 use reenact_scenario::parse::{self, Diagnostic, Diagnostics, ParsedScenario, SourceText, TablePlaces};
 use reenact_scenario::tape::Tape;
 use reenact_scenario::types::Scenario;
@@ -85,7 +87,7 @@ pub enum LoadError {
         problem: String,
     },
     /// It is a recording.
-    #[error("{}: this is {format}, not a scenario: `reenact import {}` converts it", path.display(), path.display())]
+    #[error("{}: this is {format}, not a scenario: `reenact import {}` converts it", path.display(), quoted_path(path))]
     Recording {
         /// The path.
         path: PathBuf,
@@ -131,54 +133,6 @@ impl fmt::Debug for LoadError {
     }
 }
 
-/// The files that paths lead to.
-#[derive(Debug, Default)]
-pub struct FoundFiles {
-    /// The scenarios, in order, each once.
-    pub scenarios: Vec<PathBuf>,
-    /// TOML files in the folders that are no scenarios.
-    pub others: Vec<PathBuf>,
-    /// One for each path that leads to no scenario.
-    pub errors: Vec<LoadError>,
-}
-
-/// The scenarios alone, and the problems of the paths. See [`search`].
-///
-/// # Errors
-/// One for each path that leads to no scenario.
-pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
-    let FoundFiles { scenarios, errors, others: _ } = search(paths);
-    (scenarios, errors)
-}
-
-/// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name, without hidden ones, what git
-/// ignores, `target` and `node_modules`. Files whose name begins with `_` are there to be extended and are only run when they are named themselves
-/// (F-9). Behind an `@` a path may name some of the runs of a matrix: `x.toml@seed=1`.
-pub fn search(paths: &[PathBuf]) -> FoundFiles {
-    let (mut search, mut errors) = (FileSearch::default(), Vec::new());
-    for path in paths {
-        if path.is_dir() {
-            search.met_any = false;
-            let (known, known_bases) = (search.others.len(), search.bases.len());
-            match search.folder(path, &IgnoreRules::above(path)) {
-                Err(error) => errors.push(error),
-                Ok(()) if !search.met_any => {
-                    let others = search.others.split_off(known);
-                    let bases = search.bases.split_off(known_bases);
-                    errors.push(LoadError::NoScenarios { folder: path.clone(), others, bases });
-                }
-                Ok(()) => (),
-            }
-        } else if split(path).0.exists() {
-            search.file(path.clone());
-        } else {
-            errors.push(LoadError::Missing(path.clone()));
-        }
-    }
-    errors.extend(search.empty.into_iter().map(LoadError::Empty));
-    FoundFiles { scenarios: search.found, others: search.others, errors }
-}
-
 /// `; did you mean x.toml?`, where the folder has a file of nearly this name.
 fn near_text(path: &Path) -> String {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -186,6 +140,10 @@ fn near_text(path: &Path) -> String {
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     let Some(wanted) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return String::new() };
+    if path.is_symlink() {
+        return String::from(": it is a link, and what it leads to is not there");
+    }
+    names.retain(|name| *name != wanted);
     let whole = names.iter().find(|name| **name == format!("{wanted}.toml")).map(String::as_str);
     if path == Path::new("scenarios") {
         return String::from("; `reenact new scenario` writes a first one");
@@ -209,87 +167,6 @@ fn no_scenarios_text(folder: &Path, others: &[PathBuf], bases: &[PathBuf]) -> St
     format!(
         "{folder}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){others}; `reenact import RECORDING --out {folder}/NAME` makes one"
     )
-}
-
-/// How many other files are named.
-const OTHERS_NAMED: usize = 3;
-
-/// `4 TOML files are no scenarios: a.toml, b.toml, c.toml, …`.
-pub fn others_text(others: &[PathBuf]) -> String {
-    let names: Vec<String> = others.iter().take(OTHERS_NAMED).map(|other| other.display().to_string()).collect();
-    let are = if others.len() == 1 { "is not a scenario" } else { "are not scenarios" };
-    let more = if others.len() > OTHERS_NAMED { ", …" } else { "" };
-    format!("{} {are}: {}{more}", plural(others.len() as u64, "TOML file"), names.join(", "))
-}
-
-/// The found files, and the visited ones: links may lead in circles, and two paths to the same file.
-#[derive(Default)]
-struct FileSearch {
-    found: Vec<PathBuf>,
-    others: Vec<PathBuf>,
-    bases: Vec<PathBuf>,
-    empty: Vec<PathBuf>,
-    visited: BTreeSet<PathBuf>,
-    met_any: bool,
-}
-
-impl FileSearch {
-    fn folder(&mut self, folder: &Path, above: &IgnoreRules) -> Result<(), LoadError> {
-        if !self.is_new(folder) {
-            self.met_any = true;
-            return Ok(());
-        }
-        let read = |error: std::io::Error| LoadError::Read { path: folder.into(), problem: error.to_string() };
-        let entries = fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path()));
-        let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>().map_err(read)?;
-        entries.sort();
-        let ignored = above.within(folder);
-        for entry in entries {
-            let is_toml = || entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml");
-            if ignored.covers(&entry, entry.is_dir()) {
-                continue;
-            }
-            if entry.is_dir() {
-                self.folder(&entry, &ignored)?;
-            } else if is_toml() && is_base(&entry) {
-                self.bases.push(entry);
-            } else if is_toml() {
-                self.toml(entry);
-            }
-        }
-        Ok(())
-    }
-
-    /// A file that can be read and is not a scenario is another one. A file that cannot be read is reported when it is run.
-    fn toml(&mut self, file: PathBuf) {
-        match text::read(&file) {
-            Ok(text) if text.trim().is_empty() => {
-                self.met_any = true;
-                if self.is_new(&file) {
-                    self.empty.push(file);
-                }
-            }
-            Ok(text) if !parse::is_scenario(&text) => self.others.push(file),
-            _ => self.file(file),
-        }
-    }
-
-    fn file(&mut self, file: PathBuf) {
-        self.met_any = true;
-        if self.is_new(&file) {
-            self.found.push(file);
-        }
-    }
-
-    /// A file is new when it was not met, and so is another choice of its runs.
-    fn is_new(&mut self, path: &Path) -> bool {
-        self.visited.insert(absolute(path))
-    }
-}
-
-/// Whether a file is there to be extended.
-fn is_base(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
 /// `x.toml@seed=3` is a run of a matrix; any scenario takes another seed by an option.
@@ -355,16 +232,17 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
 /// # Errors
 /// Everything that is wrong, with its place.
 pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedScenario>, LoadError> {
-    if path.to_string_lossy().ends_with(".jsonl") {
+    let is_tape = path.to_string_lossy().ends_with(".jsonl");
+    if is_tape && options.overrides.is_empty() {
         return load_tape(path).map(|loaded| vec![loaded]);
     }
     let (file, combination) = split(path);
-    let text = read_text(file)?;
+    let text = if is_tape { scenario_text(&main_thread(path, &read_tape(path)?)?, &[]) } else { read_text(file)? };
     let source = SourceText { name: file.display().to_string(), text };
     let bounds = ReferenceBounds::new(file, options.reach);
     let mut chain = ExtendsChain::new(file, &bounds);
     let runs = parse::scenarios(&source, &options.overrides, &mut |path, _| chain.next(path));
-    let runs = runs.map_err(|diagnostics| match has_lines_to_show(file, &source.text) {
+    let runs = runs.map_err(|diagnostics| match is_tape || has_lines_to_show(file, &source.text) {
         true => LoadError::Diagnostics(diagnostics),
         false => LoadError::NotScenario(file.into()),
     })?;
@@ -455,10 +333,16 @@ fn ready(file: &Path, runs: usize, bounds: &ReferenceBounds, parsed: ParsedScena
     Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination, runs, places, warnings })
 }
 
+fn read_tape(path: &Path) -> Result<Tape, LoadError> {
+    tape::read(path).map_err(|error| LoadError::Tape(error.to_string()))
+}
+
 fn load_tape(path: &Path) -> Result<LoadedScenario, LoadError> {
-    let tape = tape::read(path).map_err(|error| LoadError::Tape(error.to_string()))?;
+    let tape = read_tape(path)?;
     let warnings = tape::warnings(path, &tape);
-    let mut setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
+    let setup = main_thread(path, &tape)
+        .and_then(|scenario| RunSetup::new(scenario, Some(&tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display()))));
+    let mut setup = setup.map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
     schema::attach(&mut setup.environment);
     let tape_file = Some(path.into());
     let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
@@ -488,9 +372,9 @@ fn with_warnings(error: &dyn std::error::Error, warnings: &[TapeWarning]) -> Str
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn main_thread(path: &Path, tape: &Tape) -> Result<RunSetup, LoadError> {
+fn main_thread(path: &Path, tape: &Tape) -> Result<Scenario, LoadError> {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let scenario: Option<Scenario> = derive::scenarios(tape, &file).into_iter().next().map(|derived| derived.scenario);
     let nothing = || LoadError::Tape(format!("{}: the tape holds no complete exchange to replay", path.display()));
-    RunSetup::new(scenario.ok_or_else(nothing)?, Some(tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display())))
+    scenario.ok_or_else(nothing)
 }

@@ -38,9 +38,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseSnapshotError {
     /// The first line is not `---`: an old form of insta's, or another kind of file.
-    #[error(
-        "the first line is not `---`; if it is an old snapshot, let `cargo insta test --force-update-snapshots --accept` renew it, else remove it"
-    )]
+    #[error("the first line is not `---`; remove it, and `reenact test --update` writes it anew")]
     NoFrontMatter,
     /// There is no second `---`.
     #[error("the metadata has no end; add a line `---` before the transcript, or remove the file and accept it anew")]

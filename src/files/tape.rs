@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::atomic::{ExistingFile, FileAccess, UnnamedFile};
+use super::open::BYTE_ORDER_MARK;
 use super::{atomic, open, recording};
 use reenact_scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
 use reenact_scenario::tape::{Exchange, Tape, TapeHeader, UnusableCause, UnusableEntry};
@@ -194,6 +195,9 @@ impl TapeLines {
         if length as u64 > LINE_BYTES_MAX {
             let problem = format!("line {} is longer than {} MiB", self.number, LINE_BYTES_MAX >> 20);
             return Err(io_error(&self.path, io::Error::new(ErrorKind::FileTooLarge, problem)));
+        }
+        if self.number == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
+            self.buffer.drain(..BYTE_ORDER_MARK.len());
         }
         Ok((length > 0).then_some(&*self.buffer))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::open;
+use super::open::{self, BYTE_ORDER_MARK};
 use reenact_wire::prelude::*;
 
 /// No text that people write is larger.
@@ -30,7 +30,10 @@ pub fn read_up_to(path: &Path, bytes_max: u64) -> Result<String, String> {
 ///
 /// # Errors
 /// When they are not UTF-8.
-pub(crate) fn decode(bytes: Vec<u8>) -> Result<String, String> {
+pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     if let Some(encoding) = other_encoding(&bytes) {
         return Err(format!("not UTF-8 but {encoding} text: save it as UTF-8 (in an editor on Windows: Save as, Encoding, UTF-8)"));
     }

@@ -18,7 +18,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 const SHIFTS_MAX: usize = 4;
 
 /// So narrow a column of two can be.
-const COLUMN_MIN: usize = 30;
+const COLUMN_MIN: usize = 20;
 
 pub(crate) const OLD: Style = AnsiColor::Red.on_default();
 pub(crate) const NEW: Style = AnsiColor::Green.on_default();

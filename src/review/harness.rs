@@ -21,7 +21,7 @@ use reenact_sim::Run;
 use reenact_sim::statements::RunView;
 use reenact_wire::prelude::*;
 
-use super::scenario_tests::{SnapshotUse, orphans, verdict};
+use super::scenario_tests::{SnapshotUse, orphans, shared_snapshot_problem, shared_snapshots, verdict};
 
 /// Runs the tests as the arguments of the process say. A file that cannot be read is a test that fails; so are snapshots without a scenario.
 pub fn main<E: Engine + 'static>(folder: impl AsRef<Path>, new_engine: impl Fn() -> E + Clone + Send + Sync + 'static) -> ExitCode {
@@ -62,6 +62,9 @@ pub fn trials<E: Engine + 'static>(folder: &Path, new_engine: &(impl Fn() -> E +
     }
     if trials.is_empty() {
         trials.push(broken(folder, String::from("no scenario is here")));
+    }
+    for (snapshot, owners) in shared_snapshots(&all) {
+        trials.push(broken(&snapshot, shared_snapshot_problem(&snapshot, &owners)));
     }
     if folder.is_dir() {
         let folder = folder.to_path_buf();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use reenact_files::snapshot::{self, Snapshot, SnapshotError, pending_path};
 use reenact_transcript::diff::compare;
+use reenact_transcript::text::one_line;
 use similar::{ChangeTag, TextDiff};
 
 use crate::diff_text::{self, DiffLayout, NEW, OLD, styled};
@@ -37,7 +38,7 @@ pub struct PendingChanges {
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
     /// A run or a test has written one of the files since.
-    #[error("{}: it or its pending file is another one than was shown; look at it again", .0.display())]
+    #[error("{}: it or its pending file is another one than was shown or decided; look at it again", .0.display())]
     OtherFile(PathBuf),
     /// A file cannot be written, or is no snapshot.
     #[error(transparent)]
@@ -106,12 +107,18 @@ impl PendingSnapshot {
         Ok(())
     }
 
-    /// Makes both files what they were when they were read.
+    /// Makes both files what they were when they were read. `was_accepted` says how it was decided.
     ///
     /// # Errors
-    /// A file cannot be written or removed.
-    pub fn restore(&self) -> Result<(), SnapshotError> {
-        snapshot::restore(&self.path, self.old.as_deref(), &self.new)
+    /// The files are not those that the decision left, or cannot be written or removed.
+    pub fn restore(&self, was_accepted: bool) -> Result<(), DecisionError> {
+        let decided = if was_accepted { Some(&self.new) } else { self.old.as_ref() };
+        let is_as_decided =
+            snapshot::read_text(&self.path)?.as_ref() == decided && snapshot::read_text(&pending_path(&self.path))?.is_none();
+        if !is_as_decided {
+            return Err(DecisionError::OtherFile(self.path.clone()));
+        }
+        Ok(snapshot::restore(&self.path, self.old.as_deref(), &self.new)?)
     }
 
     fn expect_unchanged(&self) -> Result<(), DecisionError> {
@@ -151,7 +158,7 @@ fn line_changes(old: &str, new: &str) -> PendingChanges {
             text += "  …\n";
         }
         for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
-            let line = change.value().trim_end_matches('\n');
+            let line = one_line(change.value().trim_end_matches('\n'));
             match change.tag() {
                 ChangeTag::Equal => text += &format!("  {line}\n"),
                 ChangeTag::Delete => {
@@ -169,5 +176,5 @@ fn line_changes(old: &str, new: &str) -> PendingChanges {
 }
 
 fn added_lines(text: &str) -> String {
-    text.lines().map(|line| styled(NEW, &format!("+ {line}"))).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| styled(NEW, &format!("+ {}", one_line(line)))).collect::<Vec<_>>().join("\n")
 }

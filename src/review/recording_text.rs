@@ -23,7 +23,7 @@ use reenact_wire::prelude::*;
 
 /// The text of a timeline that was read with its contents.
 pub fn text(timeline: &SessionTimeline) -> String {
-    let mut lines = RecordingLines { timeline, labels: labels(timeline), lines: Vec::new() };
+    let mut lines = RecordingLines { timeline, lines: Vec::new() };
     lines.marks();
     for call in &timeline.requests {
         for index in 0..call.attempts.len() {
@@ -33,14 +33,8 @@ pub fn text(timeline: &SessionTimeline) -> String {
     lines.write()
 }
 
-/// The labels of the tool uses by their ids.
-fn labels(timeline: &SessionTimeline) -> BTreeMap<&str, &str> {
-    timeline.tools.iter().map(|tool| (&*tool.id, &*tool.label)).collect()
-}
-
 struct RecordingLines<'a> {
     timeline: &'a SessionTimeline,
-    labels: BTreeMap<&'a str, &'a str>,
     lines: Vec<RecordingLine>,
 }
 
@@ -80,7 +74,7 @@ impl RecordingLines<'_> {
             line.is_request = true;
         }
         for part in &contents.parts[echoed..] {
-            let label = part.tool_use.as_deref().map(|id| self.labels.get(id).copied().unwrap_or(id));
+            let label = part.tool_use.as_deref().map(|id| self.label(id, call));
             let name = match (&*part.kind, label) {
                 ("tool_result", Some(label)) => format!("result {label}"),
                 ("tool_use", Some(label)) => format!("{} tool {label}", part.role),
@@ -89,6 +83,13 @@ impl RecordingLines<'_> {
             self.add(attempt.at, call.thread, "client", name, &part.text);
         }
         self.answer(call, attempt);
+    }
+
+    /// The label of the tool use that a request of this call names: the last of its id in its own thread, or else in any.
+    fn label<'b>(&'b self, id: &'b str, call: &RecordedCall) -> &'b str {
+        let earlier = || self.timeline.tools.iter().rev().filter(|tool| *tool.id == *id && tool.request < call.number);
+        let tool = earlier().find(|tool| tool.thread == call.thread).or_else(|| earlier().next());
+        tool.map_or(id, |tool| &tool.label)
     }
 
     /// How many parts the answer is that a request begins with, as it was given; none where any of it is changed.

@@ -8,7 +8,6 @@
 //! Each decision is carried out at once, so a review that is broken off keeps what was decided.
 
 use crate::pending::{DecisionError, PendingSnapshot};
-use reenact_files::snapshot::SnapshotError;
 
 /// A word of the person who reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl ReviewSession {
     /// A file is another one than was read, or cannot be written. Nothing is decided then; the files are read again.
     pub fn choose(&mut self, choice: ReviewChoice) -> Result<(), DecisionError> {
         match choice {
-            ReviewChoice::Undo => Ok(self.undo()?),
+            ReviewChoice::Undo => self.undo(),
             ReviewChoice::AcceptAll => {
                 while self.current().is_some() {
                     self.decide(ReviewDecision::Accepted)?;
@@ -104,10 +103,10 @@ impl ReviewSession {
         Ok(())
     }
 
-    fn undo(&mut self) -> Result<(), SnapshotError> {
+    fn undo(&mut self) -> Result<(), DecisionError> {
         let Some(decision) = self.decisions.last() else { return Ok(()) };
         if *decision != ReviewDecision::Skipped {
-            self.pending[self.decisions.len() - 1].restore()?;
+            self.pending[self.decisions.len() - 1].restore(*decision == ReviewDecision::Accepted)?;
         }
         self.decisions.pop();
         Ok(())
@@ -196,6 +195,10 @@ mod tests {
         assert!(fs::read_to_string(&paths[0]).unwrap().contains("to you"), "nothing was accepted unseen");
         session.choose(ReviewChoice::Accept).unwrap();
         assert!(fs::read_to_string(&paths[0]).unwrap().contains("another"));
+        // What a run wrote after a decision is not overwritten by undo.
+        write_pending(&paths[0], &snapshot("a later one")).unwrap();
+        assert!(matches!(session.choose(ReviewChoice::Undo), Err(DecisionError::OtherFile(_))));
+        assert!(fs::read_to_string(pending_path(&paths[0])).unwrap().contains("a later one"));
         fs::remove_file(pending_path(&paths[1])).unwrap();
         assert!(session.choose(ReviewChoice::Accept).is_err());
         assert_eq!(session.current().unwrap().1.path, paths[2], "one that is gone is left out");

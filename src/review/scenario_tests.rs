@@ -1,10 +1,11 @@
 //! Scenarios as tests: each run against its snapshot, its expectations and the oracles (V-1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anstream::adapter::strip_str;
 use reenact_files::scenario::{LoadedScenario, snapshot_path};
+use reenact_files::shell_word::quoted_path;
 use reenact_files::snapshot::snapshots_below;
 use reenact_runner::RunOutcome;
 use reenact_runner::snapshot::{self, SnapshotStanding};
@@ -77,29 +78,70 @@ fn changes_text(diff: &TranscriptDiff<'_>, (old, new): (&str, &str)) -> String {
 fn where_it_waits(scenario: &LoadedScenario, pending: &Result<PathBuf, String>) -> String {
     match pending {
         Ok(path) => format!(
-            "the new transcript is in {}: if it is right, look at it with `reenact review`, or take it with `reenact test {} --update`",
+            "the new transcript is in {}: look at it with `reenact review {}`, and if it is right take it, or with `reenact test {} --update`",
             path.display(),
-            scenario.path.display()
+            quoted_path(&snapshot_path(&scenario.path)),
+            quoted_path(&scenario.path)
         ),
         Err(problem) => problem.clone(),
     }
 }
 
-/// The snapshots that no scenario has. `folder` was named, and these are all scenarios in it.
+/// The snapshots that no scenario has. `folder` was named, and these are all scenarios that are read with it. The snapshot of a scenario that is left
+/// out of folders, and can be named, is no orphan.
 ///
 /// # Errors
 /// When a folder of snapshots cannot be read.
 pub fn orphans(folder: &Path, scenarios: &[LoadedScenario]) -> Result<Vec<PathBuf>, String> {
     let known: BTreeSet<PathBuf> = scenarios.iter().map(|scenario| snapshot_path(&scenario.path)).collect();
-    // The paths of scenarios that exist are whole ones.
-    let whole = folder.canonicalize().unwrap_or_else(|_| folder.into());
-    let root = snapshot_path(&whole.join("any.toml")).parent().map(Path::to_path_buf);
+    let root = snapshot_path(&whole(folder).join("any.toml")).parent().map(Path::to_path_buf);
     let folders: BTreeSet<PathBuf> = known.iter().filter_map(|path| path.parent().map(Path::to_path_buf)).chain(root).collect();
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::new();
     for folder in folders {
-        found.extend(snapshots_below(&folder).map_err(|error| format!("{}: {error}", folder.display()))?);
+        let below = snapshots_below(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        found.extend(below.into_iter().map(|path| (whole(&path), path)));
     }
-    Ok(found.difference(&known).cloned().collect())
+    let known: BTreeSet<PathBuf> = known.iter().map(|path| whole(path)).collect();
+    let read: BTreeSet<PathBuf> = scenarios.iter().map(|scenario| whole(&scenario.file)).collect();
+    let is_orphan =
+        |path: &Path| !known.contains(path) && possible_owners(path).iter().all(|file| !file.is_file() || read.contains(&whole(file)));
+    Ok(found.into_iter().filter(|(whole, _)| is_orphan(whole)).map(|(_, path)| path).collect())
+}
+
+/// The path without links and dots; as it is where the system does not say.
+fn whole(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.into())
+}
+
+/// The files that a snapshot could be of, be they there or not.
+fn possible_owners(snapshot: &Path) -> Vec<PathBuf> {
+    let parts: Vec<_> = snapshot.components().collect();
+    let Some(at) = parts.iter().rposition(|part| part.as_os_str() == "snapshots") else { return Vec::new() };
+    let root: PathBuf = parts[..at].iter().collect();
+    let below = parts[at + 1..].iter().collect::<PathBuf>().with_extension("");
+    let name = below.to_string_lossy();
+    let file = name.split('@').next().unwrap_or_default();
+    let mut owners = Vec::new();
+    for folder in [root.join("scenarios"), root] {
+        for end in ["", ".toml", ".tape.jsonl", ".jsonl"] {
+            owners.extend([&*name, file].map(|name| folder.join(format!("{name}{end}"))));
+        }
+    }
+    owners
+}
+
+/// The scenarios that have one snapshot together, by its path. Each would overwrite those of the others.
+pub fn shared_snapshots<'a>(scenarios: impl IntoIterator<Item = &'a LoadedScenario>) -> BTreeMap<PathBuf, Vec<&'a Path>> {
+    let mut paths: BTreeMap<PathBuf, Vec<&Path>> = BTreeMap::new();
+    scenarios.into_iter().for_each(|scenario| paths.entry(snapshot_path(&scenario.path)).or_default().push(&scenario.path));
+    paths.retain(|_, paths| paths.len() > 1);
+    paths
+}
+
+/// The problem of a scenario that has a snapshot of [`shared_snapshots`].
+pub fn shared_snapshot_problem(snapshot: &Path, owners: &[&Path]) -> String {
+    let names: Vec<String> = owners.iter().map(|path| path.display().to_string()).collect();
+    format!("{} is the snapshot of {}: give them different names", snapshot.display(), names.join(" and of "))
 }
 
 /// The names that a pattern fits: it stands somewhere in the name, or is a glob for all of it (`executor/*`).

@@ -76,6 +76,11 @@ impl TimedAnswer {
         events.iter().for_each(|event| self.on_decoded(at, event, options));
     }
 
+    /// The head is in: from here on a silence counts.
+    pub(crate) fn on_head(&mut self, at: Option<Micros>) {
+        self.silence = at.map(|at| (at, 0));
+    }
+
     /// Takes an event of a stream that comes event by event.
     pub(crate) fn on_event(&mut self, at: Option<Micros>, event: &StreamEvent, options: ReadingOptions) {
         if let BodyForm::Unknown = self.form {
@@ -102,9 +107,9 @@ impl TimedAnswer {
         true
     }
 
-    /// The end of the response. A silence before it counts.
+    /// The end of the response. A silence before it counts, but where the whole answer came in one piece, perhaps without a time of its own.
     pub(crate) fn on_end(&mut self, at: Option<Micros>, limit: Micros) {
-        if let BodyForm::Stream(..) = self.form {
+        if !matches!(self.form, BodyForm::Body(_)) {
             self.on_content(at, limit);
         }
     }

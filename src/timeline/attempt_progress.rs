@@ -75,6 +75,9 @@ impl AttemptProgress {
     pub(crate) fn on_head(&mut self, at: Option<Micros>, status: u16, headers: &[HttpHeader]) {
         (self.head_at, self.status) = (at, Some(status));
         self.headers = headers.to_vec();
+        if (200..300).contains(&status) {
+            self.answer.on_head(at);
+        }
     }
 
     pub(crate) fn on_bytes(&mut self, at: Option<Micros>, bytes: &[u8], options: ReadingOptions) {
@@ -111,7 +114,7 @@ impl AttemptProgress {
 
     /// The silence of a stream that is open when the recording ends.
     pub(crate) fn note_open(&mut self, until: Micros, options: ReadingOptions) {
-        if self.end == RecordedEnd::Open && self.first_at.is_some() {
+        if self.end == RecordedEnd::Open && self.status.is_some() {
             self.answer.on_end(Some(until), options.stall_limit);
         }
     }

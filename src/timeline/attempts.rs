@@ -18,7 +18,7 @@ pub(crate) fn group(attempts: &[AttemptProgress], runs: &[NamedTool<ToolRunInter
         grouping.add(attempt);
     }
     for run in runs {
-        if let Some(known) = grouping.known_tools.get(&run.id) {
+        if let Some(known) = grouping.known_tools.get(&run.id).and_then(|uses| uses.0.last()) {
             grouping.tools[known.tool].runs.push(run.value);
         }
     }
@@ -29,23 +29,45 @@ pub(crate) fn group(attempts: &[AttemptProgress], runs: &[NamedTool<ToolRunInter
 #[derive(Default)]
 struct AttemptGrouping {
     calls: Vec<RecordedCall>,
+    /// How many attempts there were.
+    attempts: usize,
     tools: Vec<ToolInterval>,
     /// Of each thread the place of its last call, and its last request.
     last: BTreeMap<usize, (usize, RequestFacts)>,
-    known_tools: BTreeMap<Arc<str>, RecordedToolUse>,
+    known_tools: BTreeMap<Arc<str>, UsesOfId>,
     /// The results for tool uses that are not recorded.
     strangers: BTreeSet<Arc<str>>,
 }
 
+/// The tool uses of one id: several threads, answers, and even blocks of one answer may have the same.
+#[derive(Default)]
+struct UsesOfId(Vec<RecordedToolUse>);
+
 /// A tool use that results are looked up for.
 struct RecordedToolUse {
     tool: usize,
+    thread: usize,
+    /// The attempt that it is in, by the count of attempts before.
+    attempt: usize,
     /// The place of the message that held its result last.
     message: usize,
 }
 
+impl UsesOfId {
+    /// The tool use that the result is for which is the `nth` of its id in a request of this thread, and whether the request has more of them
+    /// than there are tool uses. The last answer of the thread counts, of any thread where this one has none.
+    fn answered(&mut self, thread: usize, nth: usize) -> Option<(&mut RecordedToolUse, bool)> {
+        let own = self.0.iter().rev().find(|known| known.thread == thread).or(self.0.last())?;
+        let attempt = own.attempt;
+        let places: Vec<usize> = (0..self.0.len()).filter(|place| self.0[*place].attempt == attempt).collect();
+        let place = *places.get(nth).or(places.last())?;
+        Some((&mut self.0[place], nth >= places.len()))
+    }
+}
+
 impl AttemptGrouping {
     fn add(&mut self, attempt: &AttemptProgress) {
+        self.attempts += 1;
         let known = self.last.get(&attempt.thread).filter(|(call, last)| {
             let was_answered = self.calls[*call].last().end == RecordedEnd::Answered;
             !was_answered && attempt.facts.asks_the_same(last)
@@ -67,9 +89,10 @@ impl AttemptGrouping {
         let is_first_attempt = self.calls[place].attempts.is_empty();
         let (thread, request) = (attempt.thread, place + 1);
         let mut carried = Vec::new();
-        let mut in_this = BTreeSet::new();
+        let mut in_this: BTreeMap<&str, usize> = BTreeMap::new();
         for sent in &attempt.facts.results {
-            let Some(known) = self.known_tools.get_mut(&sent.id) else {
+            let nth = *in_this.entry(&sent.id).and_modify(|count| *count += 1).or_insert(0);
+            let Some((known, is_one_more)) = self.known_tools.get_mut(&sent.id).and_then(|uses| uses.answered(thread, nth)) else {
                 if self.strangers.insert(sent.id.clone()) {
                     carried.push(CarriedResult { id: sent.id.clone(), tool: None, is_error: sent.is_error });
                 }
@@ -77,7 +100,7 @@ impl AttemptGrouping {
             };
             let tool = &mut self.tools[known.tool];
             // What an earlier request carried at the same place is history that is sent again.
-            let is_doubled = !in_this.insert(&sent.id) || (tool.thread == thread && sent.message > known.message);
+            let is_doubled = is_one_more || (tool.thread == thread && sent.message > known.message);
             if tool.returns.is_empty() || (is_first_attempt && is_doubled) {
                 tool.returns.push(ToolReturn { request, at: attempt.at, is_error: sent.is_error });
                 carried.push(CarriedResult { id: sent.id.clone(), tool: Some(known.tool), is_error: sent.is_error });
@@ -93,7 +116,8 @@ impl AttemptGrouping {
         for (nth, (index, (id, name))) in uses.enumerate() {
             let block = &mut recorded.blocks[index];
             block.tool = Some(self.tools.len());
-            self.known_tools.insert(id.clone(), RecordedToolUse { tool: self.tools.len(), message: 0 });
+            let known = RecordedToolUse { tool: self.tools.len(), thread: attempt.thread, attempt: self.attempts, message: 0 };
+            self.known_tools.entry(id.clone()).or_default().0.push(known);
             self.tools.push(ToolInterval {
                 label: format!("{label}{}", letters(nth)),
                 id,

@@ -86,6 +86,8 @@ const BEGINNING_CHARS: usize = 160;
 pub struct SessionTimeline {
     /// The facts about the recording itself.
     pub source: TimelineSource,
+    /// How many parts of it cannot be read, and are not shown.
+    pub unread: usize,
     /// Whether anything in it has a time. Without, there is an order and no axis.
     pub has_times: bool,
     /// The last instant that it tells of.
@@ -384,6 +386,14 @@ impl SessionTimeline {
     /// Whether anything had not ended when the recording ended.
     pub fn is_open(&self) -> bool {
         self.attempts().any(|(_, attempt)| attempt.end == RecordedEnd::Open)
+    }
+}
+
+impl RecordedAttempt {
+    /// When its answer began to come in. The head alone is no answer; it counts where a whole answer has no times of its own.
+    pub fn answer_at(&self) -> Option<Micros> {
+        let came = self.end == RecordedEnd::Answered || !self.blocks.is_empty();
+        self.first_at.or(self.head_at.filter(|_| came))
     }
 }
 

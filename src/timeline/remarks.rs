@@ -33,6 +33,8 @@ words! {
         Unread = "unread",
         /// Something had not ended when the recording ended.
         Open = "open",
+        /// Several tool uses of one answer with one id.
+        DoubledId = "doubled_id",
         /// A tool use without a result.
         NoResult = "no_result",
         /// A result that was sent more than once.
@@ -113,6 +115,7 @@ fn request_remarks(list: &mut RemarkList, call: &RecordedCall, timeline: &Sessio
             list.add(RemarkKind::Open, attempt.at, format!("{name} has no end: {so_far}"));
         }
         order(list, &name, attempt, timeline);
+        doubled_ids(list, attempt, timeline);
     }
     let last = call.last();
     if call.attempts.len() > 1 {
@@ -172,6 +175,19 @@ fn missing_results(list: &mut RemarkList, tools: &[ToolInterval]) {
         let names: Vec<String> = tools.iter().map(|tool| format!("{} {}", tool.label, tool.name)).collect();
         let has = if tools.len() == 1 { "has" } else { "have" };
         list.add(kind, tools[0].at, format!("{} {has} no result, {why}", names.join(", ")));
+    }
+}
+
+/// Tool uses of one answer whose results cannot be distinguished by their ids.
+fn doubled_ids(list: &mut RemarkList, attempt: &RecordedAttempt, timeline: &SessionTimeline) {
+    let tools: Vec<&ToolInterval> = attempt.blocks.iter().filter_map(|block| block.tool.map(|tool| &timeline.tools[tool])).collect();
+    for (place, tool) in tools.iter().enumerate() {
+        let same: Vec<String> =
+            tools.iter().filter(|other| other.id == tool.id).map(|tool| format!("{} {}", tool.label, tool.name)).collect();
+        let is_first = tools[..place].iter().all(|earlier| earlier.id != tool.id);
+        if is_first && same.len() > 1 {
+            list.add(RemarkKind::DoubledId, tool.at, format!("{} have one id", same.join(" and ")));
+        }
     }
 }
 

@@ -109,6 +109,7 @@ impl TapeReader {
 
     /// The timeline of what was read.
     pub fn finish(mut self) -> SessionTimeline {
+        self.builder.more_unread = self.more_unread;
         if self.more_unread > 0 {
             self.builder.on_unread(format!("{} more problems like these", self.more_unread));
         }
@@ -178,7 +179,7 @@ impl TapeReader {
     }
 
     fn chunk(&mut self, id: u32, at: Option<Micros>, bytes: &[u8]) {
-        if let Some(known) = self.exchanges.get_mut(&id) {
+        if let Some(known) = self.exchanges.get_mut(&id).filter(|known| !known.has_ended) {
             known.chunks += 1;
             known.bytes += bytes.len() as u64;
         }
@@ -188,7 +189,7 @@ impl TapeReader {
 
     fn end(&mut self, id: u32, at: Option<Micros>, how: ResponseEnd, counts: Option<(Option<u64>, Option<u64>)>) {
         let open = self.open(id, "an end", at);
-        if let Some(known) = self.exchanges.get_mut(&id) {
+        if let Some(known) = self.exchanges.get_mut(&id).filter(|known| !known.has_ended) {
             known.has_ended = true;
             let (have_chunks, have_bytes) = (known.chunks, known.bytes);
             let (chunks, bytes) = counts.unwrap_or_default();

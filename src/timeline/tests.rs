@@ -156,6 +156,39 @@ fn v_8_doubled_missing_and_strange_results_are_told() {
 }
 
 #[test]
+fn v_8_a_result_is_for_the_tool_use_of_its_own_thread_and_place() {
+    let asks = |name: &str| [tool(100, 0, "call_0", name), ends(300, "tool_use", 7)];
+    let done = [text(100, 0, "Done."), ends(200, "end_turn", 3)];
+    let sent = [user("hi"), results(&["call_0"])];
+    let both = TapeStory::new().exchange("main", 0, &[user("hi")], &asks("Task")).exchange("thread-2", 500, &[user("ho")], &asks("Grep"));
+    let timeline = both.exchange("main", 2_000, &sent, &done).timeline();
+    let fates: Vec<_> = timeline.tools.iter().map(|tool| (&*tool.name, tool.fate)).collect();
+    assert_eq!(fates, [("Task", ToolFate::Returned), ("Grep", ToolFate::Open)]);
+    // One id twice in an answer: the order alone distinguishes the results.
+    let twice = [tool(100, 0, "call_0", "Read"), tool(200, 1, "call_0", "Bash"), ends(300, "tool_use", 7)];
+    let story = |ids: &[&str]| {
+        TapeStory::new().exchange("main", 0, &[user("hi")], &twice).exchange("main", 1_000, &[user("hi"), results(ids)], &done).timeline()
+    };
+    let timeline = story(&["call_0", "call_0"]);
+    assert_eq!(kinds(&timeline), [RemarkKind::DoubledId]);
+    assert_eq!(remark(&timeline, RemarkKind::DoubledId), "1A Read and 1B Bash have one id");
+    let timeline = story(&["call_0", "call_0", "call_0"]);
+    assert_eq!(remark(&timeline, RemarkKind::DoubledResult), "the result of 1B Bash is sent twice in request 2");
+    assert_eq!(remark(&story(&["call_0"]), RemarkKind::NoResult), "1B Bash has no result, and the thread goes on");
+}
+
+#[test]
+fn v_8_a_head_is_no_answer_and_the_silence_behind_it_is_told() {
+    let nothing = [(60_000, String::new())];
+    let timeline = TapeStory::new().exchange("main", 0, &[user("hi")], &nothing).timeline();
+    let attempt = &timeline.requests[0].attempts[0];
+    assert_eq!((attempt.answer_at(), attempt.end), (None, RecordedEnd::Cut));
+    assert_eq!(remark(&timeline, RemarkKind::Stall), "request 1 is silent for 59.950s");
+    let time = timeline.time.as_ref().expect("it has times");
+    assert_eq!((time.answers, time.first_bytes), (Micros::ZERO, Micros::from_secs(60)));
+}
+
+#[test]
 fn v_8_a_prefix_that_was_cached_and_is_not_read_is_told() {
     let answer = |read: u64, written: u64| [story::starts(50, read, written), text(100, 0, "Yes."), ends(200, "end_turn", 3)];
     let story = |read: u64| {

@@ -71,9 +71,10 @@ fn spans(timeline: &SessionTimeline, mut tell: impl FnMut(usize, Micros, Micros)
     for (_, attempt) in timeline.attempts() {
         let Some(at) = attempt.at else { continue };
         let end = attempt.end_at.or((attempt.end == RecordedEnd::Open).then_some(timeline.until)).unwrap_or(at);
-        let known = attempt.first_at.or(attempt.head_at).map(|first| first.min(end));
+        let known = attempt.answer_at().map(|first| first.min(end));
         let first = known.unwrap_or(end);
-        add(if known.is_some() { 1 } else { 2 }, at, first);
+        let was_waiting = known.is_some() || attempt.end != RecordedEnd::Answered;
+        add(if was_waiting { 1 } else { 2 }, at, first);
         let mut from = first;
         for stall in &attempt.stalls {
             add(0, from, stall.at);

@@ -66,7 +66,16 @@ pub fn log_transcript(text: &str) -> Result<Transcript, ReplayError> {
     for step in log::steps(text)? {
         let LoggedStep { at, agent, input, effects } = step?;
         recorder.input(at, &agent, &input);
-        effects.iter().for_each(|(agent, effect)| recorder.effect(at, agent, effect));
+        for (agent, effect) in &effects {
+            match effect {
+                // A log holds requests as they were sent.
+                Effect::Request { id, request } => {
+                    let request = Arc::new(Request::clone(request).with_breakpoint_apart());
+                    recorder.effect(at, agent, &Effect::Request { id: *id, request });
+                }
+                other => recorder.effect(at, agent, other),
+            }
+        }
     }
     Ok(recorder.into_transcript(&None, Seed(0)))
 }

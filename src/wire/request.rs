@@ -136,6 +136,18 @@ impl Request {
         })
     }
 
+    /// The same with the cache breakpoint of its last message as a flag: in a request that was written and read back it stands in the block.
+    #[must_use]
+    pub fn with_breakpoint_apart(mut self) -> Self {
+        let Some((last, place)) = self.messages.last_mut().and_then(|last| carrier(last).map(|place| (last, place))) else { return self };
+        let json = last.content[place].json();
+        let Some(open) = json.as_str().strip_suffix('}').and_then(|open| open.strip_suffix(CACHE_CONTROL)) else { return self };
+        let plain = Json::trusted(format!("{}}}", open.strip_suffix(',').unwrap_or(open)));
+        Arc::make_mut(last).content[place] = Block::from(plain);
+        self.cache_last_message = true;
+        self
+    }
+
     fn size_hint(&self) -> usize {
         let fixed = self.system.as_ref().map_or(0, |json| json.as_str().len())
             + self.tools.as_ref().map_or(0, |json| json.as_str().len())
@@ -296,6 +308,16 @@ mod tests {
         assert_eq!(text.matches("cache_control").count(), 3);
         assert!(text.contains(r#"{"name":"B" ,"cache_control":{"type":"ephemeral"}}"#), "{text}");
         assert!(text.contains(r#""text":"b","cache_control""#), "{text}");
+    }
+
+    #[test]
+    fn n_7_a_breakpoint_that_was_written_is_a_flag_again() {
+        let mut request = Request::new("m", 10).with_messages([user(vec![Block::text("a"), Block::text("b")])]);
+        let plain = request.clone();
+        request.cache_last_message = true;
+        let read = Request::from_json(&request.to_json()).unwrap();
+        assert_eq!(read.with_breakpoint_apart(), request);
+        assert_eq!(plain.clone().with_breakpoint_apart(), plain);
     }
 
     #[test]

@@ -117,7 +117,6 @@ fn d_3_what_does_not_go_with_seeds_is_refused() {
         (&["run", "a.toml", "--seeds", "1..=3", "--accept"], "snapshots show scenarios as they are written"),
         (&["run", "a.toml", "--seeds", "1..=3", "--log", "x.log"], "--seed N"),
         (&["run", "a.toml", "--seeds", "1..=3", "--detail", "brief"], "--seed N"),
-        (&["run", "x.tape.jsonl", "--seeds", "1..=3"], "takes no seed"),
         (&["sweep", "nowhere.toml", "--seeds", "1..=3"], "no such file"),
     ] {
         let (shown, said, code) = reenact(folder.path(), arguments);

@@ -92,6 +92,77 @@ fn v_2_two_runs_are_compared_event_by_event() {
 }
 
 #[test]
+fn v_1_only_a_snapshot_that_no_file_can_have_is_an_orphan() {
+    let folder = folder(&[
+        ("foo/a.toml", HELLO),
+        ("scenarios/_base.toml", HELLO),
+        ("scenarios/b.toml", HELLO),
+        (".gitignore", "scenarios/i.toml\n"),
+    ]);
+    let at = folder.path();
+    for path in ["foo", "scenarios", "scenarios/_base.toml"] {
+        let (text, said, code) = reenact(at, &["test", path, "--update"]);
+        assert!(code == Some(0), "{path}: {text}{said}");
+    }
+    for path in ["foo", "scenarios", "."] {
+        let (text, said, code) = reenact(at, &["test", path]);
+        assert!(code == Some(0) && !text.contains("no scenario has"), "{path}: {text}{said}");
+    }
+    fs::remove_file(at.join("foo/a.toml")).unwrap();
+    fs::write(at.join("foo/c.toml"), HELLO).unwrap();
+    let (text, ..) = reenact(at, &["test", "foo", "--update"]);
+    assert!(text.contains("a.snap: no scenario has this snapshot"), "{text}");
+    fs::write(at.join("scenarios/b@seed=3.toml"), HELLO).unwrap();
+    fs::write(at.join("scenarios/b.toml"), format!("{HELLO}\n[matrix]\nseed = [3, 4]\n")).unwrap();
+    let (text, _, code) = reenact(at, &["test", "--update"]);
+    assert!(code == Some(1) && text.matches("give them different names").count() == 2, "{text}");
+}
+
+#[test]
+fn v_1_the_hint_names_the_files_as_a_shell_takes_them() {
+    let folder = folder(&[("sp ace/x.toml", HELLO), ("-x.toml", HELLO)]);
+    let at = folder.path();
+    for path in ["sp ace/x.toml", "./-x.toml"] {
+        let (text, ..) = reenact(at, &["test", path]);
+        let hints: Vec<&str> = text.split('`').filter(|part| part.contains(" test ") || part.contains(" review ")).collect();
+        assert_eq!(hints.len(), 2, "{text}");
+        for hint in hints {
+            let hint = if hint.contains(" review ") { format!("{hint} --list") } else { hint.into() };
+            let output = std::process::Command::new("sh").arg("-c").arg(&hint).current_dir(at).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("1 still pending") || said.contains("1 of 1") || said.contains("1 snapshot written"), "{hint}: {said}");
+        }
+    }
+}
+
+#[test]
+fn v_1_the_first_failure_ends_a_run_that_fails_fast() {
+    let names: Vec<String> = (0..12).map(|number| format!("s/n{number:02}.toml")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, HELLO)).collect();
+    let folder = folder(&files);
+    let (text, ..) = reenact(folder.path(), &["test", "s", "--fail-fast", "--threads", "1"]);
+    assert!(text.contains("1 scenario, 1 failed, 11 not run"), "{text}");
+}
+
+#[test]
+fn d_3_a_tape_takes_a_seed_and_keys_as_a_scenario_does() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/world");
+    let run = |options: &[&str]| reenact(&folder, &[&["run", "replayed.tape.jsonl"][..], options].concat());
+    let (usual, said, code) = run(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    let (set, said, code) = run(&["--set", "title=usual"]);
+    assert!(code == Some(0) && set.lines().nth(1) == Some("usual"), "{set}{said}");
+    assert_eq!(
+        set.lines().skip(2).filter(|line| !line.starts_with("ok ")).count(),
+        usual.lines().skip(2).filter(|line| !line.starts_with("ok ")).count()
+    );
+    assert!(run(&["--seed", "7"]).0.contains("seed 7"));
+    assert!(run(&["--set", "engine.max_turns=1"]).0.contains("max_turns"));
+    let (_, said, code) = run(&["--set", "engine.max_turn=1"]);
+    assert!(code == Some(2) && said.contains("max_turns"), "{said}");
+}
+
+#[test]
 fn v_2_two_recordings_are_compared_as_they_happened() {
     let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
     let diff = |options: &[&str]| reenact(&samples, &[&["diff"][..], options].concat());

@@ -21,7 +21,7 @@ use reenact::stores::judgement::{SessionAge, judge};
 use reenact::stores::recognition::recognise;
 use reenact::stores::rules::{HistoryEnd, results, validity};
 use reenact::stores::{StoreFile, StoreFormat, shortened};
-use reenact::timeline::{STALL_LIMIT, TapeReader, read_log};
+use reenact::timeline::{ReadingOptions, STALL_LIMIT, TapeReader, read_log};
 use reenact::wire::assembler::{Assembler, AssemblerStep};
 use reenact::wire::event::StreamEvent;
 use reenact::wire::json::Json;
@@ -110,7 +110,7 @@ fn show(bytes: &[u8], _: &Path) -> Result<(), String> {
         let Ok(timeline) = read_log(&String::from_utf8_lossy(bytes), STALL_LIMIT) else { return Ok(()) };
         timeline
     } else {
-        let mut reader = TapeReader::new(STALL_LIMIT);
+        let mut reader = TapeReader::new(ReadingOptions::default());
         if bytes.split_inclusive(|byte| *byte == b'\n').any(|line| reader.feed(line).is_err()) {
             return Ok(());
         }

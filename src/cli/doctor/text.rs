@@ -56,7 +56,8 @@ impl DoctorText<'_> {
             text.push('\n');
         }
         self.add_places(columns.max(COLUMNS_MIN), &mut text);
-        text + &self.summary()
+        add_wrapped(&mut text, "", &self.summary(), columns.max(COLUMNS_MIN));
+        text
     }
 
     fn add_conversation(&self, conversation: &ExaminedConversation, columns: usize, text: &mut String) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::CommandExit;
 use super::super::output::print_verdict;
-use super::super::program::{program_name, quoted};
+use super::super::program::{program_name, quoted_path};
 use super::{CanaryArgument, KindArgument, SweepArguments, SweptScenario, SweptScenarios, line, tell, unmet_word, verdict};
 use crate::explore::sweep::InterruptSweepReport;
 use crate::prelude::*;
@@ -61,7 +61,7 @@ fn usual_outcome(sweeps: &SeedSweeps<'_>) -> SweepOutcome {
 
 /// The command that sweeps over a scenario with its seed.
 fn command(arguments: &SweepArguments, scenario: &SweptScenario) -> String {
-    let mut command = program_name() + " sweep " + &quoted(&scenario.path.to_string_lossy()) + &arguments.selection.options(scenario.seed);
+    let mut command = program_name() + " sweep " + &quoted_path(&scenario.path) + &arguments.selection.options(scenario.seed);
     match arguments.kind {
         KindArgument::Cancel => command += " --kind cancel",
         KindArgument::Interrupt => command += " --kind interrupt",

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{LoadError, absolute};
+use super::LoadError;
+use super::paths::absolute;
 use crate::text;
 use reenact_engine::data_file::DataFileError;
 use reenact_scenario::parse::{self, Diagnostic, SourceText};

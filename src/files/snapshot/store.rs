@@ -27,7 +27,7 @@ pub enum SnapshotOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The file is there and cannot be read.
-    #[error("cannot read snapshot {}: {error}; check its permissions", path.display())]
+    #[error("cannot read snapshot {}: {error}; it must be a file of UTF-8 text that may be read", path.display())]
     Read {
         /// The path of the file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum SnapshotError {
         error: ParseSnapshotError,
     },
     /// There is nothing to accept.
-    #[error("no pending snapshot for {}; run the scenario again to get one", path.display())]
+    #[error("nothing is pending for {}: a run with another transcript leaves one", path.display())]
     NothingPending {
         /// The accepted snapshot's path.
         path: PathBuf,

@@ -116,7 +116,7 @@ fn tool_lane(tool: &ToolInterval, label: String, timeline: &SessionTimeline, axi
 
 impl Lane {
     fn attempt(&mut self, attempt: &RecordedAttempt, (at, end): (Micros, Micros), axis: &TimeAxis) {
-        let known = attempt.first_at.or(attempt.head_at).map(|first| first.min(end));
+        let known = attempt.answer_at().map(|first| first.min(end));
         // What is refused brings no answer.
         let first = known.filter(|_| attempt.end != RecordedEnd::Refused).unwrap_or(end);
         if known.is_some() && attempt.end == RecordedEnd::Answered || end > first {

@@ -141,7 +141,7 @@ fn request_row(call: &RecordedCall, index: usize, model: Option<&Arc<str>>, time
         parts.push(String::from("not ended"));
     }
     parts.extend(attempt.stop_reason.as_deref().filter(|_| attempt.problem.is_none()).map(String::from));
-    let first = attempt.first_at.or(attempt.head_at).zip(attempt.at).filter(|_| attempt.problem.is_none());
+    let first = attempt.answer_at().zip(attempt.at).filter(|_| attempt.problem.is_none());
     parts.extend(first.map(|(first, at)| format!("first byte {}", span_text(first - at))));
     parts.extend(Some(usage_text(&attempt.usage)).filter(|tokens| !tokens.is_empty()));
     parts.push(plural(attempt.messages as u64, "message"));
@@ -170,13 +170,26 @@ fn block_row(block: &BlockInterval, call: &RecordedCall) -> TimelineRow {
     }
 }
 
+/// `in request 2`, `twice in request 2`, `in requests 2 and 3`.
+fn places_text(tool: &ToolInterval) -> String {
+    let mut requests: Vec<usize> = tool.returns.iter().map(|result| result.request).collect();
+    let count = requests.len();
+    requests.dedup();
+    let names = requests.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ");
+    match (requests.len(), count) {
+        (1, 1) => format!("in request {names}"),
+        (1, 2) => format!("twice in request {names}"),
+        (1, _) => format!("{count} times in request {names}"),
+        _ => format!("in requests {names}"),
+    }
+}
+
 fn tool_row(tool: &ToolInterval, timeline: &SessionTimeline) -> TimelineRow {
-    let requests: Vec<String> = tool.returns.iter().map(|result| result.request.to_string()).collect();
-    let requests = requests.join(" and ");
+    let place = places_text(tool);
     let (fate, style) = match tool.fate {
-        ToolFate::Returned if tool.returns.len() > 1 => (format!("result in requests {requests}"), WRONG),
-        ToolFate::Returned => (format!("result in request {requests}"), TOOL),
-        ToolFate::Error => (format!("error in request {requests}"), WRONG),
+        ToolFate::Returned if tool.returns.len() > 1 => (format!("result {place}"), WRONG),
+        ToolFate::Returned => (format!("result {place}"), TOOL),
+        ToolFate::Error => (format!("error {place}"), WRONG),
         ToolFate::Missing => (String::from("no result"), WRONG),
         ToolFate::Dropped => (String::from("no result, its answer is not whole"), WRONG),
         // A log says when a tool ended. The recording may end before a request tells its result.
