@@ -179,8 +179,10 @@ fn v_8_a_result_is_for_the_tool_use_of_its_own_thread_and_place() {
 
 #[test]
 fn v_8_a_head_is_no_answer_and_the_silence_behind_it_is_told() {
-    let nothing = [(60_000, String::new())];
-    let timeline = TapeStory::new().exchange("main", 0, &[user("hi")], &nothing).timeline();
+    let tape = parallel_tools().tape();
+    let lines: Vec<&str> = tape.split_inclusive('\n').collect();
+    let cut = lines[..3].concat() + r#"{"end":1,"at":60000000,"how":"reset"}"# + "\n";
+    let timeline = story::read(&cut, STALL_LIMIT);
     let attempt = &timeline.requests[0].attempts[0];
     assert_eq!((attempt.answer_at(), attempt.end), (None, RecordedEnd::Cut));
     assert_eq!(remark(&timeline, RemarkKind::Stall), "request 1 is silent for 59.950s");

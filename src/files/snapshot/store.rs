@@ -277,7 +277,7 @@ mod tests {
     fn v_1_errors_name_the_file_and_what_to_do() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a.snap");
-        assert!(accept(&path).expect_err("nothing is pending").to_string().ends_with("run the scenario again to get one"));
+        assert!(accept(&path).expect_err("nothing is pending").to_string().ends_with("a run with another transcript leaves one"));
         assert_eq!(reject(&path).expect("nothing to reject"), RejectionOutcome::NothingPending);
         std::fs::write(&path, "no snapshot").expect("writes");
         let error = compare(&path, &snapshot("")).expect_err("no snapshot").to_string();
