@@ -3,10 +3,13 @@
 //!
 //! Costs are not asked where answers may be charged in another way than by their tokens: fast answers, and refusals, which may be free.
 
+use super::request_kind::{RequestKind, SentRequest};
 use super::{AgentOracles, OracleFindings, OracleRules};
 use reenact_engine::budget::{NanoUsd, PriceRow};
-use reenact_engine::contract::{ByAgent, Effect, Emission, EventPayload, Input, Request, RequestId};
+use reenact_engine::contract::{ByAgent, Effect, Emission, EventPayload, Input, RequestId, Terminal};
 use reenact_engine::emission::ResultMessage;
+use reenact_engine::key::KeylessValue;
+use reenact_engine::time::{Micros, Time};
 use reenact_wire::prelude::*;
 use reenact_wire::usage::Usage;
 use reenact_wire::whole_message::whole_message;
@@ -42,16 +45,35 @@ struct AnswerAccount {
     body: Option<Arc<str>>,
     /// Nobody listens any more.
     is_closed: bool,
+    kind: RequestKind,
+    stop_reason: Option<Arc<str>>,
+    /// When it was asked for, and when it was over.
+    span: KeylessValue<(Time, Time)>,
 }
 
 impl AccountOracle {
-    pub(super) fn on_request(&mut self, id: RequestId, request: &Request) {
-        let asked = request.model.clone();
+    pub(super) fn on_request(&mut self, at: Time, sent: SentRequest<'_>) {
+        let asked = sent.request.model.clone();
         let (answered, usage) = (asked.clone(), Usage::default());
-        self.answers.push(AnswerAccount { id, asked, answered, usage, is_refused: false, body: None, is_closed: false });
+        let (kind, stop_reason, span) = (sent.kind, None, KeylessValue((at, at)));
+        self.answers.push(AnswerAccount {
+            id: sent.id,
+            asked,
+            answered,
+            usage,
+            is_refused: false,
+            body: None,
+            is_closed: false,
+            kind,
+            stop_reason,
+            span,
+        });
     }
 
-    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, at: Time, input: &Input) {
+        if let Input::End { id, .. } = input {
+            self.over(*id, at);
+        }
         match input {
             Input::Stream { id, event } => match event.payload() {
                 EventPayload::MessageStart(start) => {
@@ -86,9 +108,16 @@ impl AccountOracle {
             answer.answered = model.into();
         }
         answer.is_refused |= stop_reason == Some("refusal");
+        answer.stop_reason = stop_reason.map(Into::into).or(answer.stop_reason.take());
         let now = bounds(answer);
         self.spent = NanoUsd((self.spent + now.0).0.saturating_sub(before.0.0));
         self.spent_most = NanoUsd((self.spent_most + now.1).0.saturating_sub(before.1.0));
+    }
+
+    fn over(&mut self, id: RequestId, at: Time) {
+        if let Some(answer) = self.open(id) {
+            answer.span.0.1 = at;
+        }
     }
 
     fn open(&mut self, id: RequestId) -> Option<&mut AnswerAccount> {
@@ -114,7 +143,12 @@ impl AccountOracle {
     /// The prompt ends because the money is spent. `most` is what the whole tree may have spent.
     pub(super) fn check_broke(rules: &OracleRules, prompt: u32, most: NanoUsd, found: &mut OracleFindings<'_>) {
         // A fast answer has prices of its own.
-        let Some(max) = rules.settings.session.max_budget.filter(|_| !rules.settings.retry.fast_mode) else { return };
+        let Some(max) = rules.settings.session.max_budget else {
+            return found.add(ORACLE, format!("prompt {prompt} ended for its money, and no setting limits it"));
+        };
+        if rules.settings.retry.fast_mode {
+            return;
+        }
         found.ask(ORACLE);
         if most < max {
             found.add(ORACLE, format!("prompt {prompt} ended for its money, and {most} of {max} were spent at most"));
@@ -122,10 +156,11 @@ impl AccountOracle {
     }
 
     /// `spent` is what the whole tree has spent.
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, spent: NanoUsd, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, at: Time, effect: &Effect, spent: NanoUsd, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Result(result)) => self.on_result(rules, result, found),
             Effect::CloseRequest { id } => {
+                self.over(*id, at);
                 if let Some(answer) = self.open(*id) {
                     answer.is_closed = true;
                 }
@@ -147,6 +182,7 @@ impl AccountOracle {
         let of_prompt: Vec<AnswerAccount> = self.answers.extract_if(.., |answer| answer.id.prompt == result.prompt).collect();
         let mut usage = Usage::default();
         of_prompt.iter().map(|answer| &answer.usage).chain(charged.iter().map(|(usage, _)| usage)).for_each(|of| usage.add(of));
+        check_waiting(&of_prompt, result, found);
         found.ask(ORACLE);
         if figures(&usage) != figures(&result.usage) {
             let (told, own) = (in_words(&usage), in_words(&result.usage));
@@ -159,6 +195,23 @@ impl AccountOracle {
         if is_plain && cost != result.cost {
             found.add(ORACLE, format!("the result of prompt {} has a cost of {}, and its answers cost {cost}", result.prompt, result.cost));
         }
+    }
+}
+
+/// S-1: the time that a prompt waited for the model is that of its answers, and a good result has the stop reason of the last one.
+fn check_waiting(answers: &[AnswerAccount], result: &ResultMessage, found: &mut OracleFindings<'_>) {
+    let of_conversation = || answers.iter().filter(|answer| answer.kind != RequestKind::ToolSummary);
+    let waited = of_conversation().map(|answer| answer.span.1.since(answer.span.0.0)).fold(Micros::ZERO, |sum, span| sum + span);
+    let (prompt, said) = (result.prompt, result.api_duration);
+    if said < waited {
+        found.add(ORACLE, format!("the result of prompt {prompt} says that {said} went by with requests, and it was {waited} at least"));
+    }
+    let last = of_conversation().next_back().filter(|answer| !answer.is_closed && result.terminal == Terminal::Completed);
+    // A refusal that is hidden is another rule's to see.
+    let last = last.filter(|last| last.kind == RequestKind::Ordinary && !last.is_refused && last.stop_reason != result.stop_reason);
+    if let Some(last) = last {
+        let [told, own] = [&last.stop_reason, &result.stop_reason].map(|reason| reason.as_deref().unwrap_or("none"));
+        found.add(ORACLE, format!("the result of prompt {prompt} has the stop reason {own}, and the last answer told {told}"));
     }
 }
 

@@ -55,8 +55,10 @@ impl BudgetOracle {
     fn check_turns_made(&self, rules: &OracleRules, prompt: u32, found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
         let made = u32::try_from(self.with_results.len()).unwrap_or(u32::MAX);
-        if let Some(max) = rules.settings.session.max_turns.filter(|max| made < *max) {
-            found.add(ORACLE, format!("prompt {prompt} ended for its turns after {made} of {max}"));
+        match rules.settings.session.max_turns {
+            Some(max) if made < max => found.add(ORACLE, format!("prompt {prompt} ended for its turns after {made} of {max}")),
+            Some(_) => (),
+            None => found.add(ORACLE, format!("prompt {prompt} ended for its turns, and no setting limits them")),
         }
     }
 

@@ -4,7 +4,7 @@
 //! back. Which of the two it is shows before the next request.
 
 use super::OracleFindings;
-use reenact_engine::contract::{Effect, Emission, Note, RequestId};
+use reenact_engine::contract::{Effect, Emission, Input, Note, RequestId, ToolRun};
 use reenact_engine::emission::Transition;
 use reenact_wire::prelude::*;
 
@@ -19,6 +19,10 @@ pub(super) struct DiscardOracle {
     discarded: Vec<RequestId>,
     /// The one of which it is not known yet whether it is kept.
     undecided: Option<RequestId>,
+    /// The tools that run and were not told to stop.
+    running: Vec<ToolRun>,
+    /// Attempts whose tools go on to their ends.
+    left_running: Vec<RequestId>,
     /// The latest complete answer.
     answered: Option<RequestId>,
 }
@@ -28,6 +32,7 @@ impl DiscardOracle {
         if let Some(id) = self.discarded_attempt(effect) {
             found.add(ORACLE, format!("something of attempt {id} came out after it was discarded"));
         }
+        self.note_tools(effect);
         match effect {
             Effect::Emit(Emission::Assistant(message)) if message.error.is_none() => self.standing.push((message.id, message.uuid.clone())),
             Effect::Emit(Emission::User(message)) => self.standing.push((message.run.request, message.uuid.clone())),
@@ -50,8 +55,32 @@ impl DiscardOracle {
         }
     }
 
-    pub(super) fn on_request(&mut self, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_input(&mut self, input: &Input) {
+        if let Input::ToolEnded { run, .. } = input {
+            self.running.retain(|running| running != run);
+        }
+    }
+
+    /// The next attempt goes out: nobody waits for the tools of those before it, and they were told to stop.
+    pub(super) fn on_request(&mut self, id: RequestId, found: &mut OracleFindings<'_>) {
         self.decide(found);
+        let is_replaced = |of: RequestId| (of.prompt, of.turn) == (id.prompt, id.turn) && of.attempt < id.attempt;
+        for run in self.running.extract_if(.., |run| is_replaced(run.request) && !self.left_running.contains(&run.request)) {
+            found.add(ORACLE, format!("request {id} takes the place of attempt {}, whose tool {run} was not told to stop", run.request));
+        }
+    }
+
+    fn note_tools(&mut self, effect: &Effect) {
+        match effect {
+            Effect::StartTool { run, .. } => self.running.push(*run),
+            Effect::StopTool { run } => self.running.retain(|running| running != run),
+            Effect::Note(Note::LeftRunning { id, .. }) => self.left_running.push(*id),
+            Effect::Finished { prompt, .. } => {
+                self.running.retain(|run| run.request.prompt != *prompt);
+                self.left_running.retain(|id| id.prompt != *prompt);
+            }
+            _ => (),
+        }
     }
 
     fn decide(&mut self, found: &mut OracleFindings<'_>) {

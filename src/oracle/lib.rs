@@ -26,8 +26,10 @@ mod budgets;
 mod command_prompts;
 mod compaction;
 mod discarded_attempts;
+mod findings;
 mod hook_words;
 mod interruption;
+mod kept_history;
 mod leftovers;
 mod live_streams;
 mod lookups;
@@ -39,10 +41,12 @@ mod overlap;
 mod pairs;
 mod permission_rules;
 mod progress_set;
+mod prompt_results;
 mod question_counts;
 mod recoveries;
 mod refused_requests;
 mod repeated_effects;
+mod request_frame;
 mod request_kind;
 mod requests;
 mod result_limits;
@@ -81,8 +85,10 @@ use accounts::{AccountOracle, spent, spent_most};
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
+use findings::OracleFindings;
 use hook_words::HookWordOracle;
 use interruption::Interruption;
+use kept_history::HistoryOracle;
 use leftovers::LeftoverOracle;
 use live_streams::LiveStreamOracle;
 use livelock::TimersInARow;
@@ -97,6 +103,7 @@ pub use question_counts::QuestionCounts;
 use recoveries::RecoveryOracle;
 use refused_requests::RefusedRequestOracle;
 use repeated_effects::RepeatedEffectOracle;
+use request_frame::RequestFrameOracle;
 use request_kind::RequestKindReader;
 use result_limits::ResultLimitOracle;
 use results::ResultOracle;
@@ -152,6 +159,7 @@ struct AgentOracles {
     results: ResultOracle,
     terminals: TerminalOracle,
     causes: TerminalCauseOracle,
+    frame: RequestFrameOracle,
     lookups: LookupOracle,
     retry: RetryOracle,
     decisions: RetryDecisionOracle,
@@ -176,6 +184,7 @@ struct AgentOracles {
     abort_scope: AbortScope,
     prefix: PrefixOracle,
     losses: LossOracle,
+    history: HistoryOracle,
     progress_set: ProgressSetOracle,
     unrun: UnrunToolOracle,
     accounts: AccountOracle,
@@ -200,7 +209,11 @@ fn on_effect_of_tree(
 ) {
     match effect {
         Effect::Emit(Emission::Result(result)) if !agent.is_root() => {
-            Arc::make_mut(agents).entry(&Agent::ROOT).accounts.on_child_result(result);
+            let root = Arc::make_mut(agents).entry(&Agent::ROOT);
+            root.accounts.on_child_result(result);
+            if let Some(tool_use_id) = agent.tool_use_id() {
+                root.losses.on_agent_result(tool_use_id, result);
+            }
         }
         Effect::Finished { prompt, terminal } => {
             if let Some(of_agent) = agent.tool_use_id() {
@@ -211,24 +224,6 @@ fn on_effect_of_tree(
             }
         }
         _ => (),
-    }
-}
-
-/// Where an oracle puts what it finds.
-struct OracleFindings<'a> {
-    at: Time,
-    violations: &'a mut Vec<Violation>,
-    questions: &'a mut QuestionCounts,
-}
-
-impl OracleFindings<'_> {
-    /// The situation of a rule has come to pass, and the rule is asked.
-    fn ask(&mut self, oracle: &'static str) {
-        self.questions.add(oracle);
-    }
-
-    fn add(&mut self, oracle: &'static str, text: String) {
-        self.violations.push(Violation { at: self.at, oracle, text });
     }
 }
 
@@ -326,12 +321,12 @@ impl TranscriptWatch for Oracles {
         }
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
+        let is_of_no_concern = self.is_of_no_concern(agent, input);
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.timers.on_input(at, input, found);
-        if self.is_of_no_concern(agent, input) {
-            return Arc::make_mut(&mut self.agents).entry(agent).live_streams.on_input(at, input);
+        if is_of_no_concern {
+            return Arc::make_mut(&mut self.agents).entry(agent).live_streams.on_input(&self.rules, input, found);
         }
-        let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.kinds.on_input(input, &self.rules.settings);
         self.permissions.on_input(&self.rules, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
@@ -370,20 +365,22 @@ impl TranscriptWatch for Oracles {
         watched.recoveries.on_input(input);
         watched.summaries.on_input(input);
         watched.repeated.on_input(input);
+        watched.discarded.on_input(input);
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
         watched.lookups.on_input(input);
         watched.hook_words.on_input(&self.rules, input);
         watched.order.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
-        watched.live_streams.on_input(at, input);
+        watched.live_streams.on_input(&self.rules, input, found);
         watched.result_limits.on_input(input);
-        watched.accounts.on_input(&self.rules, input);
+        watched.accounts.on_input(&self.rules, at, input);
         watched.truth.on_input(input);
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
         watched.progress_set.on_input(input, found);
         if agent.is_root() {
+            watched.history.on_input(input);
             watched.unrun.on_input(&self.rules, input, found);
         }
         Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
@@ -414,7 +411,7 @@ impl TranscriptWatch for Oracles {
         let spent = spent(&self.agents);
         on_effect_of_tree(&self.rules, &mut self.agents, agent, effect, found);
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
-        watched.accounts.on_effect(&self.rules, effect, spent, found);
+        watched.accounts.on_effect(&self.rules, at, effect, spent, found);
         watched.pairs.on_effect(&self.rules, effect);
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
@@ -447,6 +444,7 @@ impl TranscriptWatch for Oracles {
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);
+            watched.history.on_effect(effect);
             watched.unrun.on_effect(&self.rules, effect, found);
             watched.live_streams.on_effect(&self.rules, effect, found);
         }

@@ -1,51 +1,80 @@
-//! O-31, of streams: a timer ends no stream that lives. A stream lives while its head or its last event is younger than the time for which it may be
-//! silent.
+//! O-31, of requests that are under way: a timer ends no stream that lives, and a request that is silent for too long is ended. A stream lives while its
+//! head or its last event is younger than the time for which it may be silent.
 //!
-//! Only what an engine closes in the step of a timer is judged: that is its watchdog. In other steps it may have other reasons. With a limit on money it is not
-//! asked: a timer may be the first at which an engine looks at it.
+//! Only what an engine closes in the step of a timer is judged as the work of its watchdog: in other steps it may have other reasons. With a limit on money
+//! that is not asked: a timer may be the first at which an engine looks at it.
 
+use super::request_kind::{RequestKind, SentRequest};
 use super::retry_decisions::ORACLE;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Input, RequestId};
 use reenact_engine::settings::RetryPolicySource;
-use reenact_engine::time::Time;
+use reenact_engine::time::{Micros, Time};
 use reenact_wire::prelude::*;
 
-/// The streams of one agent.
+/// The requests of one agent that are under way.
 #[derive(Clone, Debug, Hash, Default)]
 pub(super) struct LiveStreamOracle {
-    /// Each with the time of its last event, once it has a head.
-    streams: Vec<(RequestId, Option<Time>)>,
+    open: Vec<OpenRequest>,
     /// The time of the timer that rang last, if nothing came since.
     rang: Option<Time>,
 }
 
+#[derive(Clone, Copy, Debug, Hash)]
+struct OpenRequest {
+    id: RequestId,
+    is_streamed: bool,
+    asked: Time,
+    /// The time of its last event, once it has a head.
+    heard: Option<Time>,
+}
+
 impl LiveStreamOracle {
-    pub(super) fn on_input(&mut self, at: Time, input: &Input) {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input, found: &mut OracleFindings<'_>) {
+        self.expect_ends(rules, found);
         self.rang = None;
         match input {
             Input::Head { id, .. } | Input::Stream { id, .. } => {
-                if let Some((_, heard)) = self.streams.iter_mut().find(|(known, _)| known == id) {
-                    *heard = Some(at);
-                }
+                self.open.iter_mut().filter(|open| open.id == *id).for_each(|open| open.heard = Some(found.at));
             }
-            Input::End { id, .. } => self.streams.retain(|(known, _)| known != id),
-            Input::Timer(_) => self.rang = Some(at),
+            Input::End { id, .. } => self.open.retain(|open| open.id != *id),
+            Input::Timer(_) => self.rang = Some(found.at),
             _ => (),
         }
     }
 
-    /// An answer that comes whole has a limit of its own.
-    pub(super) fn on_request(&mut self, id: RequestId, is_streamed: bool) {
-        if is_streamed {
-            self.streams.push((id, None));
+    /// A request that was silent for longer than it may be is over, one way or the other.
+    fn expect_ends(&mut self, rules: &OracleRules, found: &mut OracleFindings<'_>) {
+        if rules.settings.retry.policy == RetryPolicySource::Engine {
+            return;
+        }
+        let at = found.at;
+        let is_late = |open: &mut OpenRequest| {
+            let (since, limit) = open.silence(rules);
+            limit != Micros::ZERO && at > since + limit + rules.lateness
+        };
+        for open in self.open.extract_if(.., is_late) {
+            let (since, limit) = open.silence(rules);
+            found.add(
+                ORACLE,
+                format!("request {} is under way, and nothing came for {}: it may be silent for {limit}", open.id, at.since(since)),
+            );
+        }
+    }
+
+    /// A line about tools is waited for by nobody, and has no watchdog.
+    pub(super) fn on_request(&mut self, sent: SentRequest<'_>, at: Time) {
+        if sent.kind != RequestKind::ToolSummary {
+            self.open.push(OpenRequest { id: sent.id, is_streamed: sent.request.stream, asked: at, heard: None });
         }
     }
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         let Effect::CloseRequest { id } = effect else { return };
-        let Some(at) = self.streams.iter().position(|(known, _)| known == id) else { return };
-        let Some(heard) = self.streams.remove(at).1 else { return };
+        let Some(at) = self.open.iter().position(|open| open.id == *id) else { return };
+        let closed = self.open.remove(at);
+        // An answer that comes whole has a limit of its own.
+        let Some(heard) = closed.heard.filter(|_| closed.is_streamed) else { return };
         let limit = rules.settings.retry.stream_idle;
         let is_watchdog = rules.settings.retry.policy != RetryPolicySource::Engine && rules.settings.session.max_budget.is_none();
         let Some(rang) = self.rang.filter(|_| is_watchdog) else { return };
@@ -53,6 +82,18 @@ impl LiveStreamOracle {
         let silent = rang.since(heard);
         if silent < limit || limit.0 == 0 {
             found.add(ORACLE, format!("request {id} was given up {silent} after an event of its stream, which may be silent for {limit}"));
+        }
+    }
+}
+
+impl OpenRequest {
+    /// Since when it is silent, and for how long it may be.
+    fn silence(&self, rules: &OracleRules) -> (Time, Micros) {
+        let retry = &rules.settings.retry;
+        match self.heard.filter(|_| self.is_streamed) {
+            Some(heard) => (heard, retry.stream_idle),
+            None if self.is_streamed => (self.asked, retry.head_timeout),
+            None => (self.asked, retry.nonstreaming_timeout),
         }
     }
 }

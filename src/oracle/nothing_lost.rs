@@ -4,7 +4,7 @@
 use super::command_prompts::is_command;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, Terminal, ToolRun};
-use reenact_engine::emission::ResultMessage;
+use reenact_engine::emission::{ResultMessage, UserMessage};
 use reenact_wire::block::{Block, BlockKind, Message, Role};
 use reenact_wire::json::push_string;
 use reenact_wire::prelude::*;
@@ -25,12 +25,24 @@ pub(super) struct LossOracle {
     for_results: Vec<(ToolRun, Arc<str>, &'static str)>,
     /// The questions about tool uses, each with the id of the tool use, and whether it was refused.
     questions: Vec<(ToolRun, Arc<str>, bool)>,
+    /// The agents that ended, by the ids of their tool uses.
+    said_by_agents: Vec<AgentWords>,
     /// Tools that were told to stop: nobody waits for what they return.
     stopped: Vec<ToolRun>,
     /// The submissions that have not begun as prompts, in the order in which they came.
     waiting: Vec<(u32, SubmissionKind)>,
     /// The prompt that began last.
     begun: u32,
+}
+
+/// The last words of the agents of a tool use.
+#[derive(Clone, Debug, Hash)]
+struct AgentWords {
+    tool_use_id: Arc<str>,
+    /// How many of its agents have ended.
+    count: u32,
+    /// The words of the last one; empty where that did not end well.
+    words: Arc<str>,
 }
 
 /// How a text was submitted. A message that interrupts may overtake what waits already when the prompt that it interrupts begins.
@@ -82,6 +94,16 @@ impl LossOracle {
         }
     }
 
+    /// An agent that a tool use made has ended: its last words are the result of the tool use, or a part of what is made of it (S-8).
+    pub(super) fn on_agent_result(&mut self, tool_use_id: &str, result: &ResultMessage) {
+        let text = if result.is_error { "" } else { result.text.trim() };
+        let words: Arc<str> = text.chars().take(RETURNED_CHARACTERS).collect::<String>().into();
+        match self.said_by_agents.iter_mut().find(|said| *said.tool_use_id == *tool_use_id) {
+            Some(said) => (said.count, said.words) = (said.count + 1, words),
+            None => self.said_by_agents.push(AgentWords { tool_use_id: tool_use_id.into(), count: 1, words }),
+        }
+    }
+
     pub(super) fn on_request(&mut self, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
         if self.submitted.is_empty() {
             return;
@@ -107,6 +129,7 @@ impl LossOracle {
             }
             Effect::Emit(Emission::User(message)) => {
                 let told = message.block.result_text().unwrap_or_default();
+                self.check_agent(rules, message, &told, found);
                 for (run, text, what) in self.for_results.extract_if(.., |(run, ..)| *run == message.run) {
                     found.ask(ORACLE);
                     if !told.contains(&*text) {
@@ -136,6 +159,22 @@ impl LossOracle {
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.forget(|run| run.request == *id),
             Effect::Finished { prompt, terminal } => self.on_terminal(*prompt, terminal, found),
             _ => (),
+        }
+    }
+
+    /// The last agent of a tool use speaks for all of them.
+    fn check_agent(&mut self, rules: &OracleRules, message: &UserMessage, told: &str, found: &mut OracleFindings<'_>) {
+        let BlockKind::ToolResult { tool_use_id, is_error } = message.block.kind() else { return };
+        for AgentWords { count, words, .. } in self.said_by_agents.extract_if(.., |said| said.tool_use_id == *tool_use_id) {
+            // Of several agents one that failed may make it an error.
+            let is_other = *is_error && count > 1;
+            if words.is_empty() || is_other || rules.cuts_results || self.stopped.contains(&message.run) {
+                continue;
+            }
+            found.ask(ORACLE);
+            if !told.contains(&*words) {
+                found.add(ORACLE, format!("the result of tool {} has nothing of what its agent said: {words}", message.run));
+            }
         }
     }
 
@@ -173,6 +212,7 @@ impl LossOracle {
         self.forget(|run| run.request.prompt == prompt);
         self.waiting.retain(|(waiting, _)| *waiting != prompt);
         self.stopped.retain(|run| run.request.prompt != prompt);
+        self.said_by_agents.clear();
         for lost in self.submitted.extract_if(.., |submitted| submitted.prompt == prompt || submitted.is_taken_in) {
             if *terminal == Terminal::Completed {
                 found

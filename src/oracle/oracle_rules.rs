@@ -23,6 +23,8 @@ pub(super) struct OracleRules {
     pub(super) prices: Arc<PriceTable>,
     /// The tokens that an earlier session left to the root.
     pub(super) history_tokens: u64,
+    /// The messages of an earlier session.
+    pub(super) history: Vec<Arc<Message>>,
     /// The messages of an earlier session, and those of the host in the model's place.
     pub(super) given_messages: Vec<Arc<Message>>,
     /// Whether some waits are given, and not for the engine to compute (F-11).
@@ -53,6 +55,7 @@ impl OracleRules {
             windows: environment.windows.clone(),
             prices: environment.prices.clone(),
             history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
+            history: environment.history.clone(),
             given_messages: environment.history.iter().chain(of_host).cloned().collect(),
             has_given_waits: !environment.backoff.is_empty(),
             hooks: environment.hooks.clone(),

@@ -6,11 +6,13 @@
 //! do not speak of them.
 
 mod bounds;
+mod causeless_requests;
 mod continuations;
 mod excess;
 mod resumption;
 
 use bounds::{CountSpan, ObservedAnswer, TransitionCounts, bound, due};
+use causeless_requests::CauselessRequestOracle;
 use continuations::Continuations;
 use excess::ExcessRecoveries;
 use resumption::{Resumption, is_part};
@@ -28,6 +30,7 @@ pub(super) const ORACLE: &str = "O-34";
 pub(super) struct RecoveryOracle {
     /// Whether the engine notes how it goes on.
     is_noted: bool,
+    causeless: CauselessRequestOracle,
     excess: ExcessRecoveries,
     resumption: Resumption,
     chain: TransitionCounts,
@@ -62,6 +65,7 @@ struct EmittedAnswer {
 
 impl RecoveryOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
+        self.causeless.on_input(input);
         self.excess.on_input(input);
         match input {
             Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => self.hear_end(*id),
@@ -71,6 +75,7 @@ impl RecoveryOracle {
     }
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
+        self.causeless.on_request(rules, self.is_noted, sent, found);
         let SentRequest { id, request, kind } = sent;
         if self.is_noted {
             self.excess.on_request(rules, sent, found);
@@ -90,6 +95,7 @@ impl RecoveryOracle {
 
     /// `output` is the output of the prompt so far, as its answers tell it, in tokens; `None` in the agents of tools, which have no token budget.
     pub(super) fn on_effect(&mut self, rules: &OracleRules, output: Option<u64>, effect: &Effect, found: &mut OracleFindings<'_>) {
+        self.causeless.on_effect(effect);
         match effect {
             Effect::Note(Note::Phase(_)) => self.is_noted = true,
             Effect::Note(Note::Transition(transition)) => {
@@ -108,8 +114,9 @@ impl RecoveryOracle {
                     self.excess.on_finished(rules, terminal, found);
                     self.on_finished(rules, output.is_some(), terminal, found);
                 }
-                let (is_noted, excess) = (self.is_noted, core::mem::take(&mut self.excess));
-                *self = Self { is_noted, excess, ..Self::default() };
+                let (is_noted, excess, causeless) =
+                    (self.is_noted, core::mem::take(&mut self.excess), core::mem::take(&mut self.causeless));
+                *self = Self { is_noted, excess, causeless, ..Self::default() };
             }
             _ => (),
         }
@@ -190,6 +197,16 @@ impl RecoveryOracle {
             found.add(ORACLE, format!("{} was due, and the prompt ended with {}", due.as_str(), terminal.as_str()));
         }
         let session = &rules.settings.session;
+        // A host's own texts may take the place of those that are counted.
+        let tries = session.max_structured_output_retries;
+        if *terminal == Terminal::StructuredOutputRetries && self.structure_asked < tries && session.host_messages.is_empty() {
+            found.ask(ORACLE);
+            let asked = self.structure_asked;
+            found.add(
+                ORACLE,
+                format!("the prompt ended without its structured output, and the model was asked for it {asked} of {tries} times"),
+            );
+        }
         let is_answered = self.answer.as_ref().is_some_and(|answer| answer.end.is_some() && !answer.has_tool_use);
         if let (Some(budget), Some(used)) = (session.token_budget, self.output_tokens)
             && is_root

@@ -33,10 +33,10 @@ impl Oracles {
         watched.recoveries.on_request(&self.rules, sent, found);
         watched.summaries.on_request(&self.rules, sent, found);
         watched.causes.on_request(sent);
-        watched.discarded.on_request(found);
+        watched.discarded.on_request(id, found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
-        watched.accounts.on_request(id, request);
+        watched.accounts.on_request(at, sent);
         watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
         watched.repeated.on_request(id, request);
         watched.leftovers.on_request(id);
@@ -47,9 +47,11 @@ impl Oracles {
             watched.losses.on_request(&request.messages, found);
         }
         if agent.is_root() {
+            watched.frame.on_request(&self.rules, sent, found);
+            watched.history.on_request(&self.rules, sent, found);
             watched.abort_scope.on_request(&self.rules, id);
             watched.unrun.on_request(sent);
-            watched.live_streams.on_request(id, request.stream);
+            watched.live_streams.on_request(sent, at);
         }
         watched.said_blocks.on_request(id, request, |block| BlockSource::find(&self.rules, &self.speech, block), found);
         if self.speech.get(agent).is_some_and(ModelSpeech::has_closed_halves) {

@@ -48,7 +48,8 @@ impl RetryOracle {
         }
         let Self::Asked(attempt) = self else { return };
         match input {
-            Input::Head { id, status, headers } if *id == attempt.id && *status != 200 => {
+            // What comes after the engine has closed the request is not heard.
+            Input::Head { id, status, headers } if *id == attempt.id && *status != 200 && attempt.over.is_none() => {
                 let wait = ApiError::read(*status, headers, b"").delay_us().map_or(Micros::ZERO, Micros);
                 attempt.asked = Deadline(at + wait);
             }

@@ -156,6 +156,11 @@ impl ToolFacts {
         fits && self.tool(&tool_use.name).is_some()
     }
 
+    /// The names of all tools.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.tools.iter().map(|tool| &tool.name)
+    }
+
     /// Whether there is such a tool.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.tool(name).is_some()

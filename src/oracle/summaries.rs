@@ -18,8 +18,10 @@ use summary_source::SummarySourceOracle;
 
 use super::request_kind::{RequestKind, SentRequest, has_tools};
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Effect, Emission, Input, Note, RequestId, Terminal};
+use reenact_engine::contract::{Effect, Emission, Input, Note, Request, RequestId, Terminal};
 use reenact_engine::emission::{CompactTrigger, CompactionLevel};
+use reenact_engine::key::SharedValue;
+use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-35";
@@ -34,6 +36,8 @@ pub(super) struct SummaryOracle {
     due: DueSummaryOracle,
     source: SummarySourceOracle,
     files: AttachedFileOracle,
+    /// The last request of the conversation.
+    asked: Option<SharedValue<Request>>,
     /// The last request.
     last: Option<LastRequest>,
     /// How many requests for the summary of now were made, attempts aside.
@@ -80,11 +84,24 @@ impl SummaryOracle {
         self.last = Some(LastRequest { id, has_tools, kind, is_heard: false });
         if kind == RequestKind::Summary {
             self.source.on_summary_request(id);
+            self.check_source(sent, is_new, found);
             self.on_summary(rules, id, is_new, has_tools, found);
         } else {
             self.has_asked = true;
+            self.asked = Some(request.clone());
             self.count_failure(found);
             self.tries = 0;
+        }
+    }
+
+    /// A summary is asked of the conversation: some of its blocks are in the request. A further try may leave rounds out.
+    fn check_source(&mut self, sent: SentRequest<'_>, is_new: bool, found: &mut OracleFindings<'_>) {
+        let Some(asked) = self.asked.take().filter(|_| is_new && self.tries == 0) else { return };
+        let blocks = |request: &Request| -> Vec<Block> { request.messages.iter().flat_map(|message| &message.content).cloned().collect() };
+        let (said, summarised) = (blocks(&asked), blocks(sent.request));
+        found.ask(ORACLE);
+        if !said.iter().any(|block| summarised.contains(block)) {
+            found.add(ORACLE, format!("request {} asks for a summary, and has nothing of what was said", sent.id));
         }
     }
 
@@ -114,8 +131,8 @@ impl SummaryOracle {
                     self.count_failure(found);
                 }
                 let (results, due) = (core::mem::take(&mut self.results), core::mem::take(&mut self.due));
-                let files = core::mem::take(&mut self.files);
-                *self = Self { results, due, files, failures: self.failures, ..Self::default() };
+                let (files, asked) = (core::mem::take(&mut self.files), self.asked.take());
+                *self = Self { results, due, files, asked, failures: self.failures, ..Self::default() };
             }
             _ => (),
         }

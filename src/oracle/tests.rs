@@ -16,6 +16,7 @@ mod livelock;
 mod nothing_lost;
 mod permission_rules;
 mod progress_set;
+mod prompt_results;
 mod queued_blocks;
 mod recoveries;
 mod refused_requests;
@@ -144,9 +145,10 @@ impl EventStory {
         events.iter().map(decoded).fold(self, Self::input)
     }
 
-    /// How often an oracle has complained so far.
+    /// How often an oracle has complained so far, tools aside that no story offers.
     fn times_broken(&self, oracle: &str) -> usize {
-        self.oracles.violations().iter().filter(|violation| violation.oracle == oracle).count()
+        let of_oracle = self.oracles.violations().iter().filter(|violation| violation.oracle == oracle);
+        of_oracle.filter(|violation| !violation.text.contains(super::request_frame::MISSING_TOOL)).count()
     }
 
     fn progress(self, index: u32) -> Self {
@@ -163,7 +165,7 @@ impl EventStory {
     }
 
     /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out,
-    /// and that most stories leave something open, and have no answers.
+    /// and that most stories leave something open, have no answers, and offer no tools.
     fn broken(self) -> Vec<&'static str> {
         self.broken_but(&[validity::ORACLE, super::leftovers::ORACLE])
     }
@@ -171,8 +173,9 @@ impl EventStory {
     /// The same, with others left out. In a story no model says what its requests hold.
     fn broken_but(self, left_out: &[&str]) -> Vec<&'static str> {
         let violations = self.violations();
-        let is_of_an_answer = |violation: &&Violation| violation.text.contains(super::terminal_causes::OPEN_ANSWER);
-        let oracles = violations.iter().filter(|violation| !is_of_an_answer(violation)).map(|violation| violation.oracle);
+        let usual = [super::terminal_causes::OPEN_ANSWER, super::request_frame::MISSING_TOOL];
+        let is_usual = |violation: &&Violation| usual.iter().any(|text| violation.text.contains(text));
+        let oracles = violations.iter().filter(|violation| !is_usual(violation)).map(|violation| violation.oracle);
         oracles.filter(|oracle| *oracle != super::said_blocks::ORACLE && !left_out.contains(oracle)).collect()
     }
 

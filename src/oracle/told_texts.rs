@@ -8,7 +8,7 @@ use super::command_prompts::CommandPrompts;
 use super::nothing_lost::{self, escaped};
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, interruption};
-use reenact_engine::contract::{Effect, Emission, HookRun, HookSubject, Input, Note, RequestId};
+use reenact_engine::contract::{Effect, Emission, HookRun, HookSubject, Input, Note, RequestId, ToolRun};
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::texts::TextName;
 use reenact_wire::prelude::*;
@@ -18,6 +18,8 @@ use reenact_wire::prelude::*;
 pub(super) struct ToldTextOracle {
     /// The hooks that run.
     running: Vec<HookRun>,
+    /// The tools that have ended: hooks behind them object to the model.
+    ended_tools: Vec<ToolRun>,
     /// The prompt was cancelled: a message that says so without that is another rule's to see.
     is_cancelled: bool,
     commands: CommandPrompts,
@@ -57,11 +59,17 @@ impl ToldTextOracle {
                     self.forget(|source| matches!(source, TextSource::Hook(run) if run.subject == hook.subject));
                 }
                 let is_over = self.ended == Some(hook.subject);
-                let objects = matches!(hook.subject, HookSubject::Stop(_)) && outcome.decision == Some(PermissionWord::Deny) && !is_over;
+                let is_behind = match hook.subject {
+                    HookSubject::Stop(_) => true,
+                    HookSubject::Tool(run) => self.ended_tools.contains(&run),
+                    HookSubject::Compaction(_) => false,
+                };
+                let objects = is_behind && outcome.decision == Some(PermissionWord::Deny) && !is_over;
                 if let Some(reason) = outcome.reason.as_ref().filter(|_| objects && rules.settings.session.host_messages.is_empty()) {
                     self.texts.push(ToldText { text: reason.clone(), source: TextSource::Hook(*hook) });
                 }
             }
+            Input::ToolEnded { run, .. } => self.ended_tools.push(*run),
             Input::MarkedDead { .. } => self.texts.clear(),
             _ => (),
         }
@@ -117,6 +125,7 @@ impl ToldTextOracle {
                 );
             }
             Effect::Finished { .. } => {
+                self.ended_tools.clear();
                 self.running.clear();
                 self.forget(|source| matches!(source, TextSource::Hook(_)));
             }

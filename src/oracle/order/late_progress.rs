@@ -1,4 +1,4 @@
-//! O-14, of tools that were told to stop: progress that such a tool reports after that never comes out (T-6, T-15a).
+//! O-14, of single reports: progress that a tool reports comes out, and what a tool reports after it was told to stop never comes out (T-6, T-15a).
 //!
 //! Progress that was reported in time may come out later. The agents of a tool report to their parent inside of the engine, so only tools count that the
 //! driver runs.
@@ -16,6 +16,8 @@ pub(super) struct LateProgressOracle(Vec<ReportingTool>);
 struct ReportingTool {
     run: ToolRun,
     is_stopped: bool,
+    /// Its result is out.
+    is_answered: bool,
     /// Progress that was reported before the stop and is not out.
     reported: Vec<Arc<str>>,
 }
@@ -31,16 +33,32 @@ impl LateProgressOracle {
 
     pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
-            Effect::StartTool { run, .. } => self.0.push(ReportingTool { run: *run, is_stopped: false, reported: Vec::new() }),
+            Effect::StartTool { run, .. } => {
+                self.0.push(ReportingTool { run: *run, is_stopped: false, is_answered: false, reported: Vec::new() })
+            }
             Effect::StopTool { run } => {
                 if let Some(tool) = self.find(*run) {
                     tool.is_stopped = true;
                 }
             }
             Effect::Emit(Emission::Progress { run, text, .. }) => self.on_progress(*run, text, found),
-            Effect::Emit(Emission::User(message)) => self.0.retain(|tool| tool.run != message.run),
-            Effect::Finished { prompt, .. } => self.0.retain(|tool| tool.run.request.prompt != *prompt),
+            Effect::Emit(Emission::User(message)) => self.on_result(message.run),
+            Effect::Finished { prompt, .. } => self.on_finished(*prompt, found),
             _ => (),
+        }
+    }
+
+    /// The result is out. Progress that comes after it is another rule's to see; here it must come at all.
+    fn on_result(&mut self, run: ToolRun) {
+        self.0.iter_mut().filter(|tool| tool.run == run).for_each(|tool| tool.is_answered = true);
+        self.0.retain(|tool| !tool.is_answered || !tool.reported.is_empty());
+    }
+
+    fn on_finished(&mut self, prompt: u32, found: &mut OracleFindings<'_>) {
+        for tool in self.0.extract_if(.., |tool| tool.run.request.prompt == prompt) {
+            if tool.is_answered && !tool.is_stopped && !tool.reported.is_empty() {
+                found.add(ORACLE, format!("progress that tool {} reported did not come out: {}", tool.run, tool.reported.join(", ")));
+            }
         }
     }
 

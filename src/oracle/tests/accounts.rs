@@ -9,6 +9,29 @@ use reenact_wire::usage::Usage;
 /// The price of Sonnet 4.5 for 10 tokens of input and 7 of output.
 const COST: u64 = 10 * 3_000 + 7 * 15_000;
 
+/// The result of a prompt that ended well with this text.
+pub(super) fn result_of(prompt: u32, text: &str) -> ResultMessage {
+    ResultMessage {
+        prompt,
+        subtype: ResultSubtype::Success,
+        is_error: false,
+        terminal: Terminal::Completed,
+        duration: Micros::ZERO,
+        api_duration: Micros::ZERO,
+        turns: 0,
+        text: text.into(),
+        stop_reason: None,
+        usage: Usage::default(),
+        usage_by_model: Vec::new(),
+        errors: Vec::new(),
+        cost: NanoUsd::default(),
+        cost_by_model: Vec::new(),
+        structured_output: None,
+        warnings: Vec::new(),
+        permission_denials: Vec::new(),
+    }
+}
+
 impl EventStory {
     /// A request to Sonnet, with an answer of 10 tokens of input and 7 of output in the end.
     fn answers(self) -> Self {
@@ -24,25 +47,8 @@ impl EventStory {
     /// How often O-32 complains about a result with these figures.
     fn results_in(self, output_tokens: u64, cost: u64) -> usize {
         let usage = Usage { input_tokens: Some(10), output_tokens: Some(output_tokens), ..Usage::default() };
-        let result = ResultMessage {
-            prompt: 1,
-            subtype: ResultSubtype::Success,
-            is_error: false,
-            terminal: Terminal::Completed,
-            duration: Micros::ZERO,
-            api_duration: Micros::ZERO,
-            turns: 0,
-            text: "".into(),
-            stop_reason: None,
-            usage,
-            usage_by_model: Vec::new(),
-            errors: Vec::new(),
-            cost: NanoUsd(cost),
-            cost_by_model: Vec::new(),
-            structured_output: None,
-            warnings: Vec::new(),
-            permission_denials: Vec::new(),
-        };
+        let (waited, stop_reason) = (Micros::from_millis(2), Some("end_turn".into()));
+        let result = ResultMessage { api_duration: waited, stop_reason, usage, cost: NanoUsd(cost), ..result_of(1, "") };
         self.effect(Effect::Emit(Emission::Result(Box::new(result)))).times_broken("O-32")
     }
 }
@@ -53,6 +59,21 @@ fn o_32_a_result_has_the_figures_of_its_answers() {
     assert_eq!(EventStory::new().answers().results_in(8, COST), 1, "the last count holds, and not the sum");
     assert_eq!(EventStory::new().answers().results_in(7, COST + 1), 1);
     assert_eq!(EventStory::with(|settings| settings.retry.fast_mode = true).answers().results_in(7, 2 * COST), 0, "at another price");
+}
+
+#[test]
+fn o_32_a_result_has_the_time_and_the_stop_reason_of_its_answers() {
+    let usage = Usage { input_tokens: Some(10), output_tokens: Some(7), ..Usage::default() };
+    let broken = |waited: u64, stop_reason: Option<&str>| {
+        let story = EventStory::new().answers().input(Input::End { id: ASKED, how: AnswerEnd::Complete });
+        let (api_duration, stop_reason) = (Micros::from_millis(waited), stop_reason.map(Into::into));
+        let result = ResultMessage { api_duration, stop_reason, usage, cost: NanoUsd(COST), ..result_of(1, "") };
+        story.effect(Effect::Emit(Emission::Result(Box::new(result)))).times_broken("O-32")
+    };
+    assert_eq!(broken(3, Some("end_turn")), 0);
+    assert_eq!(broken(9, Some("end_turn")), 0, "waits between attempts may count");
+    assert_eq!(broken(2, Some("end_turn")), 1);
+    assert_eq!(broken(3, None), 1);
 }
 
 #[test]

@@ -72,6 +72,18 @@ impl EventStory {
 }
 
 #[test]
+fn o_5_the_tools_of_an_attempt_that_is_replaced_are_told_to_stop() {
+    let asked = || EventStory::new().asks("R", 0);
+    let again = |story: EventStory| story.asks_model(SECOND, "m", &[]).times_broken("O-5");
+    assert_eq!(again(asked()), 1);
+    assert_eq!(again(asked().effect(Effect::StopTool { run: run(0) })), 0);
+    assert_eq!(again(asked().ends(0)), 0);
+    let left = asked().effect(Effect::Note(Note::LeftRunning { id: ASKED, runs: Vec::new() })).tombstone("u");
+    assert_eq!(again(left), 0, "its tools go on to their ends");
+    assert_eq!(asked().request(2, &[]).times_broken("O-5"), 0, "the next turn is no other attempt");
+}
+
+#[test]
 fn o_2_what_is_taken_back_is_owed_no_result() {
     let asks = || EventStory::new().with_block(ASKED, "a", use_block("R", 0));
     assert_eq!(asks().tombstone("a").terminal().broken(), NONE);

@@ -18,6 +18,15 @@ impl EventStory {
 }
 
 #[test]
+fn o_14_progress_comes_out() {
+    let reported = || EventStory::new().asks("R", 0).reports("1 of 2");
+    assert_eq!(reported().shows("1 of 2").ends(0).result(0).terminal().times_broken("O-14"), 0);
+    assert_eq!(reported().ends(0).result(0).terminal().times_broken("O-14"), 1);
+    assert_eq!(reported().stops().ends(0).result(0).terminal().times_broken("O-14"), 0, "it was stopped");
+    assert_eq!(reported().terminal().times_broken("O-14"), 0, "its answer does not count");
+}
+
+#[test]
 fn o_14_and_t_6_progress_after_the_stop_of_a_tool_does_not_come_out() {
     let asked = || EventStory::new().asks("R", 0);
     assert_eq!(asked().reports("1 of 2").shows("1 of 2").times_broken("O-14"), 0);

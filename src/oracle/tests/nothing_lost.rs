@@ -45,6 +45,34 @@ fn o_24_what_a_tool_returned_is_in_its_result() {
 }
 
 #[test]
+fn o_24_what_an_agent_said_is_in_the_result_of_its_tool_use() {
+    let said = |words: &str, told: &str| {
+        let result = accounts::result_of(1, words);
+        let mut story = EventStory::new().says(use_block("R", 0));
+        story.oracles.effect(story.at, &Agent::child("t0"), &Effect::Emit(Emission::Result(Box::new(result))));
+        story.result_says(told).lost()
+    };
+    assert_eq!(said("All is well.", "The agent says: All is well."), 0);
+    assert_eq!(said("All is well.", "done"), 1);
+    assert_eq!(said("", "done"), 0, "it said nothing");
+}
+
+#[test]
+fn o_24_the_words_of_an_earlier_session_are_in_the_first_request() {
+    let story = |texts: &[&str]| {
+        let mut environment = environment(|_| ());
+        environment.history =
+            vec![Arc::new(Message::user(vec![Block::text("a \"b\"")])), Arc::new(Message::assistant(vec![Block::text("c")]))];
+        let story = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO };
+        let blocks: Vec<Block> = texts.iter().map(|text| Block::text(text)).collect();
+        story.request(1, &[(Role::User, &blocks)])
+    };
+    assert_eq!(story(&["a \"b\"", "c", "hi"]).lost(), 0);
+    assert_eq!(story(&["a \"b\"", "hi"]).lost(), 1);
+    assert_eq!(story(&["hi"]).request(2, &[]).lost(), 2, "the first request is asked, and no other");
+}
+
+#[test]
 fn o_24_the_reason_of_a_refusal_is_in_the_result() {
     let refused = || {
         let answer = Arc::new(PermissionAnswer::Refuse { reason: "not on Fridays".into() });

@@ -19,7 +19,7 @@ impl EventStory {
     }
 
     fn asks_for_summary(self, prompt: u32, turn: u32) -> Self {
-        self.asks_last(asked(prompt, turn), &[Block::text(TextName::SummaryPrompt.ours())], false)
+        self.asks_last(asked(prompt, turn), &[Block::text("hi"), Block::text(TextName::SummaryPrompt.ours())], false)
     }
 
     fn talks_on(self, prompt: u32, turn: u32) -> Self {
@@ -43,6 +43,15 @@ impl EventStory {
     fn o_35(&self) -> usize {
         self.times_broken("O-35")
     }
+}
+
+#[test]
+fn o_35_a_summary_is_asked_of_what_was_said() {
+    let prompt = || Block::text(TextName::SummaryPrompt.ours());
+    let asked_of = |blocks: &[Block]| EventStory::new().talks_on(1, 1).asks_last(asked(1, 2), blocks, false).o_35();
+    assert_eq!(asked_of(&[Block::text("hi"), prompt()]), 0);
+    assert_eq!(asked_of(&[prompt()]), 1);
+    assert_eq!(EventStory::new().asks_for_summary(1, 1).o_35(), 0, "nothing was said before");
 }
 
 #[test]

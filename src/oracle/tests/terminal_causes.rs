@@ -37,6 +37,21 @@ fn o_8_a_terminal_has_its_cause() {
 }
 
 #[test]
+fn o_8_a_prompt_does_not_end_well_while_its_answer_waits_for_tools() {
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t0","name":"R","input":{}}}"#;
+    let end = |reason: &str| format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}},"usage":{{}}}}"#);
+    let stop = r#"{"type":"message_stop"}"#;
+    let answered = |reason: &str| EventStory::new().request(1, &[]).hears(ASKED, &[start, &end(reason), stop]);
+    assert_eq!(answered("tool_use").causes(Terminal::Completed), 1);
+    assert_eq!(answered("tool_use").asks("R", 0).ends(0).result(0).causes(Terminal::Completed), 0);
+    assert_eq!(answered("refusal").causes(Terminal::Completed), 0, "the model took it back");
+    assert_eq!(answered("tool_use").causes(Terminal::AbortedTools), 0);
+    let body = r#"{"type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t0","name":"R","input":{}}],"stop_reason":"tool_use","usage":{}}"#;
+    let whole = EventStory::new().request(1, &[]).input(Input::Body { id: ASKED, body: body.into() });
+    assert_eq!(whole.causes(Terminal::Completed), 1, "an answer that came whole");
+}
+
+#[test]
 fn o_13_a_prompt_ends_for_its_turns_once_they_are_made() {
     let turns = |max| {
         let story = EventStory::with(|settings| settings.session.max_turns = Some(max)).request(1, &[]).asks("R", 0).ends(0).result(0);

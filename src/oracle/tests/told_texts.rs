@@ -43,6 +43,22 @@ fn o_24_the_context_of_a_hook_is_in_the_next_request() {
 }
 
 #[test]
+fn o_24_the_objection_of_a_hook_behind_a_tool_is_in_the_next_request() {
+    let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
+    let objects = |story: EventStory| {
+        let input = HookInput { event: HookEvent::PostToolUse, tool: None, data: Json::trusted("{}"), stop_hook_active: false };
+        let decision = Some(reenact_engine::permission::PermissionWord::Deny);
+        let outcome = HookOutcome { decision, reason: Some("no tests".into()), ..HookOutcome::default() };
+        story.effect(Effect::RunHook { hook, input: Arc::new(input) }).input(Input::HookEnded { hook, outcome: Arc::new(outcome) })
+    };
+    let behind = || objects(EventStory::new().asks("R", 0).ends(0));
+    assert_eq!(behind().asks_with(1, 2, "A hook says: no tests").times_broken("O-24"), 0);
+    assert_eq!(behind().asks_with(1, 2, "Go on.").times_broken("O-24"), 1);
+    let before = objects(EventStory::new().says(use_block("R", 0)));
+    assert_eq!(before.asks_with(1, 2, "Go on.").times_broken("O-24"), 0, "a refusal has its reason in the result");
+}
+
+#[test]
 fn o_30_the_next_request_holds_the_interruption_message() {
     assert_eq!(EventStory::new().interrupted().asks_with(2, 1, "[stopped] Go on.").times_broken("O-30"), 0);
     assert_eq!(EventStory::new().interrupted().asks_with(2, 1, "Go on.").times_broken("O-30"), 1);
