@@ -16,7 +16,7 @@ use reenact_engine::contract::{
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::settings::SiblingAbort;
 use reenact_engine::time::Time;
-use reenact_wire::block::{ToolUse, joined_text};
+use reenact_wire::block::{BlockKind, ToolUse, joined_text};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-33";
@@ -32,6 +32,8 @@ pub(super) struct UnrunToolOracle {
     is_aborted: bool,
     /// Answers that came whole: the others may be taken back yet.
     whole: Vec<RequestId>,
+    /// The answer that comes, and how many of its blocks have begun and not ended.
+    open_blocks: Option<(RequestId, u32)>,
     /// The shell tools that failed, once their results are out.
     failed: Vec<(ToolRun, ToolBatch)>,
     stopped: Vec<StoppedTool>,
@@ -74,10 +76,8 @@ impl UnrunToolOracle {
         self.judge(found);
         self.is_aborted |= matches!(input, Input::Interrupt { .. });
         match input {
-            Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => self.whole.push(*id),
+            Input::Stream { id, event } => self.on_event(*id, event.payload()),
             Input::Body { id, .. } => self.whole.push(*id),
-            // An answer can be lost behind its last event.
-            Input::Stream { id, event } if matches!(event.payload(), EventPayload::Error { .. }) => self.whole.retain(|whole| whole != id),
             Input::End { id, how } if *how != AnswerEnd::Complete => self.whole.retain(|whole| whole != id),
             Input::ToolEnded { run, outcome } => self.on_outcome(rules, (found.at, *run), outcome),
             Input::PermissionAnswered { run, answer } if !matches!(**answer, PermissionAnswer::Allow { updated_input: None, .. }) => {
@@ -95,6 +95,20 @@ impl UnrunToolOracle {
                     self.settle(run);
                 }
             }
+            _ => (),
+        }
+    }
+
+    fn on_event(&mut self, id: RequestId, event: &EventPayload<'_>) {
+        let known = self.open_blocks.filter(|(of, _)| *of == id);
+        let (_, open) = self.open_blocks.insert(known.unwrap_or((id, 0)));
+        match event {
+            EventPayload::BlockStart { .. } => *open += 1,
+            EventPayload::BlockStop { .. } => *open = open.saturating_sub(1),
+            // An answer with a block that has no end is not whole.
+            EventPayload::MessageStop if *open == 0 => self.whole.push(id),
+            // An answer can be lost behind its last event.
+            EventPayload::Error { .. } => self.whole.retain(|whole| *whole != id),
             _ => (),
         }
     }
@@ -129,6 +143,8 @@ impl UnrunToolOracle {
                 self.stopped.push(StoppedTool { run: *run, until: found.at + grace, returned: "".into() });
             }
             Effect::Emit(Emission::User(message)) => {
+                let is_error = matches!(message.block.kind(), BlockKind::ToolResult { is_error: true, .. });
+                self.on_agent_result(message.run, is_error);
                 self.on_result(rules, message.run, &message.block.result_text().unwrap_or_default(), found);
             }
             // The model took its words back.
@@ -197,6 +213,12 @@ impl UnrunToolOracle {
         } else if let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) {
             asked.has_failed = asked.is_shell && SiblingFailures::from_settings(&rules.settings).holds(outcome);
         }
+    }
+
+    /// The result of an agent is made inside of the engine. Its failure is that of a shell tool, where the agent is one.
+    fn on_agent_result(&mut self, run: ToolRun, is_error: bool) {
+        let of_shell = self.uses.iter_mut().filter(|asked| asked.run == run && asked.is_agent && asked.is_shell);
+        of_shell.for_each(|asked| asked.has_failed |= is_error);
     }
 
     fn on_start(&mut self, rules: &OracleRules, run: ToolRun, is_agent: bool, found: &mut OracleFindings<'_>) {
