@@ -3,7 +3,7 @@
 
 use super::OracleFindings;
 use super::terminal::ORACLE;
-use reenact_engine::contract::{Effect, Emission, Terminal};
+use reenact_engine::contract::{Effect, Emission, RequestId, Terminal};
 use reenact_engine::emission::{ResultMessage, ResultSubtype};
 use reenact_wire::block::BlockKind;
 use reenact_wire::prelude::*;
@@ -14,32 +14,44 @@ pub(super) struct PromptResultOracle {
     /// Some prompt had a result.
     has_any: bool,
     has_result: bool,
-    /// The text of the last block of the model that came out; empty where that is no text.
-    said: Arc<str>,
+    /// The answer of which something came out last.
+    answer: Option<SaidAnswer>,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct SaidAnswer {
+    id: RequestId,
+    /// Its blocks that came out.
+    blocks: u32,
+    texts: Vec<Arc<str>>,
 }
 
 impl PromptResultOracle {
+    /// The next answer may have nothing at all.
+    pub(super) fn on_request(&mut self) {
+        self.answer = None;
+    }
+
     pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Init { .. }) => {
                 *self = Self { has_any: self.has_any, ..Self::default() };
             }
             Effect::Emit(Emission::Assistant(message)) if message.error.is_none() => {
-                self.said = match message.block.kind() {
-                    BlockKind::Text(text) => text.clone(),
-                    _ => "".into(),
-                };
+                let known = self.answer.take().filter(|answer| answer.id == message.id);
+                let answer = self.answer.insert(known.unwrap_or(SaidAnswer { id: message.id, blocks: 0, texts: Vec::new() }));
+                answer.blocks += 1;
+                if let BlockKind::Text(text) = message.block.kind() {
+                    answer.texts.push(text.clone());
+                }
             }
             Effect::Emit(Emission::Result(result)) => {
                 (self.has_any, self.has_result) = (true, true);
                 self.check(result, found);
             }
             Effect::Finished { prompt, .. } => {
-                if self.has_any {
-                    found.ask(ORACLE);
-                    if !self.has_result {
-                        found.add(ORACLE, format!("prompt {prompt} ended, and no result message told how"));
-                    }
+                if self.has_any && !self.has_result {
+                    found.add(ORACLE, format!("prompt {prompt} ended, and no result message told how"));
                 }
                 self.has_result = false;
             }
@@ -56,8 +68,12 @@ impl PromptResultOracle {
             found.add(ORACLE, format!("the result of prompt {prompt} is {is}, and its kind says otherwise"));
         }
         let is_good = result.terminal == Terminal::Completed && result.subtype == ResultSubtype::Success;
-        if is_good && !self.said.is_empty() && result.text != self.said {
-            found.add(ORACLE, format!("the result of prompt {prompt} has another text than the model said last: {}", self.said));
+        let Some(answer) = self.answer.as_ref().filter(|answer| is_good && !answer.texts.is_empty()) else { return };
+        // Of several blocks the last one need not be a text.
+        let may_be_empty = result.text.is_empty() && answer.blocks > 1;
+        if !may_be_empty && !answer.texts.contains(&result.text) {
+            let said = answer.texts.join(" … ");
+            found.add(ORACLE, format!("the result of prompt {prompt} has the text \"{}\", and the model said last: {said}", result.text));
         }
     }
 }

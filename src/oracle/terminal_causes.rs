@@ -101,6 +101,7 @@ impl TerminalCauseOracle {
 
     pub(super) fn on_request(&mut self, sent: SentRequest<'_>) {
         if sent.kind == RequestKind::Ordinary {
+            self.results.on_request();
             self.last = Some(LastAnswer { id: sent.id, is_whole: false, asks_for_tools: false, tool_uses: 0, results: 0 });
         }
     }

@@ -10,7 +10,7 @@ mod beginnings;
 pub mod scenario;
 mod store_files;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -100,6 +100,9 @@ pub fn examine(paths: &[PathBuf], options: &ExamineOptions) -> Examination {
     for part in in_parallel(&stores, options.threads, |store| examine_store(store, &beginnings, options)) {
         examination.add(part);
     }
+    // A file beside several sessions is told once.
+    let mut told = BTreeSet::new();
+    examination.unjudged.retain(|file| told.insert(file.path.clone()));
     examination
 }
 
@@ -147,7 +150,7 @@ fn examine_store(store: &SessionStore, beginnings: &Beginnings, options: &Examin
     match StoreContents::read(&files, store.format.or(options.format)) {
         StoreContents::Conversations(_, conversations) if conversations.is_empty() => examination.without_messages += 1,
         StoreContents::Conversations(format, conversations) => {
-            let conversations = beginnings.join(&store.files[0].path, &files[0], format, conversations);
+            let conversations = beginnings.join(&store.files[0].path, &files[0], format, conversations, &mut examination.unjudged);
             let judged = conversations.iter().map(|conversation| examined(conversation, format, age(conversation, &store.files, options)));
             examination.conversations.extend(judged);
         }

@@ -206,6 +206,13 @@ fn v_9_a_session_that_goes_on_from_another_file_is_judged_over_both() {
             && text.contains("line 1 of a.jsonl goes on from line 3 of b.jsonl"),
         "{text}"
     );
+    // A file that cannot be read may have the beginning.
+    fs::rename(at.join("s/b.jsonl"), at.join("b.jsonl")).unwrap();
+    fs::write(at.join("s/b.jsonl"), "").unwrap();
+    fs::File::options().write(true).open(at.join("s/b.jsonl")).unwrap().set_len((1 << 30) + 1).unwrap();
+    let (text, _, code) = reenact(at, &["doctor", "s/a.jsonl"]);
+    assert!(code != Some(0) && text.contains("s/b.jsonl: it may have the beginning of a session beside it"), "{text}");
+    fs::rename(at.join("b.jsonl"), at.join("s/b.jsonl")).unwrap();
     // The folder of a bare name is this one.
     let (text, _, code) = reenact(&at.join("s"), &["doctor", "a.jsonl"]);
     assert_eq!((&*text, code), ("1 session, 0 broken\n", Some(0)));

@@ -10,7 +10,7 @@ use reenact_stores::conversation::StoredConversation;
 use reenact_stores::{StoreFile, StoreFormat, shortened};
 use reenact_wire::prelude::{Cow, String, Vec};
 
-use super::FILE_BYTES_MAX;
+use super::{FILE_BYTES_MAX, UnjudgedFile};
 
 /// The lines of a folder's files.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ struct FolderLines {
     files: BTreeMap<Arc<str>, Arc<Path>>,
     /// The lines that a file goes on from and does not have.
     missing: BTreeMap<Arc<Path>, Vec<Arc<str>>>,
+    /// The files whose lines nobody knows.
+    unread: Vec<UnjudgedFile>,
 }
 
 /// The lines of folders. A folder is read once, and only where a session of it has lost its beginning.
@@ -34,18 +36,22 @@ impl Beginnings {
     }
 
     /// The conversations of a file, each with the past that other files of its folder have. `conversations` are those of the file alone; they stay where no
-    /// other file has more.
+    /// other file has more. `unread` gets the files that may have the past, and cannot be read.
     pub(super) fn join(
         &self,
         path: &Path,
         file: &StoreFile<'_>,
         format: StoreFormat,
         conversations: Vec<StoredConversation>,
+        unread: &mut Vec<UnjudgedFile>,
     ) -> Vec<StoredConversation> {
         let damages = conversations.iter().flat_map(|conversation| conversation.remarks.damages());
         let parents: Vec<Arc<str>> = damages.filter_map(|damage| damage.missing_parent.clone()).collect();
         let lines = self.folders.get(folder(path)).filter(|_| !parents.is_empty() && format.goes_on_elsewhere());
         let Some(lines) = lines.map(|lines| lines.get_or_init(|| folder_lines(folder(path), format))) else { return conversations };
+        if parents.iter().any(|parent| !lines.files.contains_key(parent)) {
+            unread.extend(lines.unread.iter().cloned());
+        }
         let paths = lines.beginnings(path, parents);
         let read = |path: Arc<Path>| Some((path.to_string_lossy().into_owned(), open::read(&path, FILE_BYTES_MAX).ok()?));
         let read: Vec<(String, Vec<u8>)> = paths.into_iter().filter_map(read).collect();
@@ -81,7 +87,14 @@ fn folder_lines(folder: &Path, format: StoreFormat) -> FolderLines {
     let mut lines = FolderLines::default();
     let paths = files_in(folder).into_iter().map(|file| file.path);
     for path in paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl") && !path.is_symlink()) {
-        let Ok(bytes) = open::read(&path, FILE_BYTES_MAX) else { continue };
+        let bytes = match open::read(&path, FILE_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let problem = format!("it may have the beginning of a session beside it, and cannot be read ({error})");
+                lines.unread.push(UnjudgedFile { path, problem });
+                continue;
+            }
+        };
         let path: Arc<Path> = path.into();
         let (mut ids, mut parents) = (BTreeSet::new(), BTreeSet::new());
         for (id, parent) in format.line_links(&bytes) {
