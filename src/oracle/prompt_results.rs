@@ -15,11 +15,11 @@ pub(super) struct PromptResultOracle {
     has_any: bool,
     has_result: bool,
     /// The answer of which something came out last.
-    answer: Option<SaidAnswer>,
+    answer: Option<EmittedTexts>,
 }
 
 #[derive(Clone, Debug, Hash)]
-struct SaidAnswer {
+struct EmittedTexts {
     id: RequestId,
     /// Its blocks that came out.
     blocks: u32,
@@ -39,7 +39,7 @@ impl PromptResultOracle {
             }
             Effect::Emit(Emission::Assistant(message)) if message.error.is_none() => {
                 let known = self.answer.take().filter(|answer| answer.id == message.id);
-                let answer = self.answer.insert(known.unwrap_or(SaidAnswer { id: message.id, blocks: 0, texts: Vec::new() }));
+                let answer = self.answer.insert(known.unwrap_or(EmittedTexts { id: message.id, blocks: 0, texts: Vec::new() }));
                 answer.blocks += 1;
                 if let BlockKind::Text(text) = message.block.kind() {
                     answer.texts.push(text.clone());
