@@ -136,6 +136,8 @@ fn of_message(message: &RawObject<'_>) -> PiEntry {
             let result = content::tool_result(&id, &content::joined_text(message.get("content")), message.get("isError") == Some("true"));
             PiEntry::Said { role: Role::User, blocks: vec![result] }
         }
+        // The user ran a command with two exclamation marks: the model is not shown it.
+        Some("bashExecution") if message.get("excludeFromContext") == Some("true") => PiEntry::Other,
         // The user ran a command; the model is shown it as a text.
         Some("bashExecution") => {
             let text = format!("{}\n{}", message.string("command").unwrap_or_default(), message.string("output").unwrap_or_default());

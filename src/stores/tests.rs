@@ -90,6 +90,12 @@ fn v_9_a_session_of_pi_is_read_without_what_failed() {
     let wanted = ["user line 3: Go.", r#"assistant line 6: calls t1 bash {"command":"ls"}"#, "user line 7: result of t1: a"];
     assert_eq!(shown(&found[0].messages), wanted);
     assert_eq!(broken(&found[0], StoreFormat::Pi), [""; 0]);
+    let command = r#"{"type":"message","id":"5b","parentId":"5","message":{"role":"bashExecution","command":"ls","output":"a","excludeFromContext":true}}"#;
+    let behind = result.replace(r#""parentId":"5""#, r#""parentId":"5b""#);
+    let beside = read(StoreFormat::Pi, &format!("{PI}{command}\n{behind}\n"));
+    assert_eq!(broken(&beside[0], StoreFormat::Pi), [""; 0], "the model is not shown this command");
+    let shown_to_it = read(StoreFormat::Pi, &format!("{PI}{}\n{behind}\n", command.replace("true", "false")));
+    assert_eq!(broken(&shown_to_it[0], StoreFormat::Pi).len(), 1, "a text before the result");
     let prompt = r#"{"type":"message","id":"6","parentId":"5","message":{"role":"user","content":"Go on."}}"#;
     let dangling = read(StoreFormat::Pi, &format!("{PI}{prompt}\n"));
     assert_eq!(
