@@ -56,6 +56,15 @@ fn write_sessions(folder: &Path) -> usize {
     bytes
 }
 
+/// The id of the last line of the turn before, as JSON: the first line has none before it.
+fn line_before(turn: usize) -> String {
+    turn.checked_sub(1).map_or_else(|| String::from("null"), |before| quoted(&format!("c{before}")))
+}
+
+fn quoted(id: &str) -> String {
+    format!("\"{id}\"")
+}
+
 /// The output of a tool, between one and twenty thousand bytes, as JSON has it.
 fn output(turn: usize) -> String {
     let lines = 15 + turn * 7919 % 285;
@@ -68,17 +77,17 @@ fn claude(is_broken: bool) -> String {
     while text.len() < SESSION_BYTES {
         let head = |id: &str, parent: &str| {
             format!(
-                r#""parentUuid":"{parent}","isSidechain":false,"userType":"external","cwd":"/w","sessionId":"s","version":"2.1.38","gitBranch":"main","uuid":"{id}","timestamp":"2026-02-10T21:11:56.846Z""#
+                r#""parentUuid":{parent},"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"s","version":"2.1.38","gitBranch":"main","uuid":"{id}","timestamp":"2026-02-10T21:11:56.846Z""#
             )
         };
         let (ask, call, result) = (format!("a{turn}"), format!("b{turn}"), format!("c{turn}"));
-        let parent = format!("c{}", turn.wrapping_sub(1));
+        let parent = line_before(turn);
         let output = output(turn);
         let _ = writeln!(text, r#"{{{},"type":"user","message":{{"role":"user","content":"Look at {turn}."}}}}"#, head(&ask, &parent));
         let _ = writeln!(
             text,
             r#"{{{},"type":"assistant","message":{{"model":"m","id":"msg_{turn}","type":"message","role":"assistant","content":[{{"type":"tool_use","id":"toolu_{turn}","name":"Bash","input":{{"command":"cat {turn}"}}}}],"stop_reason":null,"usage":{{"input_tokens":3,"output_tokens":9}}}}}}"#,
-            head(&call, &ask)
+            head(&call, &quoted(&ask))
         );
         let is_lost = is_broken && turn == 5;
         let content = if is_lost {
@@ -89,7 +98,7 @@ fn claude(is_broken: bool) -> String {
         let _ = writeln!(
             text,
             r#"{{{},"type":"user","message":{{"role":"user","content":[{content}]}},"toolUseResult":{{"stdout":"{output}","stderr":"","interrupted":false}}}}"#,
-            head(&result, &call)
+            head(&result, &quoted(&call))
         );
         turn += 1;
     }
@@ -100,10 +109,10 @@ fn pi(is_broken: bool) -> String {
     let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n");
     let mut turn = 0_usize;
     while text.len() < SESSION_BYTES {
-        let parent = format!("c{}", turn.wrapping_sub(1));
+        let parent = line_before(turn);
         let _ = writeln!(
             text,
-            r#"{{"type":"message","id":"a{turn}","parentId":"{parent}","message":{{"role":"user","content":[{{"type":"text","text":"Look at {turn}."}}]}}}}"#
+            r#"{{"type":"message","id":"a{turn}","parentId":{parent},"message":{{"role":"user","content":[{{"type":"text","text":"Look at {turn}."}}]}}}}"#
         );
         let _ = writeln!(
             text,
