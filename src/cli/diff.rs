@@ -139,9 +139,10 @@ fn operands<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -> E) -
     if let Some(new) = new
         && !has_options
         && arguments.detail == DetailArgument::Normal
-        && let (Some(old), Some(new)) = (recording_lines(old), recording_lines(new))
+        && let Some(of_old) = recording_lines(old)
+        && let Some(of_new) = recording_lines(new)
     {
-        return Ok(ComparedTexts { texts: [old?, new?], are_recordings: true });
+        return Ok(ComparedTexts { texts: [of_old?, of_new?], are_recordings: true });
     }
     let texts = match new {
         Some(new) => Ok([of_old()?, of_new(new)?]),

@@ -30,20 +30,26 @@ pub(super) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes text and a line end to standard output. Names of files and texts of others move no cursor: control characters are shown as signs.
+/// Writes text and a line end to standard output. Names of files and texts of others move no cursor: control characters are shown as their escapes.
 pub(super) fn print_line(text: &str) {
     write_line(&visible(text));
 }
 
-/// The text with signs in place of control characters.
+/// The text in its lines, with escapes in place of all other control characters.
 fn visible(text: &str) -> Cow<'_, str> {
     let is_layout = |c: char| c == '\n' || c == '\t';
     if text.chars().all(|c| is_layout(c) || !c.is_control()) {
         return Cow::Borrowed(text);
     }
-    text.split_inclusive(is_layout)
-        .flat_map(|part| [one_line(part.trim_end_matches(is_layout)), part[part.trim_end_matches(is_layout).len()..].into()])
-        .collect()
+    let mut out = String::new();
+    for c in text.chars() {
+        if is_layout(c) {
+            out.push(c);
+        } else {
+            out.extend(escaped(c));
+        }
+    }
+    out.into()
 }
 
 fn write_line(text: &str) {
@@ -96,7 +102,12 @@ pub(super) fn tell_progress(text: &str) {
 
 /// A text of a file in one line: control characters as their escapes.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    text.chars().flat_map(escaped).collect()
+}
+
+/// A control character as its escape, any other one as it is.
+fn escaped(c: char) -> Vec<char> {
+    if c.is_control() { c.escape_default().collect() } else { vec![c] }
 }
 
 /// The words of the last panic.

@@ -198,12 +198,14 @@ fn show(session: &ReviewSession, view: ReviewView) {
     print_line(&head.join("\n"));
     print_line("");
     let lines: Vec<&str> = changes.text.lines().collect();
-    let (width, frame): (usize, usize) = (columns().max(1), head.iter().map(|line| rows_of(line)).sum::<usize>() + FRAME_LINES);
+    let width = columns().max(1);
+    let frame = head.iter().map(|line| rows_of(line, width)).sum::<usize>() + FRAME_LINES;
     let room = if view.is_whole { usize::MAX } else { rows().saturating_sub(frame).max(LINES_MIN) };
     let mut left = room;
     let fitting = lines.iter().take_while(|line| {
-        let fits = rows_of(line) <= left;
-        left = left.saturating_sub(rows_of(line));
+        let rows = rows_of(line, width);
+        let fits = rows <= left;
+        left = left.saturating_sub(rows);
         fits
     });
     let mut shown: Vec<Cow<'_, str>> = fitting.map(|line| Cow::from(*line)).collect();
@@ -223,9 +225,9 @@ fn show(session: &ReviewSession, view: ReviewView) {
     print_line("");
 }
 
-/// How many rows of the terminal a line takes.
-fn rows_of(line: &str) -> usize {
-    measure_text_width(line).div_ceil(columns().max(1)).max(1)
+/// How many rows of a terminal of this width a line takes.
+fn rows_of(line: &str, width: usize) -> usize {
+    measure_text_width(line).div_ceil(width).max(1)
 }
 
 /// The next key, or the next letter of the lines of standard input; its end is a quit.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-pub use self::paths::{name_of, regressions_folder, snapshot_path};
+pub use self::paths::{absolute, name_of, path_beside_snapshots, possible_owners, regressions_folder, snapshot_path};
 pub use self::references::FileReach;
 pub use self::search::{FoundFiles, find, others_text, search};
 pub use self::variants::{ScenarioVariants, bytes_digest, digest, from_text};

@@ -71,9 +71,6 @@ impl AccountOracle {
     }
 
     pub(super) fn on_input(&mut self, rules: &OracleRules, at: Time, input: &Input) {
-        if let Input::End { id, .. } = input {
-            self.over(*id, at);
-        }
         match input {
             Input::Stream { id, event } => match event.payload() {
                 EventPayload::MessageStart(start) => {
@@ -90,7 +87,9 @@ impl AccountOracle {
                 }
             }
             Input::End { id, .. } => {
-                let Some(body) = self.open(*id).and_then(|answer| answer.body.take()) else { return };
+                let Some(answer) = self.open(*id) else { return };
+                answer.span.0.1 = at;
+                let Some(body) = answer.body.take() else { return };
                 let Ok(message) = whole_message(&body) else { return };
                 self.told(rules, *id, Some(&message.model), (&message.usage, message.stop_reason.as_deref()));
             }
@@ -112,12 +111,6 @@ impl AccountOracle {
         let now = bounds(answer);
         self.spent = NanoUsd((self.spent + now.0).0.saturating_sub(before.0.0));
         self.spent_most = NanoUsd((self.spent_most + now.1).0.saturating_sub(before.1.0));
-    }
-
-    fn over(&mut self, id: RequestId, at: Time) {
-        if let Some(answer) = self.open(id) {
-            answer.span.0.1 = at;
-        }
     }
 
     fn open(&mut self, id: RequestId) -> Option<&mut AnswerAccount> {
@@ -156,12 +149,12 @@ impl AccountOracle {
     }
 
     /// `spent` is what the whole tree has spent.
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, at: Time, effect: &Effect, spent: NanoUsd, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, spent: NanoUsd, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Result(result)) => self.on_result(rules, result, found),
             Effect::CloseRequest { id } => {
-                self.over(*id, at);
                 if let Some(answer) = self.open(*id) {
+                    answer.span.0.1 = found.at;
                     answer.is_closed = true;
                 }
             }

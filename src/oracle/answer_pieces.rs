@@ -27,6 +27,7 @@ impl Oracles {
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
     }
+
     /// A timer is set, or no longer needed: one rule alone is about timers.
     pub(super) fn on_timer(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };

@@ -411,7 +411,7 @@ impl TranscriptWatch for Oracles {
         let spent = spent(&self.agents);
         on_effect_of_tree(&self.rules, &mut self.agents, agent, effect, found);
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
-        watched.accounts.on_effect(&self.rules, at, effect, spent, found);
+        watched.accounts.on_effect(&self.rules, effect, spent, found);
         watched.pairs.on_effect(&self.rules, effect);
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);

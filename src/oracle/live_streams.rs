@@ -63,7 +63,7 @@ impl LiveStreamOracle {
     }
 
     /// A line about tools is waited for by nobody, and has no watchdog.
-    pub(super) fn on_request(&mut self, sent: SentRequest<'_>, at: Time) {
+    pub(super) fn on_request(&mut self, at: Time, sent: SentRequest<'_>) {
         if sent.kind != RequestKind::ToolSummary {
             self.open.push(OpenRequest { id: sent.id, is_streamed: sent.request.stream, asked: at, heard: None });
         }

@@ -51,7 +51,7 @@ impl Oracles {
             watched.history.on_request(&self.rules, sent, found);
             watched.abort_scope.on_request(&self.rules, id);
             watched.unrun.on_request(sent);
-            watched.live_streams.on_request(sent, at);
+            watched.live_streams.on_request(at, sent);
         }
         watched.said_blocks.on_request(id, request, |block| BlockSource::find(&self.rules, &self.speech, block), found);
         if self.speech.get(agent).is_some_and(ModelSpeech::has_closed_halves) {

@@ -97,10 +97,10 @@ impl SummaryOracle {
     /// A summary is asked of the conversation: some of its blocks are in the request. A further try may leave rounds out.
     fn check_source(&mut self, sent: SentRequest<'_>, is_new: bool, found: &mut OracleFindings<'_>) {
         let Some(asked) = self.asked.take().filter(|_| is_new && self.tries == 0) else { return };
-        let blocks = |request: &Request| -> Vec<Block> { request.messages.iter().flat_map(|message| &message.content).cloned().collect() };
-        let (said, summarised) = (blocks(&asked), blocks(sent.request));
+        let mut said = asked.messages.iter().flat_map(|message| &message.content);
+        let is_summarised = |block: &Block| sent.request.messages.iter().any(|message| message.content.contains(block));
         found.ask(ORACLE);
-        if !said.iter().any(|block| summarised.contains(block)) {
+        if !said.any(is_summarised) {
             found.add(ORACLE, format!("request {} asks for a summary, and has nothing of what was said", sent.id));
         }
     }

@@ -19,7 +19,7 @@ const FOR_TOOLS: &str = "tool_use";
 pub(super) const OPEN_ANSWER: &str = "the answer to its last request had not come to its end";
 
 /// The complaint about a prompt that ends well and leaves tool uses of its last answer alone.
-pub(super) const UNANSWERED: &str = "its last answer had asked for tools, which were not answered";
+const UNANSWERED: &str = "its last answer had asked for tools, which were not answered";
 
 /// The causes of a terminal that were seen in the prompt that is open.
 #[derive(Clone, Debug, Default, Hash)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anstream::adapter::strip_str;
-use reenact_files::scenario::{LoadedScenario, snapshot_path};
+use reenact_files::scenario::{LoadedScenario, absolute, possible_owners, snapshot_path};
 use reenact_files::shell_word::quoted_path;
 use reenact_files::snapshot::snapshots_below;
 use reenact_runner::RunOutcome;
@@ -94,40 +94,18 @@ fn where_it_waits(scenario: &LoadedScenario, pending: &Result<PathBuf, String>) 
 /// When a folder of snapshots cannot be read.
 pub fn orphans(folder: &Path, scenarios: &[LoadedScenario]) -> Result<Vec<PathBuf>, String> {
     let known: BTreeSet<PathBuf> = scenarios.iter().map(|scenario| snapshot_path(&scenario.path)).collect();
-    let root = snapshot_path(&whole(folder).join("any.toml")).parent().map(Path::to_path_buf);
+    let root = snapshot_path(&absolute(folder).join("any.toml")).parent().map(Path::to_path_buf);
     let folders: BTreeSet<PathBuf> = known.iter().filter_map(|path| path.parent().map(Path::to_path_buf)).chain(root).collect();
     let mut found = BTreeMap::new();
     for folder in folders {
         let below = snapshots_below(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        found.extend(below.into_iter().map(|path| (whole(&path), path)));
+        found.extend(below.into_iter().map(|path| (absolute(&path), path)));
     }
-    let known: BTreeSet<PathBuf> = known.iter().map(|path| whole(path)).collect();
-    let read: BTreeSet<PathBuf> = scenarios.iter().map(|scenario| whole(&scenario.file)).collect();
+    let known: BTreeSet<PathBuf> = known.iter().map(|path| absolute(path)).collect();
+    let read: BTreeSet<PathBuf> = scenarios.iter().map(|scenario| absolute(&scenario.file)).collect();
     let is_orphan =
-        |path: &Path| !known.contains(path) && possible_owners(path).iter().all(|file| !file.is_file() || read.contains(&whole(file)));
+        |path: &Path| !known.contains(path) && possible_owners(path).iter().all(|file| !file.is_file() || read.contains(&absolute(file)));
     Ok(found.into_iter().filter(|(whole, _)| is_orphan(whole)).map(|(_, path)| path).collect())
-}
-
-/// The path without links and dots; as it is where the system does not say.
-fn whole(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.into())
-}
-
-/// The files that a snapshot could be of, be they there or not.
-fn possible_owners(snapshot: &Path) -> Vec<PathBuf> {
-    let parts: Vec<_> = snapshot.components().collect();
-    let Some(at) = parts.iter().rposition(|part| part.as_os_str() == "snapshots") else { return Vec::new() };
-    let root: PathBuf = parts[..at].iter().collect();
-    let below = parts[at + 1..].iter().collect::<PathBuf>().with_extension("");
-    let name = below.to_string_lossy();
-    let file = name.split('@').next().unwrap_or_default();
-    let mut owners = Vec::new();
-    for folder in [root.join("scenarios"), root] {
-        for end in ["", ".toml", ".tape.jsonl", ".jsonl"] {
-            owners.extend([&*name, file].map(|name| folder.join(format!("{name}{end}"))));
-        }
-    }
-    owners
 }
 
 /// The scenarios that have one snapshot together, by its path. Each would overwrite those of the others.

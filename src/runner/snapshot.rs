@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use reenact_files::scenario::{LoadedScenario, snapshot_path};
+use reenact_files::scenario::{LoadedScenario, path_beside_snapshots, snapshot_path};
 use reenact_files::snapshot::{Snapshot, SnapshotError, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use reenact_sim::report::RunReport;
 use reenact_transcript::text::DetailLevel;
@@ -73,20 +73,10 @@ pub fn approve<E>(scenario: &LoadedScenario, report: &RunReport<E>) -> Result<Sn
 fn snapshot_of<E>(scenario: &LoadedScenario, report: &RunReport<E>) -> Snapshot {
     let title = scenario.setup.scenario.title.as_deref().unwrap_or(&scenario.name);
     let metadata = SnapshotMetadata::default()
-        .with("source", &source_of(scenario))
+        .with("source", &path_beside_snapshots(&scenario.file).to_string_lossy().replace('\\', "/"))
         .with("description", title)
         .with("expression", "transcript, detail normal");
     Snapshot::new(metadata, &report.text(DetailLevel::Normal))
-}
-
-/// The path of the scenario's file from the folder that holds its `snapshots`: `scenarios/executor/order.toml`.
-fn source_of(scenario: &LoadedScenario) -> String {
-    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
-    let file = whole(&scenario.file);
-    let snapshot = snapshot_path(&file);
-    let root = snapshot.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "snapshots")).and_then(Path::parent);
-    let below = root.and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&scenario.file);
-    below.to_string_lossy().replace('\\', "/")
 }
 
 /// A unified diff with three lines around each change. No limit of time: what it shows must not depend on the machine's load.

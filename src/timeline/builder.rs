@@ -33,8 +33,6 @@ pub struct TimelineBuilder {
     others: BTreeMap<String, usize>,
     pub(crate) runs: Vec<NamedTool<ToolRunInterval>>,
     pub(crate) unread: Vec<String>,
-    /// How many further problems the last of `unread` stands for.
-    pub(crate) more_unread: usize,
     /// Whether the recording ends inside of a line.
     pub(crate) is_cut: bool,
 }
@@ -73,7 +71,6 @@ impl TimelineBuilder {
             others: BTreeMap::new(),
             runs: Vec::new(),
             unread: Vec::new(),
-            more_unread: 0,
             is_cut: false,
         }
     }
@@ -164,7 +161,7 @@ impl TimelineBuilder {
         let others = core::mem::take(&mut self.others).into_iter().map(|(path, count)| OtherExchanges { path, count }).collect();
         let mut timeline = SessionTimeline {
             source: self.source,
-            unread: self.unread.len() + self.more_unread.saturating_sub(1),
+            unread: self.unread.len(),
             has_times: self.has_times,
             until: self.until,
             stall_limit: self.options.stall_limit,

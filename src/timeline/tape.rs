@@ -109,14 +109,16 @@ impl TapeReader {
 
     /// The timeline of what was read.
     pub fn finish(mut self) -> SessionTimeline {
-        self.builder.more_unread = self.more_unread;
         if self.more_unread > 0 {
             self.builder.on_unread(format!("{} more problems like these", self.more_unread));
         }
         if self.is_cut {
             self.builder.is_cut = true;
         }
-        self.builder.finish()
+        let mut timeline = self.builder.finish();
+        // The sentence about them counts as one already.
+        timeline.unread += self.more_unread.saturating_sub(1);
+        timeline
     }
 
     fn take_header(&mut self, kind: &str, header: &TapeHeader) {

@@ -9,6 +9,30 @@ pub fn snapshot_path(path: &Path) -> PathBuf {
     root.join("snapshots").join(format!("{}.snap", name_of(path)))
 }
 
+/// The path of a scenario's file from the folder that holds its `snapshots`: `scenarios/executor/order.toml`.
+pub fn path_beside_snapshots(path: &Path) -> PathBuf {
+    let file = absolute(split(path).0);
+    let (root, _) = below_scenarios(&file);
+    file.strip_prefix(root).unwrap_or(&file).into()
+}
+
+/// The files that a snapshot could be of, be they there or not.
+pub fn possible_owners(snapshot: &Path) -> Vec<PathBuf> {
+    let parts: Vec<_> = snapshot.components().collect();
+    let Some(at) = parts.iter().rposition(|part| part.as_os_str() == "snapshots") else { return Vec::new() };
+    let root: PathBuf = parts[..at].iter().collect();
+    let below = parts[at + 1..].iter().collect::<PathBuf>().with_extension("");
+    let name = below.to_string_lossy();
+    let file = name.split('@').next().unwrap_or_default();
+    let mut owners = Vec::new();
+    for folder in [root.join("scenarios"), root] {
+        for end in ["", ".toml", ".tape.jsonl", ".jsonl"] {
+            owners.extend([&*name, file].map(|name| folder.join(format!("{name}{end}"))));
+        }
+    }
+    owners
+}
+
 /// Where the small scenarios go that show a defect of this one: `regressions` in the folder `scenarios` that it is in, elsewhere beside the file.
 pub fn regressions_folder(path: &Path) -> PathBuf {
     let file = split(path).0;
@@ -28,7 +52,7 @@ pub fn name_of(path: &Path) -> String {
 }
 
 /// The path without links and dots; as it is where the system does not say.
-pub(super) fn absolute(path: &Path) -> PathBuf {
+pub fn absolute(path: &Path) -> PathBuf {
     let (file, combination) = split(path);
     match (file.canonicalize(), combination) {
         (Ok(file), Some(combination)) => with_combination(&file, combination),
@@ -82,6 +106,8 @@ mod tests {
         assert_eq!(of(&format!("{checkout}/scenarios/query/../query/read-one-file.toml")), here, "however it is written");
         assert_eq!(of("/x/scenarios/a/b/c.toml"), pair("a/b/c", "/x/snapshots/a/b/c.snap"));
         assert_eq!(of("mine/weather.toml"), pair("weather", "mine/snapshots/weather.snap"));
+        assert_eq!(path_beside_snapshots(Path::new("/x/scenarios/a/b.toml@seed=1")), Path::new("scenarios/a/b.toml"));
+        assert_eq!(path_beside_snapshots(Path::new("mine/weather.toml")), Path::new("weather.toml"));
         assert_eq!(of("w.tape.jsonl"), pair("w", "snapshots/w.snap"));
         assert_eq!(of("scenarios/query/none.toml@seed=1"), pair("query/none@seed=1", "snapshots/query/none@seed=1.snap"));
     }

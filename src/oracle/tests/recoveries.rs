@@ -2,7 +2,7 @@
 
 use super::*;
 use reenact_engine::contract::{Note, StagedSummary};
-use reenact_engine::emission::{CompactTrigger, CompactionLevel, ResultMessage, ResultSubtype, SessionPhase, Transition};
+use reenact_engine::emission::{CompactTrigger, CompactionLevel, ResultMessage, SessionPhase, Transition};
 use reenact_engine::settings::ContextWindow;
 use reenact_wire::usage::Usage;
 
@@ -207,25 +207,7 @@ fn o_34_a_token_budget_asks_for_more_and_structured_output_is_asked_for_five_tim
 
 /// The result of a prompt that ended well, with so many output tokens.
 pub(super) fn result_with(tokens: u64) -> ResultMessage {
-    ResultMessage {
-        prompt: 1,
-        subtype: ResultSubtype::Success,
-        is_error: false,
-        terminal: Terminal::Completed,
-        duration: Micros::ZERO,
-        api_duration: Micros::ZERO,
-        turns: 0,
-        text: "".into(),
-        stop_reason: None,
-        usage: Usage { output_tokens: Some(tokens), ..Usage::default() },
-        usage_by_model: Vec::new(),
-        errors: Vec::new(),
-        cost: NanoUsd::default(),
-        cost_by_model: Vec::new(),
-        structured_output: None,
-        warnings: Vec::new(),
-        permission_denials: Vec::new(),
-    }
+    ResultMessage { usage: Usage { output_tokens: Some(tokens), ..Usage::default() }, ..accounts::result_of(1, "") }
 }
 
 #[test]
