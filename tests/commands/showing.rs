@@ -121,3 +121,37 @@ fn v_8_a_bad_file_is_told_with_the_next_step() {
         assert!(code == Some(0) && text.contains("ends inside of a line"), "{name}: {text}{said}");
     }
 }
+
+#[test]
+fn v_8_a_byte_order_mark_is_no_part_of_a_file() {
+    let tape = include_str!("../samples/sample.tape.jsonl");
+    let log = include_str!("../formats/one.log");
+    let [marked_tape, marked_log] = [tape, log].map(|text| format!("\u{feff}{text}"));
+    let folder = folder(&[("a.tape.jsonl", tape), ("b.tape.jsonl", &*marked_tape), ("a.log", log), ("b.log", &*marked_log)]);
+    for pair in [["a.tape.jsonl", "b.tape.jsonl"], ["a.log", "b.log"]] {
+        let (text, said, code) = reenact(folder.path(), &["diff", pair[0], pair[1]]);
+        assert!(code == Some(0) && text.starts_with("no difference; "), "{text}{said}");
+        let shown = pair.map(|name| reenact(folder.path(), &["show", name]).0.replace(name, ""));
+        assert!(shown[0] == shown[1] && shown[0].contains("requests"), "{}", shown[1]);
+    }
+}
+
+#[test]
+fn v_1_the_name_of_a_file_moves_no_cursor() {
+    let hello = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+    let folder = folder(&[("a\u{1b}[31m.toml", hello)]);
+    for options in [&["test", "."][..], &["test", "--list"], &["run", "-q", "none\u{1b}[31m.toml"]] {
+        let (text, said, _) = reenact(folder.path(), options);
+        let all = text + &said;
+        assert!(all.contains("\\u{1b}[31m") && !all.contains('\u{1b}'), "{all:?}");
+    }
+}
+
+#[test]
+fn v_8_a_page_in_a_pipe_is_as_wide_as_columns_says() {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_reenact"));
+    let output = command.arg("show").arg(sample("samples/sample.tape.jsonl")).env("COLUMNS", "70").output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let widest = shown.lines().map(|line| line.chars().count()).max();
+    assert!((60..=70).contains(&widest.unwrap()), "{widest:?}: {shown}");
+}
