@@ -140,7 +140,7 @@ fn v_8_a_byte_order_mark_is_no_part_of_a_file() {
 fn v_1_the_name_of_a_file_moves_no_cursor() {
     let hello = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n";
     let folder = folder(&[("a\u{1b}[31m.toml", hello)]);
-    for options in [&["test", "."][..], &["test", "--list"], &["run", "-q", "none\u{1b}[31m.toml"]] {
+    for options in [&["test", "."][..], &["test", ".", "--list"], &["run", "-q", "none\u{1b}[31m.toml"]] {
         let (text, said, _) = reenact(folder.path(), options);
         let all = text + &said;
         assert!(all.contains("\\u{1b}[31m") && !all.contains('\u{1b}'), "{all:?}");
