@@ -115,7 +115,7 @@ pub(super) fn run<E: Engine>(arguments: &DiffArguments, new_engine: &impl Fn() -
         }
     }
     if diff.changes.is_empty() && are_recordings {
-        complain("note: not compared: ids, signatures, and the pieces in which answers came");
+        complain("note: not compared: ids, signatures, the pieces in which answers came, and exchanges that ask for no message");
     } else if diff.changes.is_empty() && arguments.detail == DetailArgument::Normal {
         complain(
             "note: compared at the normal detail; `--detail debug` compares every stream event and state of runs, logs and JSON lines",
