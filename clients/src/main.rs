@@ -37,8 +37,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let options: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match options.as_slice() {
-        [] => in_table(""),
-        ["--only", part] => in_table(part),
+        [] => build().and_then(|program| in_table("", program)),
+        ["--only", part] => build().and_then(|program| in_table(part, program)),
+        ["--built"] => program().and_then(|program| in_table("", program)),
         ["--page"] => return page::write(),
         ["--agents", names @ ..] => return interrupts::main(names),
         ["--with", name] => match agents::named(name) {
@@ -68,9 +69,9 @@ fn main() -> ExitCode {
 }
 
 /// The SDKs and the libraries through all cases whose name, or whose client, contains `part`: whether all did as expected.
-fn in_table(part: &str) -> Result<bool, InstallProblem> {
+fn in_table(part: &str, program: PathBuf) -> Result<bool, InstallProblem> {
     let clients = install::sdks()?;
-    let stage = CaseStage::new(build()?)?;
+    let stage = CaseStage::new(program)?;
     let mut runs: Vec<CaseRun> = CASES.iter().flat_map(|case| clients.iter().map(move |client| case.run(client))).collect();
     runs.retain(|run| run.is_named(part));
     let mut of_libraries: Vec<CaseRun> = LIBRARY_CASES.iter().flat_map(|case| case.rows.iter().map(move |row| case.run(row))).collect();
@@ -132,7 +133,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Builds the program; it stands beside this one.
+/// Builds the program.
 fn build() -> Result<PathBuf, InstallProblem> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--package", "reenact", "--bin", "reenact"]).current_dir(root());
@@ -140,6 +141,11 @@ fn build() -> Result<PathBuf, InstallProblem> {
         Ok(status) if status.success() => (),
         other => return Err(InstallProblem::Wrong(format!("the program could not be built: {other:?}"))),
     }
+    program()
+}
+
+/// The program that stands beside this one.
+fn program() -> Result<PathBuf, InstallProblem> {
     let this = std::env::current_exe().map_err(|error| InstallProblem::Wrong(format!("this program has no path: {error}")))?;
     Ok(this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -3,6 +3,7 @@
 //! Each step is a command that can be run by hand, and is printed as such when it fails. What the commands print is passed through, so
 //! that a log shows the tests one by one.
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,9 @@ enum StepWork {
     Without(&'static str, &'static [&'static str]),
 }
 
+/// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
+pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/proptest"];
+
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
 
@@ -35,8 +39,8 @@ const STEPS: &[CiStep] = &[
     CiStep { name: "tidy", holds: "the text checks find nothing", work: StepWork::Run("cargo xtask tidy") },
     CiStep {
         name: "no-std",
-        holds: "the pure rooms build without the standard library",
-        work: StepWork::Run("cargo build --package reenact --no-default-features --lib"),
+        holds: "the pure rooms build without the standard library, and have no warning",
+        work: StepWork::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),
     },
     CiStep {
         name: "dependencies",
@@ -52,11 +56,6 @@ const STEPS: &[CiStep] = &[
         name: "advisories",
         holds: "nothing is known against the dependencies",
         work: StepWork::IfAble("cargo xtask deny --advisories"),
-    },
-    CiStep {
-        name: "clippy-pure",
-        holds: "the pure rooms have no warning",
-        work: StepWork::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),
     },
     CiStep {
         name: "clippy",
@@ -90,20 +89,14 @@ const STEPS: &[CiStep] = &[
     },
     CiStep { name: "test", holds: "every test passes", work: StepWork::Run("cargo test --workspace --features reenact/proptest") },
     CiStep {
-        name: "presets",
-        holds: "each row of a preset's table is true, and each of its settings is needed by a row",
-        work: StepWork::Run("cargo xtask preset-table --check"),
-    },
-    CiStep {
         name: "fuzz-scenarios",
-        holds: "no rule is broken by two and a half thousand generated scenarios",
-        // The tests' build is there already: an optimised one of its own takes longer than all cases of both steps.
-        work: StepWork::Run("cargo run --quiet --package reenact-fuzz -- fuzz-scenarios --cases 2000"),
+        holds: "no rule is broken by two thousand generated scenarios",
+        work: StepWork::Run("cargo run --package reenact-fuzz -- fuzz-scenarios --cases 2000"),
     },
     CiStep {
         name: "fuzz",
         holds: "no reader of bytes panics, takes long or needs much memory on changed samples",
-        work: StepWork::Run("cargo run --quiet --package reenact-fuzz -- fuzz --seconds 5"),
+        work: StepWork::Run("cargo run --package reenact-fuzz -- fuzz --seconds 5"),
     },
     CiStep {
         name: "docs",
@@ -114,7 +107,7 @@ const STEPS: &[CiStep] = &[
     CiStep {
         name: "clients",
         holds: "pinned real clients behave with the replay server as with the API",
-        work: StepWork::IfAble("cargo xtask clients"),
+        work: StepWork::IfAble("cargo run --package reenact-clients -- --built"),
     },
     CiStep { name: "rules", holds: "something holds each rule of the engine", work: StepWork::Run("cargo xtask rules --missing") },
 ];
@@ -226,7 +219,7 @@ impl StepWork {
     }
 
     fn run(&self) -> Result<(), SkipReason> {
-        let mut command = prepared(self.command());
+        let mut command = prepared(self.command()).map_err(SkipReason::Failed)?;
         let unstarted = |error| SkipReason::Failed(format!("could not be started: {error}"));
         match self {
             StepWork::Run(_) | StepWork::IfAble(_) => {
@@ -249,13 +242,35 @@ impl StepWork {
 }
 
 /// The command with its environment, to be run in the checkout's root.
-fn prepared(line: &str) -> Command {
+///
+/// A program of the workspace is taken out of the build of the tests: for itself alone it has fewer features, so that most rooms would be compiled again,
+/// which takes longer than its work.
+fn prepared(line: &str) -> Result<Command, String> {
     let words: Vec<&str> = line.split(' ').collect();
+    if let ["cargo", "run", "--package", package, "--", options @ ..] = words.as_slice() {
+        let mut command = Command::new(built_with_tests(package)?);
+        command.args(options).current_dir(crate::root());
+        return Ok(command);
+    }
     let program = words.iter().position(|word| !word.contains('=')).expect("a command names a program");
     let mut command = Command::new(words[program]);
     command.args(&words[program + 1..]).current_dir(crate::root());
     command.envs(words[..program].iter().filter_map(|word| word.split_once('=')));
-    command
+    Ok(command)
+}
+
+/// The program of this package, which has the package's name: where it is after it was built as the tests were.
+fn built_with_tests(package: &str) -> Result<PathBuf, String> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--all-targets"]).args(TEST_BUILD).current_dir(crate::root());
+    match cargo.status() {
+        Ok(status) if status.success() => (),
+        Ok(status) => return Err(format!("{package} could not be built: {status}")),
+        Err(error) => return Err(format!("cargo could not be started: {error}")),
+    }
+    // This program is a member as well, and stands beside it.
+    let this = std::env::current_exe().map_err(|error| format!("this program has no path: {error}"))?;
+    Ok(this.with_file_name(format!("{package}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// `tree` is one package a line, its name first.
@@ -276,6 +291,13 @@ mod tests {
         let tree = "reenact v0.1.0 (/w)\ntokio v1.2.3\nserde v1.0.0\ntokio v1.2.3 (*)\n";
         assert_eq!(absent(tree, OUTSIDE_PACKAGES), Err("the pure rooms pull in tokio".to_string()));
         assert_eq!(absent("reenact v0.1.0\ntokio-like v1.0.0\n", OUTSIDE_PACKAGES), Ok(()));
+    }
+
+    /// The line of a step is one text, so that it can be typed.
+    #[test]
+    fn the_tests_are_built_as_other_steps_build() {
+        let step = STEPS.iter().find(|step| step.name == "test").unwrap();
+        assert_eq!(step.work.command(), format!("cargo test {}", TEST_BUILD.join(" ")));
     }
 
     #[test]
@@ -299,7 +321,7 @@ mod tests {
 
     #[test]
     fn words_with_an_equals_sign_before_the_program_are_its_environment() {
-        let command = prepared("A=b cargo doc --x=y");
+        let command = prepared("A=b cargo doc --x=y").unwrap();
         assert_eq!(command.get_program(), "cargo");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "--x=y"]);
         assert_eq!(command.get_envs().count(), 1);

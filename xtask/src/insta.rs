@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
+use crate::ci::TEST_BUILD;
+
 /// The version of the insta library in Cargo.toml; the program follows it.
 const VERSION: &str = "1.49.0";
 const PROOF: &str = "v_1_cargo_insta_lists_and_accepts_what_we_left_pending";
@@ -41,7 +43,7 @@ fn install() -> Result<OsString, String> {
 
 fn prove(search_path: OsString) -> Result<(), String> {
     let mut line = Command::new("cargo");
-    line.args(["test", "--package", "reenact", "--test", "insta_format", "--", "--exact", "--ignored", "--nocapture", PROOF]);
+    line.arg("test").args(TEST_BUILD).args(["--test", "insta_format", "--", "--exact", "--ignored", "--nocapture", PROOF]);
     line.env("PATH", search_path);
     run(line)?;
     println!("xtask insta: cargo-insta lists, accepts and leaves our snapshots as we would write them");

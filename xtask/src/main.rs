@@ -46,6 +46,7 @@ cargo xtask <command>
            --list              print the benches and the bar of each, measure nothing
   clients  pinned real clients through a table of cases: their behaviour must be the known one; needs Python and Node, installs the rest
            --only <part>       the cases with this in their names
+           --built             with the program that is built already
            --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
            --agents [<name>…]  the shipped agents that are installed, or these: interrupted at every moment; writes docs/agent-tables.md
            --page              write docs/client-tables.md from the cases, run nothing

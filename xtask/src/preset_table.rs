@@ -2,8 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-/// The test that runs the scenarios and makes the pages.
-const TEST: [&str; 5] = ["test", "--quiet", "--package", "reenact", "--test"];
+use crate::ci::TEST_BUILD;
 
 pub(crate) fn main(options: &[&str]) -> ExitCode {
     let is_check = match options {
@@ -12,7 +11,8 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         _ => return crate::usage(&format!("`preset-table` does not know `{}`", options.join(" "))),
     };
     let mut cargo = Command::new("cargo");
-    cargo.args(TEST).arg("presets").current_dir(crate::root());
+    // The test that runs the scenarios and makes the pages.
+    cargo.args(["test", "--quiet"]).args(TEST_BUILD).args(["--test", "presets"]).current_dir(crate::root());
     if !is_check {
         cargo.env("REENACT_UPDATE", "1");
     }

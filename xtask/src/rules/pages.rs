@@ -3,7 +3,7 @@
 //! ```text
 //! ### <a id="d2"></a>D2 nothing unordered reaches an output      anchor, id, name
 //!
-//! Held by `tidy: purity`, `ci: clippy-pure`.                     checks that hold it beside tests and scenarios; most have none
+//! Held by `tidy: purity`, `ci: no-std`.                     checks that hold it beside tests and scenarios; most have none
 //!
 //! No iteration over an unordered map …                           the rule, up to the next heading of this level or above
 //! ```
