@@ -42,6 +42,7 @@ pub use reenact_review as review;
 #[cfg(feature = "files")]
 pub use reenact_runner as runner;
 pub use reenact_scenario as scenario;
+pub use reenact_shell as shell;
 pub use reenact_sim as sim;
 pub use reenact_stores as stores;
 #[cfg(feature = "proptest")]

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use super::outcome::{ReportLine, print_header};
-use super::{decode, diff, doctor, explore, foreign, framing, growth, level, museum, record, redact, run, search, serve, start, sweep};
+use super::{
+    decode, diff, doctor, explore, foreign, framing, growth, level, museum, record, redact, run, search, serve, shell, start, sweep,
+};
 
 /// Something that is measured.
 struct Bench {
@@ -58,6 +60,7 @@ const BENCHES: &[Bench] = &[
         holds: "all orders around a run of 130 events: 0.3 s with one deviation, 60 s with two",
         measure: museum::neighbourhood,
     },
+    Bench { name: "shell", holds: "commands of a shell are read at 20 MB/s", measure: shell::commands },
     Bench {
         name: "diff",
         holds: "two transcripts are compared event by event in 0.4 times what `git diff` takes over their texts",

@@ -26,6 +26,7 @@ mod run;
 mod search;
 mod serve;
 mod session;
+mod shell;
 mod start;
 mod sweep;
 mod typed_parser;

@@ -17,6 +17,7 @@ use reenact::redact::{AnswerRedactor, HeldChunk, RedactionRules, Redactor};
 use reenact::review::show_text::{self, ShowLayout};
 use reenact::scenario::language::scenario_text;
 use reenact::scenario::parse;
+use reenact::shell::{danger, lexemes, only_reads};
 use reenact::stores::judgement::{SessionAge, judge};
 use reenact::stores::recognition::recognise;
 use reenact::stores::rules::{HistoryEnd, results, validity};
@@ -38,7 +39,7 @@ pub(crate) struct ReaderTarget {
 }
 
 /// All readers.
-pub(crate) const TARGETS: [ReaderTarget; 13] = [
+pub(crate) const TARGETS: [ReaderTarget; 14] = [
     ReaderTarget { name: "scenario", endings: &[".toml"], read: scenario },
     ReaderTarget { name: "tape", endings: &[".tape.jsonl"], read: read_tape },
     ReaderTarget { name: "import", endings: &[".har", ".yaml", ".yml", ".jsonl", ".json"], read: import },
@@ -51,6 +52,7 @@ pub(crate) const TARGETS: [ReaderTarget; 13] = [
     ReaderTarget { name: "redaction", endings: &[".sse", ".json", ".har", ".yaml", ".log"], read: redaction },
     ReaderTarget { name: "answer-redaction", endings: &[".sse", ".json", ".yaml"], read: answer_redaction },
     ReaderTarget { name: "scan", endings: &[".tape.jsonl", ".toml", ".md"], read: search },
+    ReaderTarget { name: "shell", endings: &[".sh", ".md"], read: shell },
     ReaderTarget { name: "stores", endings: &[".store.jsonl", ".store.json", ".store.db", ".store.db-wal"], read: stores },
 ];
 
@@ -181,6 +183,18 @@ fn prices(bytes: &[u8], _: &Path) -> Result<(), String> {
 fn windows(bytes: &[u8], _: &Path) -> Result<(), String> {
     let _ = WindowTable::read(&String::from_utf8_lossy(bytes));
     Ok(())
+}
+
+/// W-1: what cannot be read has a place in the text. P-2: what runs beside others need not be asked about.
+fn shell(bytes: &[u8], _: &Path) -> Result<(), String> {
+    let command = String::from_utf8_lossy(bytes);
+    if let Some(error) = lexemes(&command).err().filter(|error| error.at > command.len()) {
+        return Err(format!("{error}, and the command has {} bytes", command.len()));
+    }
+    match danger(&command).filter(|_| only_reads(&command)) {
+        None => Ok(()),
+        Some(danger) => Err(format!("the command only reads, and {danger}")),
+    }
 }
 
 /// K-2: a body keeps its length, and nothing is found in what was redacted.

@@ -9,7 +9,7 @@ use super::{Checkout, TidyProblem};
 /// The room inside the crate of the program.
 const PROGRAM: &str = "cli";
 
-const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores", "timeline"];
+const PURE: &[&str] = &["wire", "shell", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores", "timeline"];
 
 /// The rooms that a room may import; `PureAnd` stands for all pure rooms and these.
 enum RoomImports {
@@ -21,7 +21,8 @@ enum RoomImports {
 /// One line per room, in the order in which data flows.
 const TABLE: &[(&str, RoomImports)] = &[
     ("wire", RoomImports::Import(&[])),
-    ("engine", RoomImports::Import(&["wire"])),
+    ("shell", RoomImports::Import(&["wire"])),
+    ("engine", RoomImports::Import(&["wire", "shell"])),
     ("scenario", RoomImports::Import(&["wire", "engine"])),
     ("transcript", RoomImports::Import(&["wire", "engine"])),
     ("world", RoomImports::Import(&["wire", "engine", "scenario"])),

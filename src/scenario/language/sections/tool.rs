@@ -286,7 +286,7 @@ impl KeyForm for ToolSafety {
 
     fn shape() -> ValueShape {
         let words = vec![
-            ("by_command", "Each use with a shell command that only reads, such as `ls` or `git diff`."),
+            ("by_command", "Each use with a shell command that only reads, such as `ls` or `git log | head`."),
             ("unknown", "The tool cannot say, so no use."),
         ];
         ValueShape::Either(vec![ValueShape::Boolean, ValueShape::Words(words)])

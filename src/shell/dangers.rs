@@ -1,0 +1,186 @@
+//! Dangerous programs anywhere in a command, and ways to hide one: those must be asked about (P-2).
+//!
+//! ```text
+//!   each simple command, in lists, pipes, substitutions and here-documents
+//!     ──> words that the shell itself reads (if, do, !) are gone over
+//!     ──> wrappers (env, sudo, xargs, sh -c) are gone through
+//!     ──> the program's name: dangerous, harmless, or not known before it runs
+//! ```
+//!
+//! Names are compared as whole words, never as parts of words: `farm`, `git rm` and `docker run --rm` are no `rm`.
+
+mod interpreters;
+mod wrappers;
+
+use reenact_wire::prelude::*;
+
+use crate::lexeme::{CommandWord, Lexeme, Operator, ShellToken, WordPart};
+use crate::lexer::{ShellError, lexemes};
+use crate::simple_command::{CommandEnd, Redirection, SimpleCommand, simple_commands};
+use wrappers::WrappedCommand;
+
+/// Programs that destroy. `mkfs` counts with any ending: `mkfs.ext4`.
+const DANGEROUS: [&str; 5] = ["rm", "dd", "mkfs", "fdisk", "kill"];
+
+/// Words that the shell reads itself, with a command behind them.
+const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
+
+/// Words that end something, or begin a list of words which are no commands.
+const NO_COMMANDS: [&str; 6] = ["fi", "done", "}", "esac", "for", "select"];
+
+/// Words that begin what this reader does not follow.
+const UNREAD: [&str; 3] = ["case", "function", "coproc"];
+
+/// How many commands may lie in each other as texts: `sh -c "sh -c '…'"`.
+const DEPTH_MAX: usize = 8;
+
+/// Why a command must be asked about (P-2).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Danger {
+    /// It starts a dangerous program.
+    #[error("it starts {0}")]
+    Program(String),
+    /// Which program it starts is known only when it runs.
+    #[error("which program it starts is known only when it runs: {0}")]
+    UnknownProgram(String),
+    /// A shell gets its commands from elsewhere.
+    #[error("{0} reads its commands from elsewhere")]
+    UnknownCommands(String),
+    /// It is more than this reader understands.
+    #[error("it is not understood: {0}")]
+    NotUnderstood(String),
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] ShellError),
+}
+
+impl Danger {
+    /// The rule that would allow this program to the tool from now on; `None` where no program is known.
+    pub fn suggested_rule(&self, tool: &str) -> Option<String> {
+        match self {
+            Danger::Program(name) => Some(format!("{tool}({name}:*)")),
+            _ => None,
+        }
+    }
+}
+
+/// The first reason to ask about a command; `None` if there is nothing in it that is known to be dangerous.
+pub fn danger(command: &str) -> Option<Danger> {
+    in_text(command, 0).err()
+}
+
+fn in_text(command: &str, depth: usize) -> Result<(), Danger> {
+    if depth > DEPTH_MAX {
+        return Err(Danger::NotUnderstood(String::from("commands in commands")));
+    }
+    in_lexemes(&lexemes(command)?, depth)
+}
+
+fn in_lexemes(lexemes: &[Lexeme], depth: usize) -> Result<(), Danger> {
+    for lexeme in lexemes {
+        if let ShellToken::Word(word) | ShellToken::HereDocument(word) = &lexeme.token {
+            in_parts(word, depth)?;
+        }
+    }
+    simple_commands(lexemes).iter().try_for_each(|command| in_command(command, depth))
+}
+
+/// Looks into the substitutions of a word.
+fn in_parts(word: &CommandWord, depth: usize) -> Result<(), Danger> {
+    word.parts.iter().try_for_each(|part| match part {
+        WordPart::Substitution { lexemes, .. } => in_lexemes(lexemes, depth),
+        // Commands may lie in it, which the lexer has gone over.
+        WordPart::Expansion(text) if text.contains(['`']) || text.contains("$(") => {
+            let is_arithmetic = text.starts_with("$((") && !text[3..].contains("$(") && !text.contains('`');
+            if is_arithmetic { Ok(()) } else { Err(Danger::NotUnderstood(text.clone())) }
+        }
+        _ => Ok(()),
+    })
+}
+
+fn in_command(command: &SimpleCommand<'_>, depth: usize) -> Result<(), Danger> {
+    // `name ( )` begins a function; a group begins with the parenthesis.
+    if command.end == Some(CommandEnd::Operator(Operator::Open)) && !command.words.is_empty() {
+        return Err(Danger::NotUnderstood(String::from("a function")));
+    }
+    let has_input = command.redirections.iter().any(|redirection| {
+        matches!(
+            redirection,
+            Redirection::HereDocument(_) | Redirection::To(Operator::Input | Operator::HereString | Operator::InputFrom, _)
+        )
+    });
+    in_words(&command.words, has_input, depth)
+}
+
+/// A program with its arguments, behind what the shell reads itself.
+fn in_words(words: &[&CommandWord], has_input: bool, depth: usize) -> Result<(), Danger> {
+    let mut words = words;
+    while let [first, rest @ ..] = words {
+        match unquoted(first) {
+            Some(keyword) if KEYWORDS.contains(&keyword) => words = rest,
+            Some(word) if NO_COMMANDS.contains(&word) => return Ok(()),
+            Some(word) if UNREAD.contains(&word) => return Err(Danger::NotUnderstood(word.to_owned())),
+            _ if is_assignment(first) => words = rest,
+            _ => break,
+        }
+    }
+    let [program, arguments @ ..] = words else { return Ok(()) };
+    let name = program_name(program)?;
+    if is_dangerous(&name) {
+        return Err(Danger::Program(name));
+    }
+    match wrappers::wrapped(&name, arguments)? {
+        WrappedCommand::None => interpreters::check(&name, arguments, has_input),
+        WrappedCommand::Words(words) => in_words(words, has_input, depth),
+        WrappedCommand::Texts(texts) => texts.iter().try_for_each(|text| in_text(text, depth + 1)),
+        WrappedCommand::Several(commands) => commands.into_iter().try_for_each(|words| in_words(words, has_input, depth)),
+    }
+}
+
+/// The word as it is written, if nothing of it is quoted or replaced.
+fn unquoted(word: &CommandWord) -> Option<&str> {
+    match word.parts.as_slice() {
+        [WordPart::Text { text, is_quoted: false }] => Some(text),
+        _ => None,
+    }
+}
+
+/// The last part of the program's path, in lower case: some file systems do not tell them apart.
+fn program_name(word: &CommandWord) -> Result<String, Danger> {
+    let unknown = || Danger::UnknownProgram(shown(word));
+    let text = word.literal().ok_or_else(unknown)?;
+    // A terminal shows no difference between a blank and these, and some shells know none.
+    let is_hidden = |character: char| {
+        character.is_whitespace()
+            || character.is_control()
+            || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let is_test = matches!(text.as_str(), "[" | "[[");
+    if (word.is_pattern() && !is_test) || text.starts_with('$') || text.contains(is_hidden) {
+        return Err(unknown());
+    }
+    Ok(text.rsplit('/').next().unwrap_or_default().to_lowercase())
+}
+
+fn is_dangerous(name: &str) -> bool {
+    DANGEROUS.contains(&name) || name.starts_with("mkfs.")
+}
+
+/// `NAME=value`, as the shell reads it: the name and the `=` stand outside of quotes.
+fn is_assignment(word: &CommandWord) -> bool {
+    let Some(WordPart::Text { text, is_quoted: false }) = word.parts.first() else { return false };
+    let Some((name, _)) = text.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn shown(word: &CommandWord) -> String {
+    let of = |part: &WordPart| match part {
+        WordPart::Text { text, .. } | WordPart::Expansion(text) => text.clone(),
+        WordPart::Variable { name, .. } => format!("${name}"),
+        WordPart::Substitution { .. } => String::from("$(…)"),
+    };
+    word.parts.iter().map(of).collect()
+}

@@ -1,0 +1,172 @@
+//! Which commands only read, so that they may run beside others (T-3, B-5).
+//!
+//! ```text
+//!   reader | reader && reader ; reader        only reads, if each program is known and none of its options writes
+//!   > >> & $(…) $name {…} ( ) A=1 unknown     may write
+//! ```
+//!
+//! Pure functions. A command that is not understood may write. To run it alone costs time; to run it beside others may cost work.
+
+use reenact_wire::prelude::*;
+
+use crate::lexeme::{CommandWord, Operator};
+use crate::lexer::lexemes;
+use crate::simple_command::{CommandEnd, Redirection, SimpleCommand, simple_commands};
+
+/// A program that writes nothing, but for some of its options.
+struct ReaderProgram {
+    name: &'static str,
+    /// Its command, for a program of several: `log` of `git log`.
+    subcommand: Option<&'static str>,
+    /// Long options that write or start something. A shortened or lengthened one counts.
+    long: &'static [&'static str],
+    /// Short ones, alone or among others.
+    short: &'static str,
+    /// Options with a single dash and a long name, by their beginnings.
+    single_dash: &'static [&'static str],
+}
+
+const fn plain(name: &'static str) -> ReaderProgram {
+    ReaderProgram { name, subcommand: None, long: &[], short: "", single_dash: &[] }
+}
+
+const fn git(subcommand: &'static str) -> ReaderProgram {
+    ReaderProgram { name: "git", subcommand: Some(subcommand), long: &["output", "ext-diff"], short: "o", single_dash: &[] }
+}
+
+const PROGRAMS: &[ReaderProgram] = &[
+    plain("basename"),
+    plain("cat"),
+    plain("cmp"),
+    plain("comm"),
+    plain("cut"),
+    plain("df"),
+    plain("diff"),
+    plain("dirname"),
+    plain("du"),
+    plain("echo"),
+    plain("false"),
+    plain("fold"),
+    plain("grep"),
+    plain("head"),
+    plain("join"),
+    plain("ls"),
+    plain("md5sum"),
+    plain("nl"),
+    plain("od"),
+    plain("paste"),
+    plain("printf"),
+    plain("pwd"),
+    plain("readlink"),
+    plain("realpath"),
+    plain("rev"),
+    plain("sha1sum"),
+    plain("sha256sum"),
+    plain("sleep"),
+    plain("stat"),
+    plain("tac"),
+    plain("tail"),
+    plain("test"),
+    plain("tr"),
+    plain("true"),
+    plain("type"),
+    plain("uname"),
+    plain("wc"),
+    plain("which"),
+    plain("whoami"),
+    ReaderProgram { name: "file", subcommand: None, long: &["compile"], short: "C", single_dash: &[] },
+    ReaderProgram {
+        name: "find",
+        subcommand: None,
+        long: &[],
+        short: "",
+        single_dash: &["delete", "exec", "execdir", "ok", "okdir", "fprint", "fls"],
+    },
+    ReaderProgram { name: "rg", subcommand: None, long: &["pre", "hostname-bin", "search-zip"], short: "z", single_dash: &[] },
+    ReaderProgram {
+        name: "sort",
+        subcommand: None,
+        long: &["output", "compress-program", "temporary-directory"],
+        short: "oT",
+        single_dash: &[],
+    },
+    ReaderProgram { name: "tree", subcommand: None, long: &["output"], short: "oR", single_dash: &[] },
+    git("blame"),
+    git("diff"),
+    git("log"),
+    git("ls-files"),
+    git("rev-parse"),
+    git("show"),
+    git("status"),
+];
+
+/// Whether a shell command is known to read only: nothing that it starts writes, whatever there is in its folder.
+pub fn only_reads(command: &str) -> bool {
+    let Ok(lexemes) = lexemes(command) else { return false };
+    let commands = simple_commands(&lexemes);
+    let is_some = commands.iter().any(|command| !command.is_empty());
+    is_some && commands.iter().enumerate().all(|(index, command)| reads(command, commands.get(index + 1)))
+}
+
+/// Whether one of the commands reads only, and what joins it to the next one starts nothing that goes on.
+fn reads(command: &SimpleCommand<'_>, next: Option<&SimpleCommand<'_>>) -> bool {
+    let is_joined = match command.end {
+        None => true,
+        // A pipe leads somewhere; a list may end.
+        Some(CommandEnd::Operator(Operator::Pipe | Operator::And | Operator::Or)) => {
+            !command.is_empty() && next.is_some_and(|next| !next.is_empty())
+        }
+        Some(CommandEnd::Operator(Operator::Semicolon)) => !command.is_empty(),
+        Some(CommandEnd::Newline) => true,
+        Some(CommandEnd::Operator(_)) => false,
+    };
+    is_joined && command.redirections.iter().all(only_gives) && (command.is_empty() || is_reader(&command.words))
+}
+
+/// Whether a redirection opens no file to be written.
+fn only_gives(redirection: &Redirection<'_>) -> bool {
+    let is_plain = |word: &CommandWord| word.literal().is_some() && !word.is_pattern();
+    match redirection {
+        Redirection::HereDocument(body) => body.literal().is_some(),
+        Redirection::To(Operator::Input | Operator::HereString, Some(word)) => is_plain(word),
+        // `2>&1` joins two that are open. `>&file` writes.
+        Redirection::To(Operator::OutputTo, Some(word)) => {
+            word.literal().is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        Redirection::To(..) => false,
+    }
+}
+
+fn is_reader(words: &[&CommandWord]) -> bool {
+    // What the shell replaces may be anything: another program, another option. Other white space splits words in some shells.
+    let is_odd = |character: char| (character.is_whitespace() || character.is_control()) && !matches!(character, ' ' | '\t' | '\n');
+    let Some(texts) = words.iter().map(|word| word.literal().filter(|text| !text.contains(is_odd))).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let has_braces = words.iter().any(|word| word.has_braces());
+    let of = |program: &&ReaderProgram| {
+        Some(program.name) == texts.first().map(String::as_str)
+            && program.subcommand.is_none_or(|name| texts.get(1).is_some_and(|word| word == name))
+    };
+    let Some(program) = PROGRAMS.iter().find(of).filter(|_| !has_braces && !words[0].is_pattern()) else { return false };
+    let skipped = 1 + usize::from(program.subcommand.is_some());
+    words.iter().zip(&texts).skip(skipped).all(|(word, text)| program.has_only_read(word, text))
+}
+
+impl ReaderProgram {
+    /// Whether an argument is none of the options that write, and cannot become one: a file may be named like an option.
+    fn has_only_read(&self, word: &CommandWord, text: &str) -> bool {
+        if self.long.is_empty() && self.short.is_empty() && self.single_dash.is_empty() {
+            return true;
+        }
+        if word.is_pattern() && text.starts_with(['*', '?', '[']) {
+            return false;
+        }
+        if let Some(option) = text.strip_prefix("--") {
+            let name = option.split('=').next().unwrap_or_default();
+            return name.is_empty() || !self.long.iter().any(|long| long.starts_with(name) || name.starts_with(long));
+        }
+        let Some(option) = text.strip_prefix('-') else { return true };
+        !option.contains(|short| self.short.contains(short)) && !self.single_dash.iter().any(|name| option.starts_with(name))
+    }
+}
