@@ -29,7 +29,14 @@ const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do
 const NO_COMMANDS: [&str; 6] = ["fi", "done", "}", "esac", "for", "select"];
 
 /// Words that begin what this reader does not follow.
-const UNREAD: [&str; 3] = ["case", "function", "coproc"];
+const UNREAD: [&str; 2] = ["case", "coproc"];
+
+/// Variables that hold a command for another program.
+const COMMAND_VARIABLES: [&str; 12] =
+    ["BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "LESSOPEN", "RSYNC_RSH", "GIT_SSH", "GIT_EXTERNAL_DIFF", "FCEDIT"];
+
+/// Their endings.
+const COMMAND_ENDINGS: [&str; 6] = ["EDITOR", "PAGER", "ASKPASS", "_COMMAND", "_WRAPPER", "BROWSER"];
 
 /// How many commands may lie in each other as texts: `sh -c "sh -c '…'"`.
 const DEPTH_MAX: usize = 8;
@@ -82,6 +89,11 @@ fn in_lexemes(lexemes: &[Lexeme], depth: usize) -> Result<(), Danger> {
             in_parts(word, depth)?;
         }
     }
+    // `((a<<b))` is arithmetic to some shells, and two groups with a here-document to others.
+    let is_open = |lexeme: &Lexeme| lexeme.token == ShellToken::Operator(Operator::Open);
+    if lexemes.windows(2).any(|pair| is_open(&pair[0]) && is_open(&pair[1]) && pair[1].at == pair[0].at + 1) {
+        return Err(Danger::NotUnderstood(String::from("((")));
+    }
     simple_commands(lexemes).iter().try_for_each(|command| in_command(command, depth))
 }
 
@@ -94,33 +106,56 @@ fn in_parts(word: &CommandWord, depth: usize) -> Result<(), Danger> {
             let is_arithmetic = text.starts_with("$((") && !text[3..].contains("$(") && !text.contains('`');
             if is_arithmetic { Ok(()) } else { Err(Danger::NotUnderstood(text.clone())) }
         }
+        WordPart::Expansion(text) if text.ends_with("@P}") => Err(Danger::NotUnderstood(text.clone())),
         _ => Ok(()),
     })
 }
 
 fn in_command(command: &SimpleCommand<'_>, depth: usize) -> Result<(), Danger> {
-    // `name ( )` begins a function; a group begins with the parenthesis.
-    if command.end == Some(CommandEnd::Operator(Operator::Open)) && !command.words.is_empty() {
-        return Err(Danger::NotUnderstood(String::from("a function")));
+    // `a=(x y)`: words in parentheses that are no commands. Nothing of it is followed.
+    if command.end == Some(CommandEnd::Operator(Operator::Open)) && command.words.iter().any(|word| is_assignment(word)) {
+        return Err(Danger::NotUnderstood(String::from("a list of values")));
     }
-    let has_input = command.redirections.iter().any(|redirection| {
-        matches!(
-            redirection,
-            Redirection::HereDocument(_) | Redirection::To(Operator::Input | Operator::HereString | Operator::InputFrom, _)
-        )
-    });
-    in_words(&command.words, has_input, depth)
+    let given = GivenInput::from_redirections(&command.redirections);
+    in_words(&command.words, &given, depth)
+}
+
+/// The input that a command gets from its redirections.
+pub(crate) enum GivenInput {
+    Nothing,
+    /// A text that is known.
+    Text(String),
+    Unknown,
+}
+
+impl GivenInput {
+    fn from_redirections(redirections: &[Redirection<'_>]) -> Self {
+        let of = |redirection: &Redirection<'_>| match redirection {
+            Redirection::HereDocument(word) | Redirection::To(Operator::HereString, Some(word)) => {
+                Some(word.literal().map_or(Self::Unknown, Self::Text))
+            }
+            Redirection::To(Operator::Input | Operator::InputFrom | Operator::ReadWrite | Operator::HereString, _) => Some(Self::Unknown),
+            Redirection::To(..) => None,
+        };
+        // Of several the last one counts.
+        redirections.iter().rev().find_map(of).unwrap_or(Self::Nothing)
+    }
 }
 
 /// A program with its arguments, behind what the shell reads itself.
-fn in_words(words: &[&CommandWord], has_input: bool, depth: usize) -> Result<(), Danger> {
+fn in_words(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<(), Danger> {
     let mut words = words;
     while let [first, rest @ ..] = words {
         match unquoted(first) {
             Some(keyword) if KEYWORDS.contains(&keyword) => words = rest,
+            // Its body is read as commands are, and starts with the brace behind its name.
+            Some("function") => words = rest.get(1..).unwrap_or_default(),
             Some(word) if NO_COMMANDS.contains(&word) => return Ok(()),
             Some(word) if UNREAD.contains(&word) => return Err(Danger::NotUnderstood(word.to_owned())),
-            _ if is_assignment(first) => words = rest,
+            _ if is_assignment(first) => {
+                in_assignment(first, depth)?;
+                words = rest;
+            }
             _ => break,
         }
     }
@@ -129,12 +164,47 @@ fn in_words(words: &[&CommandWord], has_input: bool, depth: usize) -> Result<(),
     if is_dangerous(&name) {
         return Err(Danger::Program(name));
     }
-    match wrappers::wrapped(&name, arguments)? {
-        WrappedCommand::None => interpreters::check(&name, arguments, has_input),
-        WrappedCommand::Words(words) => in_words(words, has_input, depth),
-        WrappedCommand::Texts(texts) => texts.iter().try_for_each(|text| in_text(text, depth + 1)),
-        WrappedCommand::Several(commands) => commands.into_iter().try_for_each(|words| in_words(words, has_input, depth)),
+    match wrappers::wrapped(&name, arguments) {
+        // What a shell gets as a text can be read as well.
+        Err(Danger::UnknownCommands(_)) if matches!(given, GivenInput::Text(_)) && wrappers::is_shell(&name) => match given {
+            GivenInput::Text(text) => in_text(text, depth + 1),
+            _ => Ok(()),
+        },
+        Err(danger) => Err(danger),
+        Ok(WrappedCommand::None) => interpreters::check(&name, arguments, given),
+        Ok(WrappedCommand::Words([])) if name == "xargs" || name == "time" || name == "command" => Ok(()),
+        Ok(WrappedCommand::Words([])) if name == "exec" && matches!(given, GivenInput::Nothing) => Ok(()),
+        Ok(WrappedCommand::Words([])) if name == "exec" => Err(Danger::UnknownCommands(name)),
+        Ok(WrappedCommand::Words(words)) if name == "xargs" => in_fed(words, given, depth),
+        Ok(WrappedCommand::Words(words)) => in_words(words, given, depth),
+        Ok(WrappedCommand::Texts(texts)) => texts.iter().try_for_each(|text| in_text(text, depth + 1)),
+        Ok(WrappedCommand::Several(commands)) => commands.into_iter().try_for_each(|words| in_words(words, given, depth)),
     }
+}
+
+/// A command whose last words come from elsewhere: nothing may be missing that names a program.
+fn in_fed(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<(), Danger> {
+    in_words(words, given, depth)?;
+    let [program, arguments @ ..] = words else { return Ok(()) };
+    let name = program_name(program)?;
+    let is_open = match wrappers::wrapped(&name, arguments)? {
+        WrappedCommand::Words(words) => words.is_empty(),
+        WrappedCommand::Texts(texts) => texts.iter().all(String::is_empty),
+        WrappedCommand::Several(_) => name == "find",
+        WrappedCommand::None => false,
+    };
+    if is_open { Err(Danger::UnknownCommands(name)) } else { Ok(()) }
+}
+
+/// A variable that other programs take for a command.
+fn in_assignment(word: &CommandWord, depth: usize) -> Result<(), Danger> {
+    let Some(WordPart::Text { text, .. }) = word.parts.first() else { return Ok(()) };
+    let name = text.split('=').next().unwrap_or_default();
+    if !COMMAND_VARIABLES.contains(&name) && !COMMAND_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        return Ok(());
+    }
+    let whole = word.literal().ok_or_else(|| Danger::UnknownProgram(shown(word)))?;
+    in_text(whole[name.len() + 1..].trim_start_matches('|'), depth + 1)
 }
 
 /// The word as it is written, if nothing of it is quoted or replaced.

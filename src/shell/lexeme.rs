@@ -70,14 +70,17 @@ impl CommandWord {
         texts.collect()
     }
 
-    /// Whether some shells make several words of it: `{a,b}`.
+    /// Whether some shells make several words of it: `{a,b}`, `{1..9}`.
     pub(crate) fn has_braces(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, WordPart::Text { text, is_quoted: false } if text.contains(['{', '}'])))
+        let holds = |text: &str| {
+            self.parts.iter().any(|part| matches!(part, WordPart::Text { text: part, is_quoted: false } if part.contains(text)))
+        };
+        holds("{") && (holds(",") || holds(".."))
     }
 
     /// Whether a shell might make several words of it, or other ones: by a pattern, by braces, or by a tilde.
     pub fn is_pattern(&self) -> bool {
-        let is_special = |text: &str| text.contains(['*', '?', '[', '{', '}']) || text.starts_with('~');
+        let is_special = |text: &str| text.contains(['*', '?', '[']) || self.has_braces() || text.starts_with('~');
         self.parts.iter().any(|part| matches!(part, WordPart::Text { text, is_quoted: false } if is_special(text)))
     }
 }

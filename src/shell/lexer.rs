@@ -49,6 +49,9 @@ pub enum ShellProblem {
     /// Substitutions in each other without end.
     #[error("substitutions lie more than {DEPTH_MAX} deep in each other")]
     TooDeep,
+    /// Shells read it in different ways.
+    #[error("shells read {0} in different ways")]
+    Ambiguous(&'static str),
     /// Only to run it would tell what it gives.
     #[error("what {0} gives is known only when it runs")]
     Unknown(String),

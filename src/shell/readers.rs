@@ -31,7 +31,9 @@ const fn plain(name: &'static str) -> ReaderProgram {
 }
 
 const fn git(subcommand: &'static str) -> ReaderProgram {
-    ReaderProgram { name: "git", subcommand: Some(subcommand), long: &["output", "ext-diff"], short: "o", single_dash: &[] }
+    // A format may ask for signatures, which are verified by a program.
+    let long = &["output", "ext-diff", "show-signature", "textconv", "help"];
+    ReaderProgram { name: "git", subcommand: Some(subcommand), long, short: "o", single_dash: &[] }
 }
 
 const PROGRAMS: &[ReaderProgram] = &[
@@ -41,7 +43,6 @@ const PROGRAMS: &[ReaderProgram] = &[
     plain("comm"),
     plain("cut"),
     plain("df"),
-    plain("diff"),
     plain("dirname"),
     plain("du"),
     plain("echo"),
@@ -55,7 +56,6 @@ const PROGRAMS: &[ReaderProgram] = &[
     plain("nl"),
     plain("od"),
     plain("paste"),
-    plain("printf"),
     plain("pwd"),
     plain("readlink"),
     plain("realpath"),
@@ -66,7 +66,6 @@ const PROGRAMS: &[ReaderProgram] = &[
     plain("stat"),
     plain("tac"),
     plain("tail"),
-    plain("test"),
     plain("tr"),
     plain("true"),
     plain("type"),
@@ -74,7 +73,8 @@ const PROGRAMS: &[ReaderProgram] = &[
     plain("wc"),
     plain("which"),
     plain("whoami"),
-    ReaderProgram { name: "file", subcommand: None, long: &["compile"], short: "C", single_dash: &[] },
+    ReaderProgram { name: "diff", subcommand: None, long: &["paginate"], short: "l", single_dash: &[] },
+    ReaderProgram { name: "file", subcommand: None, long: &["compile", "uncompress"], short: "CzZ", single_dash: &[] },
     ReaderProgram {
         name: "find",
         subcommand: None,
@@ -82,6 +82,9 @@ const PROGRAMS: &[ReaderProgram] = &[
         short: "",
         single_dash: &["delete", "exec", "execdir", "ok", "okdir", "fprint", "fls"],
     },
+    // Some shells have options of their own for these, which set variables.
+    ReaderProgram { name: "printf", subcommand: None, long: &[], short: "v", single_dash: &[] },
+    ReaderProgram { name: "test", subcommand: None, long: &[], short: "v", single_dash: &[] },
     ReaderProgram { name: "rg", subcommand: None, long: &["pre", "hostname-bin", "search-zip"], short: "z", single_dash: &[] },
     ReaderProgram {
         name: "sort",
@@ -103,7 +106,9 @@ const PROGRAMS: &[ReaderProgram] = &[
 /// Whether a shell command is known to read only: nothing that it starts writes, whatever there is in its folder.
 pub fn only_reads(command: &str) -> bool {
     let Ok(lexemes) = lexemes(command) else { return false };
-    let commands = simple_commands(&lexemes);
+    // Behind `|` or `&&` a list may go on in the next line.
+    let mut commands = simple_commands(&lexemes);
+    commands.retain(|command| !(command.is_empty() && command.end == Some(CommandEnd::Newline)));
     let is_some = commands.iter().any(|command| !command.is_empty());
     is_some && commands.iter().enumerate().all(|(index, command)| reads(command, commands.get(index + 1)))
 }
@@ -128,11 +133,11 @@ fn only_gives(redirection: &Redirection<'_>) -> bool {
     let is_plain = |word: &CommandWord| word.literal().is_some() && !word.is_pattern();
     match redirection {
         Redirection::HereDocument(body) => body.literal().is_some(),
-        Redirection::To(Operator::Input | Operator::HereString, Some(word)) => is_plain(word),
+        // Some shells open connections by such names.
+        Redirection::To(Operator::Input, Some(word)) => is_plain(word) && !word.literal().is_some_and(|name| name.starts_with("/dev/")),
+        Redirection::To(Operator::HereString, Some(word)) => is_plain(word),
         // `2>&1` joins two that are open. `>&file` writes.
-        Redirection::To(Operator::OutputTo, Some(word)) => {
-            word.literal().is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
-        }
+        Redirection::To(Operator::OutputTo, Some(word)) => matches!(word.literal().as_deref(), Some("1" | "2")),
         Redirection::To(..) => false,
     }
 }
@@ -144,11 +149,17 @@ fn is_reader(words: &[&CommandWord]) -> bool {
         return false;
     };
     let has_braces = words.iter().any(|word| word.has_braces());
-    let of = |program: &&ReaderProgram| {
-        Some(program.name) == texts.first().map(String::as_str)
-            && program.subcommand.is_none_or(|name| texts.get(1).is_some_and(|word| word == name))
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (words, texts) = match texts.as_slice() {
+        ["git", "--no-pager", ..] => (&words[1..], [&["git"], &texts[2..]].concat()),
+        _ => (words, texts),
     };
-    let Some(program) = PROGRAMS.iter().find(of).filter(|_| !has_braces && !words[0].is_pattern()) else { return false };
+    let is_it = |program: &&ReaderProgram| match (texts.as_slice(), program.subcommand) {
+        ([name, subcommand, ..], Some(known)) => *name == program.name && *subcommand == known,
+        ([name, ..], None) => *name == program.name,
+        _ => false,
+    };
+    let Some(program) = PROGRAMS.iter().find(is_it).filter(|_| !has_braces && !words[0].is_pattern()) else { return false };
     let skipped = 1 + usize::from(program.subcommand.is_some());
     words.iter().zip(&texts).skip(skipped).all(|(word, text)| program.has_only_read(word, text))
 }
@@ -160,6 +171,9 @@ impl ReaderProgram {
             return true;
         }
         if word.is_pattern() && text.starts_with(['*', '?', '[']) {
+            return false;
+        }
+        if self.name == "git" && text.contains("%G") {
             return false;
         }
         if let Some(option) = text.strip_prefix("--") {

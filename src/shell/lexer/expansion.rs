@@ -25,6 +25,9 @@ impl Lexer<'_> {
             Some(b'{') => self.braced(word, is_quoted),
             Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => {
                 let name = name_in(rest).to_owned();
+                if goes_on(&rest[name.len()..]) {
+                    return self.fail(ShellProblem::Ambiguous("a line that ends in an expansion"), self.at);
+                }
                 self.at += 1 + name.len();
                 word.parts.push(WordPart::Variable { name, is_quoted });
                 Ok(())
@@ -40,7 +43,10 @@ impl Lexer<'_> {
                 self.at += 2;
                 Ok(())
             }
-            // Some shells read `$'…'` and `$"…"` in a way of their own; to `sh` they are a dollar sign and a quoted text.
+            Some(b'\'') if !is_quoted => self.fail(ShellProblem::Ambiguous("$'"), self.at),
+            Some(b'"') if !is_quoted => self.fail(ShellProblem::Ambiguous("$\""), self.at),
+            Some(b'[') => self.fail(ShellProblem::Ambiguous("$["), self.at),
+            Some(b'\\') if goes_on(rest) => self.fail(ShellProblem::Ambiguous("a line that ends in an expansion"), self.at),
             _ => {
                 push_text(word, "$", is_quoted);
                 self.at += 1;
@@ -106,6 +112,10 @@ impl Lexer<'_> {
         }
         self.at += 2;
         self.skip_to(b'}', "${", at)?;
+        // In quotes some take it for a quote, and some for itself.
+        if is_quoted && self.text[at..self.at].contains('\'') {
+            return self.fail(ShellProblem::Ambiguous("a quote in ${…}"), at);
+        }
         word.parts.push(WordPart::Expansion(self.text[at..self.at].to_owned()));
         Ok(())
     }
@@ -140,6 +150,12 @@ impl Lexer<'_> {
         }
         self.fail(ShellProblem::OpenExpansion(opening), at)
     }
+}
+
+/// Whether a line ends here behind a backslash, and the next one begins with what might belong to an expansion.
+fn goes_on(text: &str) -> bool {
+    let next = text.trim_start_matches("\\\n");
+    next.len() < text.len() && next.starts_with(|character: char| character.is_alphanumeric() || "_({[?$#@*!-'\"`".contains(character))
 }
 
 /// The name at the beginning of the text; empty where no name stands.

@@ -53,8 +53,9 @@ impl Lexer<'_> {
     fn body(&mut self, document: &OpenDocument) -> Result<CommandWord, ShellError> {
         let begin = self.at;
         let mut text = String::new();
-        // A line behind a backslash goes on the one before it, and cannot be the end.
+        // A line behind a backslash goes on the one before it. Some shells let the whole be the end.
         let mut is_joined = false;
+        let mut whole = String::new();
         while !self.rest().is_empty() {
             let rest = self.rest();
             let line = rest.split_inclusive('\n').next().unwrap_or_default();
@@ -64,8 +65,17 @@ impl Lexer<'_> {
             if !is_end {
                 text.push_str(kept);
             }
+            whole.push_str(content);
+            if is_joined && whole == document.delimiter {
+                return self.fail(ShellProblem::Ambiguous("a here-document that ends behind a backslash"), begin);
+            }
             let backslashes = content.bytes().rev().take_while(|byte| *byte == b'\\').count();
             is_joined = !document.is_quoted && backslashes % 2 == 1;
+            if is_joined {
+                whole.pop();
+            } else {
+                whole.clear();
+            }
             let length = line.len();
             self.at += length;
             if is_end {
