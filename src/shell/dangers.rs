@@ -102,11 +102,11 @@ fn in_parts(word: &CommandWord, depth: usize) -> Result<(), Danger> {
     word.parts.iter().try_for_each(|part| match part {
         WordPart::Substitution { lexemes, .. } => in_lexemes(lexemes, depth),
         // Commands may lie in it, which the lexer has gone over.
-        WordPart::Expansion(text) if text.contains(['`']) || text.contains("$(") => {
-            let is_arithmetic = text.starts_with("$((") && !text[3..].contains("$(") && !text.contains('`');
-            if is_arithmetic { Ok(()) } else { Err(Danger::NotUnderstood(text.clone())) }
+        WordPart::Expansion(text) => {
+            let inner = text.strip_prefix("$((").unwrap_or(text);
+            let has_commands = inner.contains("$(") || inner.contains('`') || inner.ends_with("@P}");
+            if has_commands { Err(Danger::NotUnderstood(text.clone())) } else { Ok(()) }
         }
-        WordPart::Expansion(text) if text.ends_with("@P}") => Err(Danger::NotUnderstood(text.clone())),
         _ => Ok(()),
     })
 }
@@ -121,7 +121,7 @@ fn in_command(command: &SimpleCommand<'_>, depth: usize) -> Result<(), Danger> {
 }
 
 /// The input that a command gets from its redirections.
-pub(crate) enum GivenInput {
+enum GivenInput {
     Nothing,
     /// A text that is known.
     Text(String),
@@ -164,21 +164,19 @@ fn in_words(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<
     if is_dangerous(&name) {
         return Err(Danger::Program(name));
     }
-    match wrappers::wrapped(&name, arguments) {
-        // What a shell gets as a text can be read as well.
-        Err(Danger::UnknownCommands(_)) if matches!(given, GivenInput::Text(_)) && wrappers::is_shell(&name) => match given {
-            GivenInput::Text(text) => in_text(text, depth + 1),
-            _ => Ok(()),
-        },
-        Err(danger) => Err(danger),
-        Ok(WrappedCommand::None) => interpreters::check(&name, arguments, given),
-        Ok(WrappedCommand::Words([])) if name == "xargs" || name == "time" || name == "command" => Ok(()),
-        Ok(WrappedCommand::Words([])) if name == "exec" && matches!(given, GivenInput::Nothing) => Ok(()),
-        Ok(WrappedCommand::Words([])) if name == "exec" => Err(Danger::UnknownCommands(name)),
-        Ok(WrappedCommand::Words(words)) if name == "xargs" => in_fed(words, given, depth),
-        Ok(WrappedCommand::Words(words)) => in_words(words, given, depth),
-        Ok(WrappedCommand::Texts(texts)) => texts.iter().try_for_each(|text| in_text(text, depth + 1)),
-        Ok(WrappedCommand::Several(commands)) => commands.into_iter().try_for_each(|words| in_words(words, given, depth)),
+    let wrapped = match (wrappers::wrapped(&name, arguments), given) {
+        // A text that a shell gets can be read as well.
+        (Err(Danger::UnknownCommands(_)), GivenInput::Text(text)) if wrappers::is_shell(&name) => return in_text(text, depth + 1),
+        (wrapped, _) => wrapped?,
+    };
+    match wrapped {
+        WrappedCommand::None => interpreters::check(&name, arguments, given),
+        // The shell itself reads on from there.
+        WrappedCommand::Words([]) if name == "exec" && !matches!(given, GivenInput::Nothing) => Err(Danger::UnknownCommands(name)),
+        WrappedCommand::Words(words) if name == "xargs" => in_fed(words, given, depth),
+        WrappedCommand::Words(words) => in_words(words, given, depth),
+        WrappedCommand::Texts(texts) => texts.iter().try_for_each(|text| in_text(text, depth + 1)),
+        WrappedCommand::Several(commands) => commands.into_iter().try_for_each(|words| in_words(words, given, depth)),
     }
 }
 
@@ -199,12 +197,12 @@ fn in_fed(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<()
 /// A variable that other programs take for a command.
 fn in_assignment(word: &CommandWord, depth: usize) -> Result<(), Danger> {
     let Some(WordPart::Text { text, .. }) = word.parts.first() else { return Ok(()) };
-    let name = text.split('=').next().unwrap_or_default();
+    let name = text.split(['=', '+']).next().unwrap_or_default();
     if !COMMAND_VARIABLES.contains(&name) && !COMMAND_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Ok(());
     }
     let whole = word.literal().ok_or_else(|| Danger::UnknownProgram(shown(word)))?;
-    in_text(whole[name.len() + 1..].trim_start_matches('|'), depth + 1)
+    in_text(whole[name.len()..].trim_start_matches(['+', '=', '|']), depth + 1)
 }
 
 /// The word as it is written, if nothing of it is quoted or replaced.
