@@ -43,6 +43,7 @@ fn w_1_quotes_comments_and_lines() {
 #[test]
 fn w_1_substitutions_lie_in_each_other() {
     assert_eq!(tokens("a $(b $(c d) e) `f \\`g\\`` \"$(h)\""), ["a", "(3)", "(2)", "''(1)"]);
+    assert_eq!(tokens("\"`a \\\"b c\\\"`\" `a \\\"b c\\\"`"), ["''(2)", "(3)"], "in quotes the quote loses its backslash");
     assert_eq!(tokens("diff <(a b) >(c)"), ["diff", "(2)", "(1)"]);
     assert_eq!(tokens("a $(b ')' \"$(c)\" # )\n)"), ["a", "(4)"]);
     assert_eq!(tokens("$( (a) )"), ["(3)"]);

@@ -58,6 +58,8 @@ fn w_2_a_text_that_looks_like_a_sentinel_is_no_value() {
     let like = sentinel.placeholder(0).trim_end_matches(';').to_owned();
     assert_eq!(shown(&looks_alike), ["tool", &like, ";", r#"<{"a": 1}>"#], "outside of quotes the shell cuts it");
     let expected = sentinel.placeholder(0);
+    let quoted = format!("tool '{expected}' $CONFIG");
+    assert_eq!(shown(&quoted), ["tool", &expected, r#"<{"a": 1}>"#]);
     let mut with_text = variables();
     with_text.insert("LIKE".into(), Json::from_value(&sentinel.placeholder(0)));
     let command = "tool $LIKE $CONFIG";
