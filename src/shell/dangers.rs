@@ -65,7 +65,7 @@ impl Danger {
     /// The rule that would allow this program to the tool from now on; `None` where no program is known.
     pub fn suggested_rule(&self, tool: &str) -> Option<String> {
         match self {
-            Danger::Program(name) => Some(format!("{tool}({name}:*)")),
+            Danger::Program(name) => Some(format!("{tool}({name} *)")),
             _ => None,
         }
     }

@@ -390,7 +390,7 @@ fn p_2_a_reason_names_what_is_started_and_suggests_a_rule() {
     let reason = danger("ls | xargs /bin/rm").unwrap();
     assert_eq!(reason, Danger::Program(String::from("rm")));
     assert_eq!(reason.to_string(), "it starts rm");
-    assert_eq!(reason.suggested_rule("Bash").as_deref(), Some("Bash(rm:*)"));
+    assert_eq!(reason.suggested_rule("Bash").as_deref(), Some("Bash(rm *)"));
     let unknown = danger("r$X y").unwrap();
     assert_eq!(unknown.to_string(), "which program it starts is known only when it runs: r$X");
     assert_eq!(unknown.suggested_rule("Bash"), None);
