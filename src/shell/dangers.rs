@@ -38,8 +38,11 @@ const COMMAND_VARIABLES: [&str; 12] =
 /// Their endings.
 const COMMAND_ENDINGS: [&str; 6] = ["EDITOR", "PAGER", "ASKPASS", "_COMMAND", "_WRAPPER", "BROWSER"];
 
-/// How many commands may lie in each other as texts: `sh -c "sh -c '…'"`.
-const DEPTH_MAX: usize = 8;
+/// How many commands may start each other: `env nice sh -c "sudo sh -c '…'"`.
+const DEPTH_MAX: usize = 24;
+
+/// How many words may be looked at. In a hostile command each may begin another one, and all words behind it are looked at again.
+const WORDS_MAX: usize = 1_000_000;
 
 /// Why a command must be asked about (P-2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,20 +76,37 @@ impl Danger {
 
 /// The first reason to ask about a command; `None` if there is nothing in it that is known to be dangerous.
 pub fn danger(command: &str) -> Option<Danger> {
-    in_text(command, 0).err()
+    in_text(command, &mut ReadingLimits { depth: DEPTH_MAX, words: WORDS_MAX }).err()
 }
 
-fn in_text(command: &str, depth: usize) -> Result<(), Danger> {
-    if depth > DEPTH_MAX {
-        return Err(Danger::NotUnderstood(String::from("commands in commands")));
+/// How much more may be read.
+struct ReadingLimits {
+    depth: usize,
+    words: usize,
+}
+
+impl ReadingLimits {
+    /// Reads a command that another one starts, with so many words.
+    fn within(&mut self, words: usize, read: impl FnOnce(&mut Self) -> Result<(), Danger>) -> Result<(), Danger> {
+        let (Some(depth), Some(words)) = (self.depth.checked_sub(1), self.words.checked_sub(words)) else {
+            return Err(Danger::NotUnderstood(String::from("commands in commands")));
+        };
+        (self.depth, self.words) = (depth, words);
+        let result = read(self);
+        self.depth += 1;
+        result
     }
-    in_lexemes(&lexemes(command)?, depth)
 }
 
-fn in_lexemes(lexemes: &[Lexeme], depth: usize) -> Result<(), Danger> {
+fn in_text(command: &str, limits: &mut ReadingLimits) -> Result<(), Danger> {
+    let lexemes = lexemes(command)?;
+    limits.within(lexemes.len(), |limits| in_lexemes(&lexemes, limits))
+}
+
+fn in_lexemes(lexemes: &[Lexeme], limits: &mut ReadingLimits) -> Result<(), Danger> {
     for lexeme in lexemes {
         if let ShellToken::Word(word) | ShellToken::HereDocument(word) = &lexeme.token {
-            in_parts(word, depth)?;
+            in_parts(word, limits)?;
         }
     }
     // `((a<<b))` is arithmetic to some shells, and two groups with a here-document to others.
@@ -94,13 +114,13 @@ fn in_lexemes(lexemes: &[Lexeme], depth: usize) -> Result<(), Danger> {
     if lexemes.windows(2).any(|pair| is_open(&pair[0]) && is_open(&pair[1]) && pair[1].at == pair[0].at + 1) {
         return Err(Danger::NotUnderstood(String::from("((")));
     }
-    simple_commands(lexemes).iter().try_for_each(|command| in_command(command, depth))
+    simple_commands(lexemes).iter().try_for_each(|command| in_command(command, limits))
 }
 
 /// Looks into the substitutions of a word.
-fn in_parts(word: &CommandWord, depth: usize) -> Result<(), Danger> {
+fn in_parts(word: &CommandWord, limits: &mut ReadingLimits) -> Result<(), Danger> {
     word.parts.iter().try_for_each(|part| match part {
-        WordPart::Substitution { lexemes, .. } => in_lexemes(lexemes, depth),
+        WordPart::Substitution { lexemes, .. } => in_lexemes(lexemes, limits),
         // Commands may lie in it, which the lexer has gone over.
         WordPart::Expansion(text) => {
             let inner = text.strip_prefix("$((").unwrap_or(text);
@@ -111,13 +131,13 @@ fn in_parts(word: &CommandWord, depth: usize) -> Result<(), Danger> {
     })
 }
 
-fn in_command(command: &SimpleCommand<'_>, depth: usize) -> Result<(), Danger> {
+fn in_command(command: &SimpleCommand<'_>, limits: &mut ReadingLimits) -> Result<(), Danger> {
     // `a=(x y)`: words in parentheses that are no commands. Nothing of it is followed.
     if command.end == Some(CommandEnd::Operator(Operator::Open)) && command.words.iter().any(|word| is_assignment(word)) {
         return Err(Danger::NotUnderstood(String::from("a list of values")));
     }
     let given = GivenInput::from_redirections(&command.redirections);
-    in_words(&command.words, &given, depth)
+    in_words(&command.words, &given, limits)
 }
 
 /// The input that a command gets from its redirections.
@@ -143,7 +163,11 @@ impl GivenInput {
 }
 
 /// A program with its arguments, behind what the shell reads itself.
-fn in_words(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<(), Danger> {
+fn in_words(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLimits) -> Result<(), Danger> {
+    limits.within(words.len(), |limits| in_program(words, given, limits))
+}
+
+fn in_program(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLimits) -> Result<(), Danger> {
     let mut words = words;
     while let [first, rest @ ..] = words {
         match unquoted(first) {
@@ -153,7 +177,7 @@ fn in_words(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<
             Some(word) if NO_COMMANDS.contains(&word) => return Ok(()),
             Some(word) if UNREAD.contains(&word) => return Err(Danger::NotUnderstood(word.to_owned())),
             _ if is_assignment(first) => {
-                in_assignment(first, depth)?;
+                in_assignment(first, limits)?;
                 words = rest;
             }
             _ => break,
@@ -166,23 +190,23 @@ fn in_words(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<
     }
     let wrapped = match (wrappers::wrapped(&name, arguments), given) {
         // A text that a shell gets can be read as well.
-        (Err(Danger::UnknownCommands(_)), GivenInput::Text(text)) if wrappers::is_shell(&name) => return in_text(text, depth + 1),
+        (Err(Danger::UnknownCommands(_)), GivenInput::Text(text)) if wrappers::is_shell(&name) => return in_text(text, limits),
         (wrapped, _) => wrapped?,
     };
     match wrapped {
         WrappedCommand::None => interpreters::check(&name, arguments, given),
         // The shell itself reads on from there.
         WrappedCommand::Words([]) if name == "exec" && !matches!(given, GivenInput::Nothing) => Err(Danger::UnknownCommands(name)),
-        WrappedCommand::Words(words) if name == "xargs" => in_fed(words, given, depth),
-        WrappedCommand::Words(words) => in_words(words, given, depth),
-        WrappedCommand::Texts(texts) => texts.iter().try_for_each(|text| in_text(text, depth + 1)),
-        WrappedCommand::Several(commands) => commands.into_iter().try_for_each(|words| in_words(words, given, depth)),
+        WrappedCommand::Words(words) if name == "xargs" => in_fed(words, given, limits),
+        WrappedCommand::Words(words) => in_words(words, given, limits),
+        WrappedCommand::Texts(texts) => texts.iter().try_for_each(|text| in_text(text, limits)),
+        WrappedCommand::Several(commands) => commands.into_iter().try_for_each(|words| in_words(words, given, limits)),
     }
 }
 
 /// A command whose last words come from elsewhere: nothing may be missing that names a program.
-fn in_fed(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<(), Danger> {
-    in_words(words, given, depth)?;
+fn in_fed(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLimits) -> Result<(), Danger> {
+    in_words(words, given, limits)?;
     let [program, arguments @ ..] = words else { return Ok(()) };
     let name = program_name(program)?;
     let is_open = match wrappers::wrapped(&name, arguments)? {
@@ -195,14 +219,14 @@ fn in_fed(words: &[&CommandWord], given: &GivenInput, depth: usize) -> Result<()
 }
 
 /// A variable that other programs take for a command.
-fn in_assignment(word: &CommandWord, depth: usize) -> Result<(), Danger> {
+fn in_assignment(word: &CommandWord, limits: &mut ReadingLimits) -> Result<(), Danger> {
     let Some(WordPart::Text { text, .. }) = word.parts.first() else { return Ok(()) };
     let name = text.split(['=', '+']).next().unwrap_or_default();
     if !COMMAND_VARIABLES.contains(&name) && !COMMAND_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Ok(());
     }
     let whole = word.literal().ok_or_else(|| Danger::UnknownProgram(shown(word)))?;
-    in_text(whole[name.len()..].trim_start_matches(['+', '=', '|']), depth + 1)
+    in_text(whole[name.len()..].trim_start_matches(['+', '=', '|']), limits)
 }
 
 /// The word as it is written, if nothing of it is quoted or replaced.

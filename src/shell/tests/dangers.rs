@@ -385,6 +385,19 @@ fn p_2_the_same_letters_in_harmless_commands_do_not_ask() {
     assert!(HARMLESS.len() >= 60);
 }
 
+/// Each word of such a command begins another one, and all words behind it are looked at again.
+#[test]
+fn p_2_hostile_commands_take_neither_stack_nor_time() {
+    let again = |text: &str| text.repeat(20_000);
+    for command in [again("env "), again("xargs "), again("find -exec "), again("setpriv env "), again("xargs sudo ")] {
+        assert!(danger(&format!("{command}ls")).is_some(), "{}", &command[..20]);
+    }
+    for command in [again("! "), again("if "), again("A=1 "), again("ls; "), again("ls a ")] {
+        assert_eq!(danger(&format!("{command}ls")), None, "{}", &command[..5]);
+    }
+    assert_eq!(danger("env nice sudo timeout 5 xargs nohup setsid ls"), None);
+}
+
 #[test]
 fn p_2_a_reason_names_what_is_started_and_suggests_a_rule() {
     let reason = danger("ls | xargs /bin/rm").unwrap();
