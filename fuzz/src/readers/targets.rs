@@ -60,8 +60,9 @@ pub(crate) const TARGETS: [ReaderTarget; 14] = [
 pub(crate) fn samples(target: &ReaderTarget, root: &Path, more: Option<&Path>) -> Vec<Vec<u8>> {
     /// Larger samples leave no room for changes.
     const SAMPLE_BYTES_MAX: u64 = 64 * 1024;
-    let mut folders: Vec<PathBuf> =
-        ["scenarios", "snapshots", "tests/samples", "tests/stores", "tests/formats", "src/engine"].map(|folder| root.join(folder)).into();
+    let mut folders: Vec<PathBuf> = ["scenarios", "snapshots", "tests/samples", "tests/stores", "tests/formats", "src/engine", "src/shell"]
+        .map(|folder| root.join(folder))
+        .into();
     folders.extend(more.map(Path::to_path_buf));
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
