@@ -147,7 +147,11 @@ fn build() -> Result<PathBuf, InstallProblem> {
 /// The program that stands beside this one.
 fn program() -> Result<PathBuf, InstallProblem> {
     let this = std::env::current_exe().map_err(|error| InstallProblem::Wrong(format!("this program has no path: {error}")))?;
-    Ok(this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX)))
+    let program = this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX));
+    if !program.exists() {
+        return Err(InstallProblem::Wrong(format!("{} is not there: leave out --built, and it is built", program.display())));
+    }
+    Ok(program)
 }
 
 /// Says what was not understood. The exit code 2 has `xtask` say what would be.

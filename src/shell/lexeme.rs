@@ -59,7 +59,7 @@ pub enum WordPart {
         /// Whether it stood in double quotes.
         is_quoted: bool,
     },
-    /// Something else that the shell replaces, as it is written: `${x:-y}`, `$((1+2))`, `$?`, `$'…'`.
+    /// Something else that the shell replaces, as it is written: `${x:-y}`, `$((1+2))`, `$?`.
     Expansion(String),
 }
 

@@ -136,7 +136,7 @@ pub(super) fn wrapped<'a>(name: &str, arguments: &'a [&'a CommandWord]) -> Resul
         "mapfile" | "readarray" | "compgen" | "complete" => option_text(arguments, 'C'),
         "env" => split_string(arguments),
         "trap" => trap_action(arguments),
-        _ if SHELLS.contains(&name) => option_text(arguments, 'c'),
+        _ if is_shell(name) => option_text(arguments, 'c'),
         _ => None,
     };
     if let Some(text) = as_text {
@@ -145,7 +145,7 @@ pub(super) fn wrapped<'a>(name: &str, arguments: &'a [&'a CommandWord]) -> Resul
     let unknown = || Err(Danger::UnknownCommands(name.to_owned()));
     let has = |options: &[&str]| arguments.iter().any(|word| is_one_of(word, options));
     match name {
-        _ if SHELLS.contains(&name) => of_shell(name, arguments),
+        _ if is_shell(name) => of_shell(name, arguments),
         "su" | "sg" | "newgrp" | "at" | "batch" | "fc" => unknown(),
         "crontab" if !has(&["-l"]) => unknown(),
         "sudo" | "doas" if operands(arguments) == 0 && has(&["-s", "-i", "--shell", "--login"]) => unknown(),
@@ -164,7 +164,7 @@ pub(super) fn wrapped<'a>(name: &str, arguments: &'a [&'a CommandWord]) -> Resul
         "fd" | "fdfind" => Ok(WrappedCommand::Several(behind(arguments, &["-x", "-X", "--exec", "--exec-batch"]))),
         "parallel"
             if arguments.iter().all(|word| word.literal().is_some_and(|text| text.starts_with('-')))
-                || has(&[":::"]) && is_one_of(arguments[0], &[":::"]) =>
+                || arguments.first().is_some_and(|word| is_one_of(word, &[":::"])) =>
         {
             unknown()
         }
@@ -195,7 +195,7 @@ fn behind_a_word<'a>(name: &str, arguments: &'a [&'a CommandWord]) -> Result<Wra
 fn loose<'a>(words: &'a [&'a CommandWord]) -> Result<WrappedCommand<'a>, Danger> {
     let is_one = |word: &CommandWord| {
         let name = super::program_name(word).unwrap_or_default();
-        super::is_dangerous(&name) || (SHELLS.contains(&name.as_str())) || WRAPPERS.iter().any(|wrapper| wrapper.name == name)
+        super::is_dangerous(&name) || is_shell(&name) || WRAPPERS.iter().any(|wrapper| wrapper.name == name)
     };
     Ok(WrappedCommand::Several(words.iter().enumerate().filter(|(_, word)| is_one(word)).map(|(index, _)| &words[index..]).collect()))
 }
@@ -229,12 +229,11 @@ impl Wrapper {
                 } else {
                     behind
                 };
-            } else if text.len() > 1 && text.starts_with('-') {
+            } else if let Some(letters) = text.strip_prefix('-') {
                 // Of options in one word the last may take the next one.
-                let letters = &text[1..];
                 let valued = letters.find(|letter| self.valued.contains(letter));
                 rest = if valued.is_some_and(|at| at + 1 == letters.len()) { behind.get(1..).unwrap_or_default() } else { behind };
-            } else if self.name == "env" && super::is_assignment(first) || self.name == "sudo" && super::is_assignment(first) {
+            } else if matches!(self.name, "env" | "sudo") && super::is_assignment(first) {
                 rest = behind;
             } else if operands > 0 {
                 operands -= 1;
