@@ -41,8 +41,8 @@ const COMMAND_ENDINGS: [&str; 6] = ["EDITOR", "PAGER", "ASKPASS", "_COMMAND", "_
 /// How many commands may start each other: `env nice sh -c "sudo sh -c '…'"`.
 const DEPTH_MAX: usize = 24;
 
-/// How many words may be looked at. In a hostile command each may begin another one, and all words behind it are looked at again.
-const WORDS_MAX: usize = 1_000_000;
+/// How many bytes may be looked at. In a hostile command each word may begin another one, and all words behind it are looked at again.
+const BYTES_MAX: usize = 16 << 20;
 
 /// Why a command must be asked about (P-2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,22 +76,22 @@ impl Danger {
 
 /// The first reason to ask about a command; `None` if there is nothing in it that is known to be dangerous.
 pub fn danger(command: &str) -> Option<Danger> {
-    in_text(command, &mut ReadingLimits { depth: DEPTH_MAX, words: WORDS_MAX }).err()
+    in_text(command, &mut ReadingLimits { depth: DEPTH_MAX, bytes: BYTES_MAX }).err()
 }
 
 /// How much more may be read.
 struct ReadingLimits {
     depth: usize,
-    words: usize,
+    bytes: usize,
 }
 
 impl ReadingLimits {
-    /// Reads a command that another one starts, with so many words.
-    fn within(&mut self, words: usize, read: impl FnOnce(&mut Self) -> Result<(), Danger>) -> Result<(), Danger> {
-        let (Some(depth), Some(words)) = (self.depth.checked_sub(1), self.words.checked_sub(words)) else {
+    /// Reads a command that another one starts, with so many bytes.
+    fn within(&mut self, bytes: usize, read: impl FnOnce(&mut Self) -> Result<(), Danger>) -> Result<(), Danger> {
+        let (Some(depth), Some(bytes)) = (self.depth.checked_sub(1), self.bytes.checked_sub(bytes)) else {
             return Err(Danger::NotUnderstood(String::from("commands in commands")));
         };
-        (self.depth, self.words) = (depth, words);
+        (self.depth, self.bytes) = (depth, bytes);
         let result = read(self);
         self.depth += 1;
         result
@@ -100,7 +100,7 @@ impl ReadingLimits {
 
 fn in_text(command: &str, limits: &mut ReadingLimits) -> Result<(), Danger> {
     let lexemes = lexemes(command)?;
-    limits.within(lexemes.len(), |limits| in_lexemes(&lexemes, limits))
+    limits.within(command.len(), |limits| in_lexemes(&lexemes, limits))
 }
 
 fn in_lexemes(lexemes: &[Lexeme], limits: &mut ReadingLimits) -> Result<(), Danger> {
@@ -164,7 +164,7 @@ impl GivenInput {
 
 /// A program with its arguments, behind what the shell reads itself.
 fn in_words(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLimits) -> Result<(), Danger> {
-    limits.within(words.len(), |limits| in_program(words, given, limits))
+    limits.within(words.iter().map(|word| 1 + word.size()).sum(), |limits| in_program(words, given, limits))
 }
 
 fn in_program(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLimits) -> Result<(), Danger> {

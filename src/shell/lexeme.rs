@@ -70,6 +70,15 @@ impl CommandWord {
         texts.collect()
     }
 
+    /// How many bytes its parts have: what it costs to look at it once.
+    pub(crate) fn size(&self) -> usize {
+        let of = |part: &WordPart| match part {
+            WordPart::Text { text, .. } | WordPart::Variable { name: text, .. } | WordPart::Expansion(text) => text.len(),
+            WordPart::Substitution { .. } => 0,
+        };
+        self.parts.iter().map(|part| 1 + of(part)).sum()
+    }
+
     /// Whether some shells make several words of it: `{a,b}`, `{1..9}`.
     pub(crate) fn has_braces(&self) -> bool {
         let holds = |text: &str| {
@@ -80,8 +89,8 @@ impl CommandWord {
 
     /// Whether a shell might make several words of it, or other ones: by a pattern, by braces, or by a tilde.
     pub fn is_pattern(&self) -> bool {
-        let is_special = |text: &str| text.contains(['*', '?', '[']) || self.has_braces() || text.starts_with('~');
-        self.parts.iter().any(|part| matches!(part, WordPart::Text { text, is_quoted: false } if is_special(text)))
+        let is_special = |text: &str| text.contains(['*', '?', '[']) || text.starts_with('~');
+        self.has_braces() || self.parts.iter().any(|part| matches!(part, WordPart::Text { text, is_quoted: false } if is_special(text)))
     }
 }
 

@@ -397,7 +397,13 @@ fn p_2_hostile_commands_take_neither_stack_nor_time() {
     }
     assert_eq!(danger("env nice sudo timeout 5 xargs nohup setsid ls"), None);
     assert!(danger(&format!("{}ls", "env ".repeat(30))).is_some(), "few words, and too many that start each other");
-    assert!(danger(&format!("{}ls", "find -exec ".repeat(20))).is_some(), "each of them starts all that follow: a million commands");
+    assert!(danger(&format!("{}ls", "find -exec ".repeat(20))).is_some(), "each of them starts all that follow");
+    let long_word = "x".repeat(100_000);
+    assert_eq!(danger(&format!("{}ls {long_word}", "find -exec ".repeat(4))), None);
+    assert!(
+        danger(&format!("{}ls {long_word}", "find -exec ".repeat(10))).is_some(),
+        "few words, and a long one that is looked at a thousand times"
+    );
 }
 
 #[test]
