@@ -36,23 +36,18 @@ const ERRORS_MAX: usize = 40;
 /// for every error of a large foreign file would take long (K-12).
 const SEARCH_BYTES_MAX: usize = 4 << 20;
 
+/// An error costs as much time as so many bytes without one.
+const BYTES_OF_ERROR: usize = 16;
+
 /// The one complaint after which the parser has read everything all the same.
 const DUPLICATE: &str = "duplicate key";
 
 /// Repairs `original` statement by statement.
 pub(super) fn recover(original: &str) -> RecoveredText {
-    let mut draft = RecoveryDraft {
-        lines: original.split('\n').map(Cow::Borrowed).collect(),
-        starts: starts(original.split('\n')),
-        errors: Vec::new(),
-        stand_ins: Vec::new(),
-        lost: Vec::new(),
-        bytes_left: Cell::new(SEARCH_BYTES_MAX),
-    };
+    let mut draft = RecoveryDraft::new(original);
     for _ in 0..ROUNDS {
         let text = draft.lines.join("\n");
-        draft.read_bytes(text.len());
-        let errors = errors_of(&text);
+        let errors = draft.errors_of(&text);
         if draft.errors.len() >= ERRORS_MAX {
             break;
         }
@@ -100,11 +95,22 @@ struct RecoveryDraft<'t> {
     errors: Vec<(Range<usize>, String)>,
     stand_ins: Vec<usize>,
     lost: Vec<usize>,
-    /// How many more bytes may be read in the search for the ends of statements.
+    /// How many more bytes may be read in the search for errors.
     bytes_left: Cell<usize>,
 }
 
-impl RecoveryDraft<'_> {
+impl<'t> RecoveryDraft<'t> {
+    fn new(original: &'t str) -> Self {
+        Self {
+            lines: original.split('\n').map(Cow::Borrowed).collect(),
+            starts: starts(original.split('\n')),
+            errors: Vec::new(),
+            stand_ins: Vec::new(),
+            lost: Vec::new(),
+            bytes_left: Cell::new(SEARCH_BYTES_MAX),
+        }
+    }
+
     /// Reports what is wrong with the statement that `line` belongs to, and puts something readable in its place.
     fn mend_statement(&mut self, line: usize) {
         let first = self.statement_start(line);
@@ -115,7 +121,7 @@ impl RecoveryDraft<'_> {
         let text = self.lines[..end].join("\n");
         let found = self.errors.len();
         let text_starts = starts(text.split('\n'));
-        for error in errors_of(&text).iter().filter(|error| error.message() != DUPLICATE).take(ERRORS_MAX) {
+        for error in self.errors_of(&text).iter().filter(|error| error.message() != DUPLICATE).take(ERRORS_MAX) {
             self.keep(&text_starts, text.len(), error, first..end);
         }
         if self.errors.len() == found {
@@ -170,14 +176,14 @@ impl RecoveryDraft<'_> {
 
     /// Whether the text has no error that hides what follows. Taken for granted once the bytes are used up.
     fn is_clean(&self, text: &str) -> bool {
-        self.bytes_left.get() == 0 || {
-            self.read_bytes(text.len());
-            errors_of(text).iter().all(|error| error.message() == DUPLICATE)
-        }
+        self.bytes_left.get() == 0 || self.errors_of(text).iter().all(|error| error.message() == DUPLICATE)
     }
 
-    fn read_bytes(&self, count: usize) {
-        self.bytes_left.set(self.bytes_left.get().saturating_sub(count));
+    /// The errors of the text, and less that may be read from now on.
+    fn errors_of(&self, text: &str) -> Vec<Error> {
+        let errors = errors_of(text);
+        self.bytes_left.set(self.bytes_left.get().saturating_sub(text.len() + errors.len() * BYTES_OF_ERROR));
+        errors
     }
 
     /// Notes an error in a text of this length with these line starts, at most one a line (others on it mostly follow from the first); places are brought into the given lines.
@@ -274,6 +280,14 @@ mod tests {
         let text = "[timing]\nhead =rules = [\"T-5\"]\n[[hook]]\nname = \"a\"\n".repeat(4_000);
         let recovered = recover(&text);
         assert!((1..=2 * ERRORS_MAX + 1).contains(&recovered.errors.len()), "{}", recovered.errors.len());
+        let draft = RecoveryDraft::new("");
+        let count = draft.errors_of(&"\r".repeat(1_000)).len();
+        assert!(count > 900, "{count}");
+        assert_eq!(
+            SEARCH_BYTES_MAX - draft.bytes_left.get(),
+            1_000 + count * BYTES_OF_ERROR,
+            "a byte that is an error costs more than another"
+        );
     }
 
     fn recovered(text: &str) -> (String, Vec<(usize, String)>) {
