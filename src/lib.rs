@@ -26,6 +26,8 @@ compile_error!(
 pub use reenact_children as children;
 #[cfg(all(feature = "cli", unix))]
 pub mod cli;
+#[cfg(all(feature = "directory", unix))]
+pub use reenact_directory as directory;
 pub use reenact_engine as engine;
 pub use reenact_explore as explore;
 #[cfg(feature = "files")]
@@ -48,6 +50,7 @@ pub use reenact_stores as stores;
 #[cfg(feature = "proptest")]
 pub use reenact_strategies as strategies;
 pub use reenact_timeline as timeline;
+pub use reenact_tools as tools;
 pub use reenact_transcript as transcript;
 pub use reenact_wire as wire;
 pub use reenact_world as world;

@@ -1,5 +1,6 @@
 //! Whether a tool may run (T-24, P-1): what is asked and answered at the boundary, and the settings that decide before anyone is asked.
 
+pub mod path;
 pub mod rule;
 
 pub(crate) mod context;

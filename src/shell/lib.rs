@@ -28,6 +28,7 @@ pub use lexeme::{CommandWord, Lexeme, Operator, ShellToken, WordPart};
 pub use lexer::{ShellError, ShellProblem, lexemes};
 pub use readers::only_reads;
 pub use sentinel::Sentinel;
+pub use simple_command::{CommandEnd, Redirection, SimpleCommand, simple_commands};
 pub use words::{ShellWord, words};
 
 #[cfg(test)]

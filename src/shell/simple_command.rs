@@ -6,37 +6,42 @@ use crate::lexeme::{CommandWord, Lexeme, Operator, ShellToken};
 
 /// A command with its words.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SimpleCommand<'a> {
+pub struct SimpleCommand<'a> {
     /// Its words, without what it redirects.
-    pub(crate) words: Vec<&'a CommandWord>,
-    pub(crate) redirections: Vec<Redirection<'a>>,
+    pub words: Vec<&'a CommandWord>,
+    /// Where it reads from and writes to.
+    pub redirections: Vec<Redirection<'a>>,
     /// The operator or line end behind it; `None` at the end of the text.
-    pub(crate) end: Option<CommandEnd>,
+    pub end: Option<CommandEnd>,
 }
 
 /// Where a command reads from or writes to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Redirection<'a> {
+pub enum Redirection<'a> {
     /// An operator and the word behind it, if there is one.
     To(Operator, Option<&'a CommandWord>),
+    /// The text behind `<<`.
     HereDocument(&'a CommandWord),
 }
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum CommandEnd {
+pub enum CommandEnd {
+    /// An operator.
     Operator(Operator),
+    /// The end of the line.
     Newline,
 }
 
 impl SimpleCommand<'_> {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing stands there.
+    pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.redirections.is_empty()
     }
 }
 
 /// All of them in order, empty ones as well: `a;;b` has one in its middle. Parentheses end a command, too.
-pub(crate) fn simple_commands(lexemes: &[Lexeme]) -> Vec<SimpleCommand<'_>> {
+pub fn simple_commands(lexemes: &[Lexeme]) -> Vec<SimpleCommand<'_>> {
     let mut commands = Vec::new();
     let mut command = SimpleCommand::default();
     let mut redirection = None;

@@ -14,6 +14,7 @@
 //! So a rule that allows answers a question that the tool would ask (that is what a suggested rule is for), and not a tool's no.
 
 use super::context::PermissionContext;
+use super::path::components;
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
 use crate::settings::ToolDefinition;
 use crate::texts::{ModelTexts, TextName};
@@ -143,19 +144,6 @@ fn is_inside_edit(question: PermissionQuestion<'_>, settings: Option<&Permission
     let path = components(&absolute);
     let added = settings.iter().flat_map(|settings| &settings.directories).map(|directory| &**directory);
     core::iter::once(question.cwd).chain(added).any(|directory| path.starts_with(&components(directory)))
-}
-
-/// The components of a path, without `.`, and with `..` taken at its word: there are no links to follow here.
-fn components(path: &str) -> Vec<&str> {
-    let mut components = Vec::new();
-    for component in path.split('/') {
-        match component {
-            "" | "." => (),
-            ".." => drop(components.pop()),
-            name => components.push(name),
-        }
-    }
-    components
 }
 
 #[cfg(test)]

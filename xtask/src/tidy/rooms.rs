@@ -9,7 +9,8 @@ use super::{Checkout, TidyProblem};
 /// The room inside the crate of the program.
 const PROGRAM: &str = "cli";
 
-const PURE: &[&str] = &["wire", "shell", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores", "timeline"];
+const PURE: &[&str] =
+    &["wire", "shell", "engine", "tools", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores", "timeline"];
 
 /// The rooms that a room may import; `PureAnd` stands for all pure rooms and these.
 enum RoomImports {
@@ -23,6 +24,7 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("wire", RoomImports::Import(&[])),
     ("shell", RoomImports::Import(&["wire"])),
     ("engine", RoomImports::Import(&["wire", "shell"])),
+    ("tools", RoomImports::Import(&["wire", "shell", "engine"])),
     ("scenario", RoomImports::Import(&["wire", "engine"])),
     ("transcript", RoomImports::Import(&["wire", "engine"])),
     ("world", RoomImports::Import(&["wire", "engine", "scenario"])),
@@ -37,13 +39,14 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("import", RoomImports::Import(&["wire", "engine", "scenario", "world", "sim", "redact", "files"])),
     ("runner", RoomImports::PureAnd(&["files"])),
     ("review", RoomImports::PureAnd(&["files", "runner"])),
+    ("directory", RoomImports::Import(&["wire", "engine", "tools"])),
     ("children", RoomImports::Import(&[])),
     ("live", RoomImports::PureAnd(&["redact", "files", "children"])),
     (PROGRAM, RoomImports::All),
 ];
 
 /// The rooms that open files.
-const WITH_FILES: &[&str] = &["files", "children", "live", PROGRAM];
+const WITH_FILES: &[&str] = &["files", "directory", "children", "live", PROGRAM];
 
 /// Whether files of this room may open files.
 pub(crate) fn opens_files(room: &str) -> bool {

@@ -1,0 +1,89 @@
+//! The built-in tools: their names, their definitions, and what is known of them beforehand.
+
+use reenact_engine::settings::{InterruptBehaviour, ToolDefinition, ToolSafety};
+use reenact_shell::only_reads;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
+
+use crate::tool_texts::{TOOL_TEXTS, ToolTexts};
+
+words! {
+    /// A built-in tool.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum BuiltinTool {
+        /// Reads a file (B-1).
+        Read = "Read",
+        /// Replaces a text in a file (B-2).
+        Edit = "Edit",
+        /// Replaces several texts in a file, all or none (B-3).
+        MultiEdit = "MultiEdit",
+        /// Writes a whole file (B-4).
+        Write = "Write",
+        /// Runs commands of a shell (B-5).
+        Bash = "Bash",
+        /// Searches files for a regular expression (B-6).
+        Grep = "Grep",
+        /// Lists files by their paths (B-7).
+        Glob = "Glob",
+        /// Gives a task to agents of its own (B-8).
+        Agent = "Agent",
+        /// Fetches a page (B-9).
+        WebFetch = "WebFetch",
+        /// Keeps a list of what is to be done (B-10).
+        TodoWrite = "TodoWrite",
+    }
+}
+
+impl BuiltinTool {
+    /// The tool of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.as_str() == name)
+    }
+
+    /// The texts about it, for the model.
+    pub fn texts(self) -> &'static ToolTexts {
+        &TOOL_TEXTS[self as usize]
+    }
+
+    /// The definition as the engine and its requests have it.
+    pub fn definition(self) -> ToolDefinition {
+        let texts = self.texts();
+        let json = serde_json::json!({ "name": self.as_str(), "description": texts.description, "input_schema": texts.schema() });
+        ToolDefinition {
+            shell: self == Self::Bash,
+            interrupt: Some(InterruptBehaviour::Block),
+            checks: self.names_paths() || self == Self::Bash,
+            reads_only: matches!(self, Self::Read | Self::Grep | Self::Glob | Self::WebFetch),
+            edits: matches!(self, Self::Edit | Self::MultiEdit | Self::Write),
+            ..ToolDefinition::new(self.as_str(), self.safety(), Json::from_value(&json))
+        }
+    }
+
+    /// Whether uses of it may run beside others (T-3).
+    pub fn safety(self) -> ToolSafety {
+        match self {
+            Self::Read | Self::Grep | Self::Glob | Self::WebFetch | Self::Agent => ToolSafety::Always,
+            Self::Bash => ToolSafety::ByCommand,
+            Self::Edit | Self::MultiEdit | Self::Write | Self::TodoWrite => ToolSafety::Never,
+        }
+    }
+
+    /// Whether a use with this input changes nothing.
+    pub fn is_read_only(self, input: &Json) -> bool {
+        match self {
+            Self::Bash => command(input).is_some_and(|command| only_reads(&command)),
+            Self::Agent | Self::TodoWrite => false,
+            _ => self.safety() == ToolSafety::Always,
+        }
+    }
+
+    fn names_paths(self) -> bool {
+        matches!(self, Self::Read | Self::Edit | Self::MultiEdit | Self::Write | Self::Grep | Self::Glob)
+    }
+}
+
+/// The command of an input of Bash.
+fn command(input: &Json) -> Option<String> {
+    RawObject::parse(input.as_str()).ok()?.string("command").map(Cow::into_owned)
+}

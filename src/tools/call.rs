@@ -1,0 +1,124 @@
+//! A use of a tool as a machine: it gives progress and one result (B-1 to B-10).
+//!
+//! ```text
+//!   begin ── Work ──> end ── Done
+//!     │                └── commands: Sleep, Progress, … Done
+//!     └── a change is prepared here, and written at the end
+//! ```
+
+use reenact_engine::contract::ToolOutcome;
+use reenact_engine::permission::path::PathAccessDecision;
+use reenact_engine::time::Micros;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+
+use crate::builtin::BuiltinTool;
+use crate::change::PreparedChange;
+use crate::files::read::read;
+use crate::inputs::{BashInput, ToolInputs};
+use crate::search::{glob, grep};
+use crate::shell_run::{CallStep, ShellRun};
+use crate::site::ToolSite;
+use crate::workspace::{Workspace, absolute_path};
+
+/// How long a command may take if the model says nothing (B-5).
+const TIMEOUT_USUAL: Micros = Micros::from_secs(30);
+
+/// The longest time that a command can have.
+const TIMEOUT_MAX: Micros = Micros::from_secs(600);
+
+/// A use of a tool.
+#[derive(Clone, Debug)]
+pub struct BuiltinCall {
+    inputs: Result<ToolInputs, String>,
+    /// A path outside of the working directories to which somebody has agreed.
+    agreed_path: Option<String>,
+    phase: BuiltinCallPhase,
+}
+
+#[derive(Clone, Debug)]
+enum BuiltinCallPhase {
+    Begin,
+    Work(Option<PreparedChange>),
+    Commands(ShellRun),
+}
+
+impl BuiltinTool {
+    /// A use of it as a machine; `None` of a tool that is carried out elsewhere: agents stand on the engine, and a page comes from the network.
+    pub fn call(self, input: &Json) -> Option<BuiltinCall> {
+        (!matches!(self, Self::Agent | Self::WebFetch)).then(|| BuiltinCall::new(ToolInputs::parse(self, input)))
+    }
+}
+
+impl BuiltinCall {
+    fn new(inputs: Result<ToolInputs, String>) -> Self {
+        Self { inputs, agreed_path: None, phase: BuiltinCallPhase::Begin }
+    }
+
+    /// The call may use this path, though it lies outside: it is what the check asked about (P-4).
+    pub fn with_agreed_path(self, path: &str) -> Self {
+        Self { agreed_path: Some(path.to_owned()), ..self }
+    }
+
+    /// Goes on. After [`CallStep::Done`] there is nothing more to be done.
+    pub fn step<W: Workspace>(&mut self, site: &mut ToolSite<'_, W>) -> CallStep {
+        if let BuiltinCallPhase::Commands(run) = &mut self.phase {
+            return site.workspace.run_shell(run);
+        }
+        match self.advance(site) {
+            Ok(step) => step,
+            Err(problem) => CallStep::Done(ToolOutcome::error(&problem)),
+        }
+    }
+
+    fn advance<W: Workspace>(&mut self, site: &mut ToolSite<'_, W>) -> Result<CallStep, String> {
+        let inputs = self.inputs.as_ref().map_err(Clone::clone)?;
+        let prepared = match &mut self.phase {
+            BuiltinCallPhase::Begin => {
+                if let ToolInputs::Bash(BashInput { command, timeout }) = inputs {
+                    let timeout = timeout.map_or(TIMEOUT_USUAL, Micros::from_millis).min(TIMEOUT_MAX);
+                    self.phase = BuiltinCallPhase::Commands(ShellRun::new(command, timeout));
+                    return Ok(CallStep::Work);
+                }
+                let prepared = match inputs {
+                    ToolInputs::Change(change) => {
+                        let path = self.allowed_path(site, change.path())?;
+                        Some(change.prepare(site.workspace, site.read, &path)?)
+                    }
+                    _ => None,
+                };
+                self.phase = BuiltinCallPhase::Work(prepared);
+                return Ok(CallStep::Work);
+            }
+            BuiltinCallPhase::Work(prepared) => prepared.take(),
+            BuiltinCallPhase::Commands(_) => None,
+        };
+        let path = inputs.path().map(|path| self.allowed_path(site, path)).transpose()?.unwrap_or_default();
+        let outcome = match inputs {
+            ToolInputs::Read(input) => read(site.workspace, site.read, &path, input),
+            ToolInputs::Grep(input) => grep(site.workspace, &path, input),
+            ToolInputs::Glob(input) => glob(site.workspace, &path, input),
+            ToolInputs::Todo(input) => input.write(site.todos),
+            ToolInputs::Change(_) => match prepared {
+                Some(prepared) => prepared.write(site.workspace, site.read),
+                None => Err(String::from("the call is over")),
+            },
+            ToolInputs::Bash(_) | ToolInputs::Elsewhere => Err(String::from("this tool is carried out elsewhere")),
+        };
+        outcome.map(CallStep::Done)
+    }
+
+    /// The path behind all links, if it may be used now: it may lead elsewhere than it did when it was checked (P-4).
+    fn allowed_path<W: Workspace>(&self, site: &ToolSite<'_, W>, path: &str) -> Result<String, String> {
+        let path = absolute_path(site.workspace.working_directory(), path);
+        let resolved = site.workspace.resolve(&path).map_err(|problem| format!("{path}: {problem}"))?;
+        match site.access.decision(&resolved) {
+            PathAccessDecision::Inside => Ok(resolved),
+            PathAccessDecision::Outside if self.agreed_path.as_ref() == Some(&resolved) => Ok(resolved),
+            PathAccessDecision::Outside => {
+                Err(format!("{resolved}: it lies outside of the working directories, and nobody has agreed to it"))
+            }
+            PathAccessDecision::Denied => Err(format!("{resolved}: it is never to be read or written")),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The look of a tool at its input before it runs (T-22, P-2, P-4).
+
+use reenact_engine::permission::path::PathAccessDecision;
+use reenact_engine::permission::{PermissionWord, ToolCheck};
+use reenact_shell::danger;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+
+use crate::builtin::BuiltinTool;
+use crate::inputs::ToolInputs;
+use crate::site::ToolSite;
+use crate::workspace::{Workspace, absolute_path};
+
+impl BuiltinTool {
+    /// The look at an input before it runs: mistakes in its values (T-22), and whether somebody must be asked (P-2, P-4). Nothing is changed by it.
+    pub fn check<W: Workspace>(self, input: &Json, site: &ToolSite<'_, W>) -> ToolCheck {
+        let inputs = match ToolInputs::parse(self, input) {
+            Ok(inputs) => inputs,
+            Err(problem) => return ToolCheck { problem: Some(problem.into()), ..ToolCheck::default() },
+        };
+        if let Some(command) = inputs.command() {
+            return danger(command).map_or_else(ToolCheck::default, |danger| ToolCheck {
+                permission: Some(PermissionWord::Ask),
+                reason: Some(danger.to_string().into()),
+                suggestions: danger.suggested_rule(self.as_str()).map(Into::into).into_iter().collect(),
+                ..ToolCheck::default()
+            });
+        }
+        let permission = match inputs.path() {
+            Some(path) => check_path(path, site),
+            None => ToolCheck::default(),
+        };
+        if permission.permission == Some(PermissionWord::Deny) {
+            return permission;
+        }
+        ToolCheck { problem: inputs.problem(site).map(Into::into), ..permission }
+    }
+}
+
+/// Whether the path may be used unasked (P-4).
+fn check_path<W: Workspace>(path: &str, site: &ToolSite<'_, W>) -> ToolCheck {
+    let path = absolute_path(site.workspace.working_directory(), path);
+    let decision =
+        |permission, reason: String| ToolCheck { permission: Some(permission), reason: Some(reason.into()), ..ToolCheck::default() };
+    let resolved = match site.workspace.resolve(&path) {
+        Ok(resolved) => resolved,
+        Err(problem) => return decision(PermissionWord::Ask, format!("{path}: {problem}")),
+    };
+    match site.access.decision(&resolved) {
+        PathAccessDecision::Denied => decision(PermissionWord::Deny, format!("{resolved} is never to be read or written")),
+        PathAccessDecision::Outside => decision(PermissionWord::Ask, format!("{resolved} lies outside of the working directories")),
+        PathAccessDecision::Inside => match site.workspace.facts(&resolved) {
+            Ok(facts) if facts.names > 1 && !facts.is_folder => {
+                decision(PermissionWord::Ask, format!("{resolved} has another name, which may lie outside of the working directories"))
+            }
+            _ => ToolCheck::default(),
+        },
+    }
+}

@@ -1,0 +1,317 @@
+//! A workspace in memory: deterministic, cheap to copy, with faults (M-7).
+//!
+//! Its clock is the one of the run. A copy shares all files with the original until one of the two writes.
+
+mod commands;
+mod program_end;
+mod programs;
+mod transfers;
+
+use alloc::collections::BTreeMap;
+use core::hash::{Hash, Hasher};
+use core::ops::ControlFlow;
+
+use reenact_wire::prelude::*;
+
+use crate::read_state::ContentDigest;
+use crate::search::ignore_file::IgnoreFile;
+use crate::search::pattern::{MatchedLine, SearchPattern};
+use crate::shell_run::{CallStep, ShellRun};
+use crate::workspace::{EntryFacts, FileProblem, FileScope, FoundFile, Workspace, absolute_path, normal_path};
+
+/// Folders whose files are left out of every search (B-6).
+const UNSEARCHED_FOLDERS: [&str; 2] = [".git", "node_modules"];
+
+/// Files in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VirtualWorkspace {
+    working_directory: Arc<str>,
+    entries: Arc<BTreeMap<Arc<str>, VirtualEntry>>,
+    faults: Arc<[WorkspaceFault]>,
+    /// The time of writing, in microseconds.
+    now: i64,
+}
+
+/// A file or a folder. Content counts by its digest, so a key of many files is made fast.
+#[derive(Clone, Debug, PartialEq, Hash)]
+enum VirtualEntry {
+    Folder { modified: i64 },
+    File(VirtualFile),
+}
+
+#[derive(Clone, Debug)]
+struct VirtualFile {
+    content: Arc<[u8]>,
+    digest: ContentDigest,
+    modified: i64,
+}
+
+/// Something that is wrong with a path, and with all below it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WorkspaceFault {
+    /// The path.
+    pub path: Arc<str>,
+    /// The fault.
+    pub kind: WorkspaceFaultKind,
+}
+
+words! {
+    /// The kind of a fault.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum WorkspaceFaultKind {
+        /// No room is left: nothing can be written.
+        Full = "full",
+        /// It may be neither read nor written.
+        Denied = "denied",
+        /// Tools that use it take much longer.
+        Slow = "slow",
+    }
+}
+
+impl PartialEq for VirtualFile {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.modified == other.modified
+    }
+}
+
+impl Hash for VirtualFile {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.digest, self.modified).hash(state);
+    }
+}
+
+/// The clock is none of it: it is the run's.
+impl Hash for VirtualWorkspace {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.working_directory, &self.entries, &self.faults).hash(state);
+    }
+}
+
+impl VirtualWorkspace {
+    /// An empty folder.
+    pub fn new(working_directory: &str) -> Self {
+        let working_directory = normal_path("/", working_directory);
+        let mut workspace =
+            Self { working_directory: working_directory.as_str().into(), entries: Arc::default(), faults: Arc::new([]), now: 0 };
+        workspace.make_folders(&working_directory);
+        workspace
+    }
+
+    /// With these faults.
+    pub fn with_faults(self, faults: impl Into<Arc<[WorkspaceFault]>>) -> Self {
+        Self { faults: faults.into(), ..self }
+    }
+
+    /// Sets the time of all that is written from now on, in microseconds.
+    pub fn set_clock(&mut self, now: i64) {
+        self.now = now;
+    }
+
+    /// Puts a file there, whatever faults there are: the beginning of a run, or another process.
+    pub fn place(&mut self, path: &str, content: &[u8], modified: i64) {
+        let path = normal_path(&self.working_directory, path);
+        self.make_folders(parent(&path));
+        self.insert(&path, content, modified);
+    }
+
+    /// Takes a file or a folder away, whatever faults there are.
+    pub fn displace(&mut self, path: &str) {
+        let path = normal_path(&self.working_directory, path);
+        let below = format!("{path}/");
+        Arc::make_mut(&mut self.entries).retain(|known, _| **known != *path && !known.starts_with(&below));
+    }
+
+    /// All files with their contents, in the order of their paths.
+    pub fn all_files(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<[u8]>)> {
+        self.entries.iter().filter_map(|(path, entry)| match entry {
+            VirtualEntry::File(file) => Some((path, &file.content)),
+            VirtualEntry::Folder { .. } => None,
+        })
+    }
+
+    /// Whether tools that use this path take much longer.
+    pub fn is_slow(&self, path: &str) -> bool {
+        self.has_fault(path, WorkspaceFaultKind::Slow)
+    }
+
+    fn has_fault(&self, path: &str, kind: WorkspaceFaultKind) -> bool {
+        let is_it = |fault: &WorkspaceFault| path.strip_prefix(&*fault.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.faults.iter().any(|fault| fault.kind == kind && is_it(fault))
+    }
+
+    fn check_readable(&self, path: &str) -> Result<(), FileProblem> {
+        if self.has_fault(path, WorkspaceFaultKind::Denied) { Err(FileProblem::Denied) } else { Ok(()) }
+    }
+
+    fn check_writable(&self, path: &str) -> Result<(), FileProblem> {
+        self.check_readable(path)?;
+        if self.has_fault(path, WorkspaceFaultKind::Full) { Err(FileProblem::Full) } else { Ok(()) }
+    }
+
+    /// The entry at this path; a parent that is a file is another problem than one that is not there.
+    fn entry(&self, path: &str) -> Result<&VirtualEntry, FileProblem> {
+        if let Some(entry) = self.entries.get(path) {
+            return Ok(entry);
+        }
+        let above = core::iter::successors(Some(parent(path)), |above| (*above != "/").then(|| parent(above)));
+        let nearest = above.filter_map(|above| self.entries.get(above)).next();
+        Err(if matches!(nearest, Some(VirtualEntry::File(_))) { FileProblem::NotFolder } else { FileProblem::Missing })
+    }
+
+    fn file(&self, path: &str) -> Result<&VirtualFile, FileProblem> {
+        match self.entry(path)? {
+            VirtualEntry::File(file) => Ok(file),
+            VirtualEntry::Folder { .. } => Err(FileProblem::IsFolder),
+        }
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        path == "/" || matches!(self.entries.get(path), Some(VirtualEntry::Folder { .. }))
+    }
+
+    fn insert(&mut self, path: &str, content: &[u8], modified: i64) {
+        let file = VirtualFile { content: content.into(), digest: ContentDigest::from_bytes(content), modified };
+        Arc::make_mut(&mut self.entries).insert(path.into(), VirtualEntry::File(file));
+    }
+
+    /// Makes a folder and those above it.
+    fn make_folders(&mut self, path: &str) {
+        if self.is_folder(path) {
+            return;
+        }
+        self.make_folders(parent(path));
+        Arc::make_mut(&mut self.entries).insert(path.into(), VirtualEntry::Folder { modified: self.now });
+    }
+
+    /// The paths right below a folder, in their order.
+    fn children<'a>(&'a self, folder: &str) -> impl Iterator<Item = (&'a str, &'a VirtualEntry)> {
+        let below = if folder == "/" { String::from("/") } else { format!("{folder}/") };
+        let length = below.len();
+        let entries = self.entries.range::<str, _>((core::ops::Bound::Excluded(below.as_str()), core::ops::Bound::Unbounded));
+        let entries = entries.take_while(move |(path, _)| path.starts_with(&below));
+        entries.filter(move |(path, _)| !path[length..].contains('/')).map(|(path, entry)| (&**path, entry))
+    }
+
+    /// Adds the files below a folder that no ignore file names; `ignored` has those of the folders above, the nearest last.
+    fn collect_files(&self, folder: &str, ignored: &mut Vec<IgnoreFile>, scope: FileScope, files: &mut Vec<FoundFile>) {
+        let depth = ignored.len();
+        if scope == FileScope::NotIgnored {
+            ignored.extend(self.ignore_file(folder));
+        }
+        for (path, entry) in self.children(folder) {
+            let is_folder = matches!(entry, VirtualEntry::Folder { .. });
+            if ignored.iter().rev().find_map(|file| file.verdict(path, is_folder)) == Some(true) {
+                continue;
+            }
+            match entry {
+                VirtualEntry::File(file) => files.push(FoundFile { path: path.to_owned(), modified: file.modified }),
+                VirtualEntry::Folder { .. } if UNSEARCHED_FOLDERS.contains(&name(path)) => (),
+                VirtualEntry::Folder { .. } if self.check_readable(path).is_err() => (),
+                VirtualEntry::Folder { .. } => self.collect_files(path, ignored, scope, files),
+            }
+        }
+        ignored.truncate(depth);
+    }
+
+    fn ignore_file(&self, folder: &str) -> Option<IgnoreFile> {
+        let path = format!("{}/.gitignore", folder.trim_end_matches('/'));
+        let content = &self.file(&path).ok()?.content;
+        Some(IgnoreFile::new(folder, &String::from_utf8_lossy(content)))
+    }
+}
+
+impl Workspace for VirtualWorkspace {
+    fn working_directory(&self) -> &str {
+        &self.working_directory
+    }
+
+    fn resolve(&self, path: &str) -> Result<String, FileProblem> {
+        let whole = absolute_path(&self.working_directory, path);
+        // Behind a file nothing can stand, not even a slash.
+        for (end, _) in whole.match_indices('/').skip(1) {
+            if self.file(&normal_path("/", &whole[..end])).is_ok() {
+                return Err(FileProblem::NotFolder);
+            }
+        }
+        Ok(normal_path("/", &whole))
+    }
+
+    fn facts(&self, path: &str) -> Result<EntryFacts, FileProblem> {
+        if path == "/" {
+            return Ok(EntryFacts { is_folder: true, size: 0, modified: 0, names: 1 });
+        }
+        Ok(match self.entry(path)? {
+            VirtualEntry::Folder { modified } => EntryFacts { is_folder: true, size: 0, modified: *modified, names: 1 },
+            VirtualEntry::File(file) => EntryFacts { is_folder: false, size: file.content.len() as u64, modified: file.modified, names: 1 },
+        })
+    }
+
+    fn read(&self, path: &str, piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), FileProblem> {
+        let file = self.file(path)?;
+        self.check_readable(path)?;
+        // The pieces end with the content or when nobody wants more.
+        let _ = file.content.chunks(64 << 10).try_for_each(piece);
+        Ok(())
+    }
+
+    fn write(&mut self, path: &str, content: &[u8]) -> Result<(), FileProblem> {
+        if self.is_folder(path) {
+            return Err(FileProblem::IsFolder);
+        }
+        let mut above = parent(path);
+        while above != "/" && !self.is_folder(above) {
+            if self.entries.contains_key(above) {
+                return Err(FileProblem::NotFolder);
+            }
+            above = parent(above);
+        }
+        self.check_writable(path)?;
+        self.make_folders(parent(path));
+        self.insert(path, content, self.now);
+        Ok(())
+    }
+
+    fn files(&self, folder: &str, scope: FileScope) -> Result<Vec<FoundFile>, FileProblem> {
+        if !self.is_folder(folder) {
+            return Err(self.entry(folder).map_or_else(|problem| problem, |_| FileProblem::NotFolder));
+        }
+        self.check_readable(folder)?;
+        let mut above: Vec<&str> = Vec::new();
+        let mut at = folder;
+        while at != "/" {
+            at = parent(at);
+            above.push(at);
+        }
+        let mut ignored = match scope {
+            FileScope::Whole => Vec::new(),
+            FileScope::NotIgnored => above.iter().rev().filter_map(|folder| self.ignore_file(folder)).collect(),
+        };
+        let mut files = Vec::new();
+        self.collect_files(folder, &mut ignored, scope, &mut files);
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(files)
+    }
+
+    fn matches(&self, path: &str, pattern: &SearchPattern) -> Result<Vec<MatchedLine>, FileProblem> {
+        let file = self.file(path)?;
+        self.check_readable(path)?;
+        Ok(pattern.lines_of(&file.content))
+    }
+
+    fn run_shell(&mut self, run: &mut ShellRun) -> CallStep {
+        commands::step(self, run)
+    }
+}
+
+/// The folder that a path lies in.
+fn parent(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((parent, _)) if !parent.is_empty() => parent,
+        _ => "/",
+    }
+}
+
+/// The last part of a path.
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}

@@ -1,0 +1,131 @@
+//! `cp` and `mv` over files in memory.
+
+use reenact_wire::prelude::*;
+
+use super::program_end::{ProgramEnd, absolute, system_text};
+use super::{VirtualEntry, VirtualWorkspace, name, parent};
+use crate::workspace::{FileProblem, Workspace};
+
+/// Where something with this name comes to lie: in a folder under its name.
+fn target(workspace: &VirtualWorkspace, from: &str, to: &str) -> (String, String) {
+    let path = absolute(workspace, to);
+    if workspace.is_folder(&path) {
+        let name = name(from.trim_end_matches('/'));
+        return (format!("{}/{name}", path.trim_end_matches('/')), format!("{}/{name}", to.trim_end_matches('/')));
+    }
+    (path, to.to_owned())
+}
+
+/// A file or folder on its way to another name.
+struct Transfer<'a> {
+    program: &'static str,
+    /// As it is written.
+    from: &'a str,
+    source: String,
+    entry: VirtualEntry,
+    target: String,
+    /// The target as it is written.
+    shown: String,
+}
+
+impl<'a> Transfer<'a> {
+    /// Looks at both names. What stands in the way is told.
+    fn new(
+        workspace: &VirtualWorkspace,
+        program: &'static str,
+        from: &'a str,
+        to: &str,
+        may_be_folder: bool,
+        end: &mut ProgramEnd,
+    ) -> Option<Self> {
+        let source = absolute(workspace, from);
+        let mut fail = |text: String| {
+            end.fail(1, &format!("{program}: {text}"));
+            None
+        };
+        let entry = match workspace.entry(&source).cloned() {
+            Ok(entry) => entry,
+            Err(problem) => return fail(format!("cannot stat '{from}': {}", system_text(&problem))),
+        };
+        let is_folder = matches!(entry, VirtualEntry::Folder { .. });
+        if is_folder && !may_be_folder {
+            return fail(format!("-r not specified; omitting directory '{from}'"));
+        }
+        let (target, shown) = target(workspace, from, to);
+        match workspace.entry(&target) {
+            Err(problem @ FileProblem::NotFolder) => return fail(format!("cannot stat '{shown}': {}", system_text(&problem))),
+            _ if target == source => return fail(format!("'{from}' and '{shown}' are the same file")),
+            Ok(VirtualEntry::File(_)) if is_folder => {
+                return fail(format!("cannot overwrite non-directory '{shown}' with directory '{from}'"));
+            }
+            Ok(VirtualEntry::Folder { .. }) if !is_folder => {
+                return fail(format!("cannot overwrite directory '{shown}' with non-directory"));
+            }
+            _ => (),
+        }
+        Some(Self { program, from, source, entry, target, shown })
+    }
+
+    fn is_into_itself(&self) -> bool {
+        self.target.starts_with(&format!("{}/", self.source))
+    }
+
+    fn has_place(&self, workspace: &VirtualWorkspace) -> Result<(), FileProblem> {
+        if workspace.is_folder(parent(&self.target)) { Ok(()) } else { Err(FileProblem::Missing) }
+    }
+}
+
+pub(super) fn copy(workspace: &mut VirtualWorkspace, from: &str, to: &str, is_recursive: bool, end: &mut ProgramEnd) {
+    let Some(transfer) = Transfer::new(workspace, "cp", from, to, is_recursive, end) else { return };
+    let Transfer { source, target, shown, .. } = &transfer;
+    if transfer.is_into_itself() && transfer.has_place(workspace).is_ok() {
+        return end.fail(1, &format!("cp: cannot copy a directory, '{from}', into itself, '{shown}'"));
+    }
+    let (what, result) = match &transfer.entry {
+        VirtualEntry::File(file) => {
+            let readable = workspace.check_readable(source);
+            ("regular file", transfer.has_place(workspace).and(readable).and_then(|()| workspace.write(target, &file.content)))
+        }
+        VirtualEntry::Folder { .. } => {
+            let writable = workspace.check_readable(source).and_then(|()| workspace.check_writable(target));
+            ("directory", transfer.has_place(workspace).and(writable).map(|()| workspace.make_folders(target)))
+        }
+    };
+    match result {
+        Err(problem) => end.fail(1, &format!("cp: cannot create {what} '{shown}': {}", system_text(&problem))),
+        Ok(()) => {
+            let names: Vec<String> = workspace.children(source).map(|(path, _)| name(path).to_owned()).collect();
+            for name in names.iter().filter(|_| what == "directory") {
+                copy(workspace, &format!("{from}/{name}"), shown, is_recursive, end);
+            }
+        }
+    }
+}
+
+pub(super) fn rename(workspace: &mut VirtualWorkspace, from: &str, to: &str, end: &mut ProgramEnd) {
+    let Some(transfer) = Transfer::new(workspace, "mv", from, to, true, end) else { return };
+    let Transfer { program, source, target, shown, .. } = &transfer;
+    if transfer.is_into_itself() && transfer.has_place(workspace).is_ok() {
+        return end.fail(1, &format!("{program}: cannot move '{from}' to a subdirectory of itself, '{shown}'"));
+    }
+    let is_filled = workspace.children(target).next().is_some();
+    let result = match transfer.has_place(workspace) {
+        Ok(()) if is_filled => Err(String::from("Directory not empty")),
+        place => place
+            .and_then(|()| workspace.check_writable(target))
+            .and_then(|()| workspace.check_readable(source))
+            .map_err(|problem| system_text(&problem)),
+    };
+    if let Err(problem) = result {
+        return end.fail(1, &format!("{program}: cannot move '{}' to '{shown}': {problem}", transfer.from));
+    }
+    let below = format!("{source}/");
+    let moved: Vec<(Arc<str>, VirtualEntry)> = workspace
+        .entries
+        .iter()
+        .filter(|(known, _)| ***known == **source || known.starts_with(&below))
+        .map(|(known, entry)| (Arc::from(format!("{target}{}", &known[source.len()..])), entry.clone()))
+        .collect();
+    workspace.displace(source);
+    Arc::make_mut(&mut workspace.entries).extend(moved);
+}
