@@ -32,6 +32,7 @@ mod sweep;
 mod typed_parser;
 mod upstream;
 mod ways;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
 //! O-24, of an earlier session: its words are in the first request of the conversation (S-3). Results and thinking are not looked for, which the engine may
-//! clear or leave out, and nothing is after an edit of the conversation.
+//! clear or leave out, and nothing is after an edit of the conversation, or where a span of it may be replaced.
 
 use super::nothing_lost::{ORACLE, escaped};
 use super::request_kind::{RequestKind, SentRequest};
@@ -16,7 +16,7 @@ pub(super) struct HistoryOracle {
 
 impl HistoryOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
-        self.is_over |= matches!(input, Input::MarkedDead { .. });
+        self.is_over |= matches!(input, Input::MarkedDead { .. } | Input::CollapseStaged(_));
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect) {

@@ -3,7 +3,7 @@
 //! Words are checked against all that an engine of any kind may give. A misspelt expectation would otherwise fail only after the run, and look
 //! like a defect of the engine.
 
-use crate::language::forms::{FigureRange, TextListOf, WordList, WordOf};
+use crate::language::forms::{FigureRange, TextListOf, TextTable, WordList, WordOf};
 use crate::language::keys::{KeyTable as _, keys};
 use crate::parse::reader::TableReader;
 use crate::parse::tree::{TextPlace, TreeValueKind};
@@ -46,6 +46,10 @@ keys! {
         sent: Vec<String> as TextListOf<String> = Vec::new();
         /// Text that no request holds.
         not_sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// The content of files of the workspace at the end, by their paths in its folder.
+        files: Vec<(String, String)> as TextTable = Vec::new(), example("{ \"a.txt\" = \"one\\n\" }");
+        /// Files that the workspace does not have at the end.
+        absent: Vec<String> as TextListOf<String> = Vec::new(), example("[\"a.txt\"]");
         /// Lines of the transcript, each by a part of its text, in this order.
         order: Vec<String> = Vec::new();
         /// The run ends at or after this.

@@ -45,7 +45,7 @@ words! {
 }
 
 /// All of them.
-pub static KNOWN_TOOLS: [KnownTool; 9] = [
+pub static KNOWN_TOOLS: [KnownTool; 10] = [
     KnownTool {
         name: "Read",
         safe: ToolSafety::Always,
@@ -126,6 +126,15 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
         latency: uniform(500, 3_000),
         description: "Fetches a page and answers a question about it.",
         schema: r#"{"type":"object","properties":{"url":{"type":"string"},"prompt":{"type":"string"}},"required":["url","prompt"]}"#,
+    },
+    KnownTool {
+        name: "TodoWrite",
+        safe: ToolSafety::Never,
+        shell: false,
+        stops_for_messages: false,
+        latency: uniform(1, 10),
+        description: "Keeps a list of what is to be done.",
+        schema: r#"{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"status":{"type":"string"}},"required":["content","status"]}}},"required":["todos"]}"#,
     },
 ];
 

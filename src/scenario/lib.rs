@@ -36,3 +36,4 @@ pub mod statement;
 pub mod tape;
 pub mod turn;
 pub mod types;
+pub mod workspace;

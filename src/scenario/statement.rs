@@ -56,6 +56,8 @@ pub enum Statement {
     NetworkEvent(usize),
     /// A `[[network.event]]` whose time is drawn could have begun: the earliest time came before the end.
     NetworkEventChance(usize),
+    /// Another process does what a `[[workspace.change]]` says.
+    FileChange(usize),
     /// The request of a `[[change]]` is made, or one after it in its prompt.
     Change(usize),
     /// The request of a `[[message]]` is made, or one after it in its prompt; for one that stands instead of another, a request that holds it.
@@ -196,6 +198,10 @@ pub fn statements(scenario: &Scenario) -> Vec<StatementEntry> {
         let path = [vec![PathStep::Key("network")], entry("event", index)].concat();
         let statement = if event.at.is_drawn() { Statement::NetworkEventChance(index) } else { Statement::NetworkEvent(index) };
         push(&mut said, statement, path, event.may, None);
+    }
+    for (index, change) in scenario.workspace.iter().flat_map(|workspace| &workspace.change).enumerate() {
+        let path = [vec![PathStep::Key("workspace")], entry("change", index)].concat();
+        push(&mut said, Statement::FileChange(index), path, change.may, None);
     }
     let host = &scenario.settings.session;
     (0..host.changes.len()).for_each(|index| push(&mut said, Statement::Change(index), entry("change", index), false, None));

@@ -14,6 +14,7 @@ use super::network::NetworkScript;
 use super::plan::Plan;
 use super::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
 use super::side::SideRule;
+use super::workspace::WorkspaceScript;
 use reenact_engine::random::Seed;
 use reenact_engine::settings::{Settings, ToolDefinition};
 use reenact_engine::time::Micros;
@@ -89,6 +90,8 @@ pub struct Scenario {
     pub plan: Plan,
     /// Facts about a real client that is driven (K-7).
     pub drive: DriveScript,
+    /// The files that the built-in tools work on (B-1 to B-7).
+    pub workspace: Option<WorkspaceScript>,
     /// The network between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
     pub network: Option<NetworkScript>,
 }

@@ -16,6 +16,9 @@ use reenact_engine::contract::{Effect, Input, Terminal};
 use reenact_engine::emission::{Emission, Note};
 use reenact_engine::time::Micros;
 use reenact_scenario::types::Expectations;
+use reenact_tools::Workspace as _;
+use reenact_tools::virtual_workspace::VirtualWorkspace;
+use reenact_tools::workspace::{normal_path, whole_content};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::text::{self, DetailLevel};
 use reenact_wire::prelude::*;
@@ -29,6 +32,8 @@ pub(super) struct EngineRun<'a> {
     pub(super) terminals: &'a [Terminal],
     /// How the run itself ended.
     pub(super) end: &'a RunEnd,
+    /// The files at the end.
+    pub(super) files: Option<&'a VirtualWorkspace>,
 }
 
 impl EngineRun<'_> {
@@ -51,7 +56,26 @@ impl EngineRun<'_> {
         failures.extend(requests::asked_failures(self.transcript, expect, Some(tolerance)));
         failures.extend(order_failure(self.transcript, expect, tolerance));
         self.check_times(expect, tolerance, &mut failures);
+        self.check_files(expect, &mut failures);
         failures
+    }
+
+    fn check_files(&self, expect: &Expectations, failures: &mut Vec<String>) {
+        if expect.files.is_empty() && expect.absent.is_empty() {
+            return;
+        }
+        let Some(files) = self.files else { return failures.push(String::from("expected files at the end, the run has no [workspace]")) };
+        let content = |path: &str| whole_content(files, &normal_path(files.working_directory(), path), usize::MAX).ok();
+        for (path, wanted) in &expect.files {
+            match content(path) {
+                None => failures.push(format!("expected the file `{path}` at the end, there is no such file")),
+                Some(content) if content == wanted.as_bytes() => (),
+                Some(content) => failures
+                    .push(format!("expected the file `{path}` to be {wanted:?} at the end, it is {:?}", String::from_utf8_lossy(&content))),
+            }
+        }
+        let found = expect.absent.iter().filter(|path| content(path).is_some());
+        failures.extend(found.map(|path| format!("expected no file `{path}` at the end, it is there")));
     }
 
     fn check_times(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {

@@ -74,7 +74,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Lets a tool run of [`Self::stopping_tools`] come to its own end here and now. Returns whether there is such a run.
     pub fn complete_late(&mut self, tool: &str) -> bool {
-        let input = self.world.complete_late(tool);
+        let input = self.world.complete_late(self.now, tool);
+        self.note_files();
         self.due.extend(input);
         !self.due.is_empty()
     }

@@ -251,6 +251,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         self.world.arrive(&self.setup, self.now, arrival, &mut self.due, &mut schedule);
         self.put_on_agenda(schedule);
+        self.note_files();
         self.due.reverse();
         None
     }
@@ -471,6 +472,13 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             self.watcher.note(self.now, agent, &EventKind::Refused { id, rule: rule.into(), text, overruled });
         }
         notes::note_world(agent, note?, |what| self.watcher.note(self.now, agent, &what))
+    }
+
+    /// Tells of changed files.
+    fn note_files(&mut self) {
+        for change in self.world.take_file_changes() {
+            self.watcher.note(self.now, &Agent::ROOT, &notes::file_event(&change));
+        }
     }
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {

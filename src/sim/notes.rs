@@ -2,7 +2,7 @@
 
 use reenact_engine::contract::Agent;
 use reenact_transcript::event::{EventKind, RunEnd};
-use reenact_world::WorldNote;
+use reenact_world::{FileChangeNote, WorldNote};
 
 /// Tells a note; returns the end of the run when there is not an answer.
 #[doc(hidden)]
@@ -24,5 +24,15 @@ pub fn note_world(agent: &Agent, note: WorldNote, mut tell: impl FnMut(EventKind
             None
         }
         WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { agent: agent.clone(), id }),
+    }
+}
+
+/// A changed file, for the transcript.
+pub(crate) fn file_event(FileChangeNote { difference, tool }: &FileChangeNote) -> EventKind {
+    EventKind::File {
+        path: difference.path.clone(),
+        change: difference.word().into(),
+        tool: tool.clone(),
+        lines: difference.changed_lines().into(),
     }
 }

@@ -133,7 +133,8 @@ impl<E> RunReport<E> {
         if setup.scenario.matching.strict {
             failures.extend(self.strict_failures(setup, world, unused));
         }
-        let run = EngineRun { transcript: &self.transcript, terminal: self.terminal(), terminals: &self.terminals, end: &self.end };
+        let files = world.workspace();
+        let run = EngineRun { transcript: &self.transcript, terminal: self.terminal(), terminals: &self.terminals, end: &self.end, files };
         failures.extend(run.failures(expect, tolerance));
         failures
     }

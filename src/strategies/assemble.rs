@@ -16,6 +16,7 @@ use super::settings::{compaction, execution, pipeline, requests, retry};
 use super::tools::{NAMES, STRUCTURED, is_wrong, tools, usual};
 use super::turns::{is_literal, is_plain, prompt};
 use super::values::{latency, model, vary};
+use super::workspace::workspace;
 use super::{faults, fitting, interrupts, question_parts};
 use reenact_engine::budget::{Date, NanoUsd};
 use reenact_engine::permission::PermissionSettings;
@@ -34,6 +35,7 @@ use reenact_scenario::types::{
     AnswerTiming, Chunking, RefreshOutcome, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt, ScriptedTool, ScriptedTurn,
     SimulatedApi, TurnBlock,
 };
+use reenact_scenario::workspace::WorkspaceScript;
 use reenact_wire::block::{Block, Message};
 use reenact_wire::json::Json;
 use reenact_wire::models::SignaturePolicy;
@@ -65,6 +67,7 @@ pub(super) struct CaseParts {
     interrupts: Vec<ScriptedInterrupt>,
     background: Vec<ScriptedInterrupt>,
     surroundings: SurroundingParts,
+    workspace: WorkspaceScript,
 }
 
 #[derive(Clone, Debug)]
@@ -108,8 +111,9 @@ pub(super) fn parts() -> BoxedStrategy<CaseParts> {
         vec(interrupts::interrupt(), 1..4),
         vec(prop_oneof![interrupts::dead(), interrupts::collapse()], 1..4),
     );
-    let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked_parts(), happening, surroundings_of_runs());
-    all.prop_map(|(seed, said, of_tools, (past, host), settings, session, asked, happening, surroundings)| {
+    let outside = (surroundings_of_runs(), workspace());
+    let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked_parts(), happening, outside);
+    all.prop_map(|(seed, said, of_tools, (past, host), settings, session, asked, happening, (surroundings, workspace))| {
         let (prompts, command_lines, commands) = said;
         let ((tools, known_interrupts), idle_tools, results) = of_tools;
         let (model, requests, execution, pipeline, retry, compaction) = settings;
@@ -137,6 +141,7 @@ pub(super) fn parts() -> BoxedStrategy<CaseParts> {
             interrupts,
             background,
             surroundings,
+            workspace,
         }
     })
     .boxed()
@@ -240,6 +245,7 @@ pub(super) fn assemble(features: &CaseFeatures, mut parts: CaseParts) -> Scenari
     if has(Feature::Window) {
         scenario.api = SimulatedApi { counts_max_tokens: api.counts_max_tokens.filter(|_| api.context_window.is_some()), ..api };
     }
+    scenario.workspace = has(Feature::Workspace).then_some(parts.workspace);
     scenario.default_answer = default_answer.filter(|_| has(Feature::Interrupts));
     scenario.tools = tools_of(features, &scenario, (parts.tools, parts.known_interrupts), &parts.idle_tools);
     if has(Feature::Results) {

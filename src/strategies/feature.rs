@@ -54,6 +54,8 @@ features! {
     Elicitation "elicitation",
     /// Results by the id of the tool use.
     Results "results",
+    /// Files that tools work on, which other processes change.
+    Workspace "workspace",
     /// Tools that make agents.
     Agents "agents",
     /// Inputs that are not JSON or do not fit the schema, and unknown tools.

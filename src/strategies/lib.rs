@@ -25,6 +25,7 @@ pub mod settings;
 pub mod tools;
 pub mod turns;
 pub mod values;
+pub mod workspace;
 
 mod assemble;
 mod closing_turns;

@@ -139,9 +139,17 @@ fn right_input(name: &'static str) -> BoxedStrategy<Arc<str>> {
         "Read" => path().prop_map(|path| format!(r#"{{"file_path":"{path}"}}"#)).boxed(),
         "Edit" => path().prop_map(|path| format!(r#"{{"file_path":"{path}","old_string":"a","new_string":"b"}}"#)).boxed(),
         "Write" => (path(), words()).prop_map(|(path, words)| format!(r#"{{"file_path":"{path}","content":"{words}"}}"#)).boxed(),
-        "Bash" => select(vec!["ls", "git status", "cargo test", "rm -r x", "git diff --output=x"])
-            .prop_map(|line| format!(r#"{{"command":"{line}"}}"#))
-            .boxed(),
+        "Bash" => select(vec![
+            "ls",
+            "git status",
+            "cargo test",
+            "rm -r x",
+            "git diff --output=x",
+            "cat a.rs; echo x >> notes.md",
+            "echo a; sleep 3; touch t",
+        ])
+        .prop_map(|line| format!(r#"{{"command":"{line}"}}"#))
+        .boxed(),
         "WebFetch" => Just(String::from(r#"{"url":"https://example.com/","prompt":"what?"}"#)).boxed(),
         "Grep" => path().prop_map(|path| format!(r#"{{"pattern":"x","path":"{path}"}}"#)).boxed(),
         _ => select(vec![r#"{"answer":42}"#, "{}", r#"{"path":"a/b"}"#]).prop_map(String::from).boxed(),

@@ -28,7 +28,7 @@ const TIMEOUT_USUAL: Micros = Micros::from_secs(30);
 const TIMEOUT_MAX: Micros = Micros::from_secs(600);
 
 /// A use of a tool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct BuiltinCall {
     inputs: Result<ToolInputs, String>,
     /// A path outside of the working directories to which somebody has agreed.
@@ -36,7 +36,7 @@ pub struct BuiltinCall {
     phase: BuiltinCallPhase,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 enum BuiltinCallPhase {
     Begin,
     Work(Option<PreparedChange>),
@@ -58,6 +58,12 @@ impl BuiltinCall {
     /// The call may use this path, though it lies outside: it is what the check asked about (P-4).
     pub fn with_agreed_path(self, path: &str) -> Self {
         Self { agreed_path: Some(path.to_owned()), ..self }
+    }
+
+    /// The path that the input names, behind all links.
+    pub fn path(&self, workspace: &impl Workspace) -> Option<String> {
+        let path = self.inputs.as_ref().ok()?.path()?;
+        workspace.resolve(&absolute_path(workspace.working_directory(), path)).ok()
     }
 
     /// Goes on. After [`CallStep::Done`] there is nothing more to be done.

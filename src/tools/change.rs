@@ -16,7 +16,7 @@ use crate::workspace::{FileProblem, Workspace, whole_content};
 const EDIT_BYTES_MAX: usize = 64 << 20;
 
 /// The wanted change.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum FileChange {
     Edits { path: String, edits: Vec<TextEdit> },
     Whole { path: String, content: String },

@@ -16,7 +16,7 @@ use crate::todo::TodoInput;
 use crate::workspace::{Workspace, absolute_path};
 
 /// The input of a tool, read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum ToolInputs {
     Read(ReadInput),
     Change(FileChange),
@@ -29,7 +29,7 @@ pub(crate) enum ToolInputs {
 }
 
 /// The input of Bash.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
 pub(crate) struct BashInput {
     pub(crate) command: String,
     /// In milliseconds.

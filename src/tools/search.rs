@@ -16,7 +16,7 @@ use glob_pattern::GlobPattern;
 use pattern::{MatchedLine, SearchPattern};
 
 /// The output of Grep for each file that fits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
 enum GrepOutput {
     /// Their paths.
@@ -29,7 +29,7 @@ enum GrepOutput {
 }
 
 /// The input of Grep.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
 pub(crate) struct GrepInput {
     pattern: String,
     pub(crate) path: Option<String>,
@@ -60,7 +60,7 @@ fn ten() -> usize {
 }
 
 /// The input of Glob.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
 pub(crate) struct GlobInput {
     pattern: String,
     pub(crate) path: Option<String>,

@@ -31,7 +31,7 @@ pub struct TodoItem {
 pub struct TodoList(pub Arc<[TodoItem]>);
 
 /// The input of TodoWrite: the whole list.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
 pub(crate) struct TodoInput {
     todos: Vec<TodoItem>,
 }

@@ -13,6 +13,7 @@ use core::ops::ControlFlow;
 
 use reenact_wire::prelude::*;
 
+use crate::files::edited_text::changed_lines;
 use crate::read_state::ContentDigest;
 use crate::search::ignore_file::IgnoreFile;
 use crate::search::pattern::{MatchedLine, SearchPattern};
@@ -44,6 +45,35 @@ struct VirtualFile {
     content: Arc<[u8]>,
     digest: ContentDigest,
     modified: i64,
+}
+
+/// A file before and after something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileDifference {
+    /// Its path.
+    pub path: Arc<str>,
+    /// The content before; `None` where the file was not there.
+    pub before: Option<Arc<[u8]>>,
+    /// The content after; `None` where the file is gone.
+    pub after: Option<Arc<[u8]>>,
+}
+
+impl FileDifference {
+    /// The word for it: `made`, `changed` or `removed`.
+    pub fn word(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "made",
+            (_, None) => "removed",
+            _ => "changed",
+        }
+    }
+
+    /// The lines that went, each behind a minus sign, and those that came, each behind a plus sign.
+    pub fn changed_lines(&self) -> String {
+        let text =
+            |content: &Option<Arc<[u8]>>| content.as_ref().map_or_else(String::new, |bytes| String::from_utf8_lossy(bytes).into_owned());
+        changed_lines(&text(&self.before), &text(&self.after))
+    }
 }
 
 /// Something that is wrong with a path, and with all below it.
@@ -127,6 +157,23 @@ impl VirtualWorkspace {
             VirtualEntry::File(file) => Some((path, &file.content)),
             VirtualEntry::Folder { .. } => None,
         })
+    }
+
+    /// The files that differ from those of another state, in the order of their paths. States that share all files are compared at once.
+    pub fn differences_from(&self, before: &Self) -> Vec<FileDifference> {
+        if Arc::ptr_eq(&self.entries, &before.entries) {
+            return Vec::new();
+        }
+        let content = |workspace: &Self, path: &str| workspace.file(path).ok().map(|file| file.content.clone());
+        let digest = |workspace: &Self, path: &str| workspace.file(path).ok().map(|file| file.digest);
+        let mut paths: Vec<&Arc<str>> = self.all_files().chain(before.all_files()).map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths.retain(|path| digest(self, path) != digest(before, path));
+        paths
+            .into_iter()
+            .map(|path| FileDifference { path: path.clone(), before: content(before, path), after: content(self, path) })
+            .collect()
     }
 
     /// Whether tools that use this path take much longer.

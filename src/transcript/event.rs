@@ -110,6 +110,18 @@ pub enum EventKind {
         /// The reason of the end.
         end: RunEnd,
     },
+    /// A file of the session's workspace is another one than before.
+    File {
+        /// Its path.
+        path: Arc<str>,
+        /// `made`, `changed` or `removed`.
+        change: Arc<str>,
+        /// The tool run that did it; `None` for another process.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<Arc<str>>,
+        /// The lines that went and came, each behind its sign.
+        lines: Arc<str>,
+    },
     /// The API does not take the request: a defect of the engine, unless the prompt is only too long (M-2).
     Refused {
         /// The id of the request.

@@ -24,6 +24,7 @@ impl Arrival {
             (ArrivalKind::Answer(one, _), ArrivalKind::Answer(other, _)) => one == other,
             (ArrivalKind::Tool(one, run, _), ArrivalKind::Tool(other, other_run, _)) => (one, run) == (other, other_run),
             (ArrivalKind::Prompt | ArrivalKind::Interrupt(_), ArrivalKind::Prompt | ArrivalKind::Interrupt(_)) => true,
+            (ArrivalKind::FileChange(_), ArrivalKind::FileChange(_)) => true,
             _ => false,
         }
     }
@@ -47,7 +48,7 @@ impl World {
             ArrivalKind::Tool(..) => (jitter.tools, None),
             ArrivalKind::Auth(..) => (jitter.auth, ArrivalSlack::within(setup.scenario.auth.latency.range(), at.since(now))),
             ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => (jitter.user, None),
-            ArrivalKind::Timer(_) => (None, None),
+            ArrivalKind::Timer(_) | ArrivalKind::FileChange(_) => (None, None),
             ArrivalKind::Answered(agent, number) => {
                 let questions = self.questions.get(agent)?;
                 let limit = match questions.awaited(*number)? {
@@ -95,6 +96,7 @@ impl World {
             }
             ArrivalKind::Prompt => String::from("the next prompt"),
             ArrivalKind::Interrupt(index) => format!("interrupt {} of the scenario", index + 1),
+            ArrivalKind::FileChange(index) => format!("file change {} of the scenario", index + 1),
         }
     }
 
@@ -121,10 +123,10 @@ impl World {
     }
 
     /// The tool run of this name comes to its own end although it was told to stop: the input that it brings.
-    pub fn complete_late(&mut self, name: &str) -> Option<(Agent, Input)> {
+    pub fn complete_late(&mut self, now: Time, name: &str) -> Option<(Agent, Input)> {
         let (agent, run) =
             self.tools.stopping().find(|(agent, run)| tool_name(agent, *run) == name).map(|(agent, run)| (agent.clone(), run))?;
-        let input = self.tools.complete(&agent, run)?;
+        let input = self.tools.complete(now, &agent, run, self.files.as_mut())?;
         self.user.on_injected();
         Some((agent, input))
     }

@@ -48,6 +48,7 @@ mod tool_uses;
 mod tools;
 mod user;
 mod watch;
+mod workspace;
 mod world_note;
 
 pub use arrival_slack::ArrivalSlack;
@@ -62,9 +63,11 @@ use tool_uses::{FirstRuns, ServedAnswers, ToolUseNames};
 use tools::{ActiveTools, ToolAct};
 use user::SimulatedUser;
 use watch::TriggerWatch;
+pub use workspace::FileChangeNote;
+use workspace::SimulatedFiles;
 pub use world_note::WorldNote;
 
-use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun};
+use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun, ToolUse};
 use reenact_engine::settings::RequestPlace;
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::interrupt::InterruptMoment;
@@ -99,6 +102,8 @@ pub struct World {
     refused: Option<(RequestId, RefusedRequest)>,
     /// Statements that came to pass and that no other part notes (F-10).
     passed: PassedStatements,
+    /// The files of the session, if the scenario has any.
+    files: Option<SimulatedFiles>,
     /// The choices of the run, if they are noted. Copies share them until one makes a further choice.
     noted: Option<Arc<NotedChoices>>,
 }
@@ -131,6 +136,8 @@ enum ArrivalKind {
     Prompt,
     /// Which of the scenario's interrupts.
     Interrupt(usize),
+    /// Which of the changes that other processes make to files.
+    FileChange(usize),
 }
 
 impl Arrival {
@@ -138,7 +145,7 @@ impl Arrival {
     pub fn class(&self) -> u8 {
         match self.0 {
             ArrivalKind::Answer(..) => 0,
-            ArrivalKind::Tool(..) | ArrivalKind::Auth(..) | ArrivalKind::Answered(..) => 1,
+            ArrivalKind::Tool(..) | ArrivalKind::Auth(..) | ArrivalKind::Answered(..) | ArrivalKind::FileChange(_) => 1,
             ArrivalKind::Timer(_) => 2,
             ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => 3,
         }
@@ -155,6 +162,10 @@ impl World {
             if let InterruptMoment::At(at) = interrupt.moment {
                 schedule.push((Time::ZERO + at, Arrival(ArrivalKind::Interrupt(index))));
             }
+        }
+        self.files = SimulatedFiles::from_scenario(&setup.scenario);
+        for (index, change) in setup.scenario.workspace.iter().flat_map(|workspace| &workspace.change).enumerate() {
+            schedule.push((Time::ZERO + change.at, Arrival(ArrivalKind::FileChange(index))));
         }
         self.model.single_faults.add_planned(&setup.scenario.plan);
         self.schedule_prompt(setup, Time::ZERO, schedule);
@@ -175,12 +186,7 @@ impl World {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.close(setup, now, agent, *id),
             Effect::StartTool { run, tool_use } => {
-                let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
-                let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
-                let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
-                let names = ToolUseNames { scripted, chosen, outcome };
-                let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
-                let deeds = self.tools.start(setup, choices, now, (agent, *run), tool_use, names);
+                let deeds = self.start_tool(setup, now, agent, *run, tool_use);
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(ArrivalKind::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -232,6 +238,15 @@ impl World {
         None
     }
 
+    fn start_tool(&mut self, setup: &RunSetup, now: Time, agent: &Agent, run: ToolRun, tool_use: &ToolUse) -> Vec<(Time, ToolAct)> {
+        let chosen = &self.first_runs.name(&tool_use.id, agent, run);
+        let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
+        let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, run));
+        let names = ToolUseNames { scripted, chosen, outcome };
+        let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
+        self.tools.start(setup, choices, now, (agent, run), (tool_use, self.files.as_mut()), names)
+    }
+
     /// Notes an effect that is carried out elsewhere: a request that is answered outside.
     pub fn see(&mut self, setup: &RunSetup, agent: &Agent, effect: &Effect) {
         if let Effect::Request { id, request } = effect
@@ -259,7 +274,7 @@ impl World {
             ArrivalKind::Timer(serial) => self.timers.is_set(*serial),
             ArrivalKind::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
             ArrivalKind::Answered(agent, number) => self.questions.get(agent).is_some_and(|questions| questions.is_open(*number)),
-            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => true,
+            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) | ArrivalKind::FileChange(_) => true,
         }
     }
 
@@ -275,7 +290,7 @@ impl World {
                 }
             }
             ArrivalKind::Tool(agent, run, deed) => {
-                let (input, next) = self.tools.arrive(now, &agent, run, deed);
+                let (input, next) = self.tools.arrive(now, &agent, run, deed, self.files.as_mut());
                 schedule.extend(next.map(|(at, deed)| (at, Arrival(ArrivalKind::Tool(agent.clone(), run, deed)))));
                 inputs.extend(input.map(|input| (agent, input)));
             }
@@ -287,6 +302,12 @@ impl World {
             ArrivalKind::Answered(agent, number) => inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input))),
             ArrivalKind::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
             ArrivalKind::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
+            ArrivalKind::FileChange(index) => {
+                self.passed.note(Statement::FileChange(index));
+                if let (Some(files), Some(script)) = (&mut self.files, &setup.scenario.workspace) {
+                    files.change(now, script, index);
+                }
+            }
         }
     }
 
@@ -392,7 +413,8 @@ impl World {
                 let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
                 let names = ToolUseNames { scripted, chosen, outcome };
                 self.passed.extend(questions::scripted_check(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
-                questions.check(setup, choices, now, *run, tool_use, names)
+                let usual = self.files.as_mut().and_then(|files| files.check(now, tool_use)).unwrap_or_default();
+                questions.check(setup, choices, now, *run, (tool_use, usual), names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
             Effect::AskPermission { run, tool_use, .. } => {

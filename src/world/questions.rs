@@ -115,18 +115,18 @@ impl AgentQuestions {
         Some(self.open(now, takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
     }
 
-    /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's.
+    /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's, else `usual` counts.
     pub(crate) fn check(
         &mut self,
         setup: &RunSetup,
         choices: &mut ChoiceMaker<'_>,
         now: Time,
         run: ToolRun,
-        tool_use: &ToolUse,
+        (tool_use, usual): (&ToolUse, ToolCheck),
         names: ToolUseNames<'_>,
     ) -> ScheduledAnswer {
         let said = scripted_check(setup, tool_use, names).map(|(_, reply)| reply);
-        let check = says_or(said, ToolCheck::default())?;
+        let check = says_or(said, usual)?;
         let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
         let takes = choices.latency(WaitKind::Check, names.chosen, latency, 0);
         Some(self.open(now, takes, Input::ToolChecked { run, check }))
@@ -293,7 +293,14 @@ mod tests {
         let answers = [
             questions.hook(&setup, &mut ChoiceMaker::new(&setup.scenario, None), Time::ZERO, FIRST),
             questions.permission(&setup, &mut ChoiceMaker::new(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1"),
-            questions.check(&setup, &mut ChoiceMaker::new(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), names(&setup)),
+            questions.check(
+                &setup,
+                &mut ChoiceMaker::new(&setup.scenario, None),
+                Time::ZERO,
+                RUN,
+                (&tool_use(), ToolCheck::default()),
+                names(&setup),
+            ),
             questions.store(&setup, &mut ChoiceMaker::new(&setup.scenario, None), Time::ZERO, RUN),
         ];
         let answers = answers.map(|answered| {
@@ -324,7 +331,7 @@ mod tests {
         let answers = [
             questions.hook(&setup, &mut choices, Time::ZERO, FIRST),
             questions.permission(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), "toolu_1"),
-            questions.check(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), names(&setup)),
+            questions.check(&setup, &mut choices, Time::ZERO, RUN, (&tool_use(), ToolCheck::default()), names(&setup)),
             questions.store(&setup, &mut choices, Time::ZERO, RUN),
             questions.look_up(&setup, &mut choices, Time::ZERO, Catalogue::Skills, 1),
         ];

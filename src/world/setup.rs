@@ -16,7 +16,7 @@ use super::tool_uses;
 use reenact_engine::budget::PriceTable;
 use reenact_engine::contract::original_id;
 use reenact_engine::schema::Validators;
-use reenact_engine::settings::Environment;
+use reenact_engine::settings::{Environment, ToolDefinition};
 use reenact_engine::time::Micros;
 use reenact_engine::tokenizer::Tokenizer;
 use reenact_engine::windows::WindowTable;
@@ -27,6 +27,7 @@ use reenact_scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, S
 use reenact_scenario::statement::{PassedStatements, Statement};
 use reenact_scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, ResponseEnd, Tape};
 use reenact_scenario::types::{AgentScript, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use reenact_tools::BuiltinTool;
 use reenact_wire::block::Block;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
@@ -266,7 +267,7 @@ impl RunSetup {
         let ScriptedToolUses { ids: _, outcomes, repeated, agents } = of_tools;
         let environment = Environment {
             settings: scenario.settings.clone(),
-            tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
+            tools: scenario.tools.iter().map(|tool| definition(&scenario, &tool.definition)).collect(),
             hooks: scenario.hooks.iter().map(|hook| hook.definition.clone()).collect(),
             history: scenario.history.clone(),
             seed: scenario.seed,
@@ -290,6 +291,17 @@ impl RunSetup {
             moves: FolderMoves::default(),
             varying: None,
         })
+    }
+}
+
+/// The definition of a tool. A built-in one that works on files says itself what it takes, and looks at its input.
+fn definition(scenario: &Scenario, tool: &ToolDefinition) -> ToolDefinition {
+    match BuiltinTool::from_name(&tool.name).filter(|_| scenario.workspace.is_some()) {
+        None => tool.clone(),
+        Some(builtin) => {
+            let own = builtin.definition();
+            ToolDefinition { json: own.json, checks: own.checks || tool.checks, ..tool.clone() }
+        }
     }
 }
 

@@ -3,20 +3,26 @@
 //! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is stopped continues while it
 //! is deaf, and then gives a result that reports the stop; a later result never comes.
 
+mod calls;
+mod words;
+
+use calls::CallArrival;
+use reenact_tools::call::BuiltinCall;
+use words::{outcome, said_of, scripted_question};
+
 use super::arrival_slack::ArrivalSlack;
 use super::choices::{ChoiceMaker, DrawnLatency};
 use super::setup::RunSetup;
 use super::tool_uses::ToolUseNames;
-use reenact_engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
+use super::workspace::SimulatedFiles;
+use reenact_engine::contract::{Agent, Input, ToolOutcome, ToolRun};
 use reenact_engine::time::{Micros, Time};
 use reenact_scenario::known_tools::known_tool;
 use reenact_scenario::latency::Latency;
 use reenact_scenario::plan::WaitKind;
-use reenact_scenario::replies::{AT_ONCE, ScriptedElicitation};
 use reenact_scenario::statement::{ElicitationSource, PassedStatements, Statement};
-use reenact_scenario::types::{ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
+use reenact_scenario::types::{ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
 use reenact_wire::block::ToolUse;
-use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// Used for an unknown tool without a scripted outcome.
@@ -44,6 +50,8 @@ struct ActiveTool {
     /// From when on it does nothing but stop.
     stops: Option<Time>,
     question: ElicitationState,
+    /// Its call, for a built-in tool without a result of the scenario.
+    call: Option<BuiltinCall>,
 }
 
 /// How far a run is with what its server asks the user (S-11).
@@ -115,14 +123,15 @@ impl ActiveTools {
         choices: &mut ChoiceMaker<'_>,
         now: Time,
         (agent, run): (&Agent, ToolRun),
-        tool_use: &ToolUse,
+        (tool_use, files): (&ToolUse, Option<&mut SimulatedFiles>),
         names: ToolUseNames<'_>,
     ) -> Vec<(Time, ToolAct)> {
         let nth = self.count(&tool_use.name);
-        let performance = perform(setup, choices, tool_use, names, nth);
+        let mut performance = perform(setup, choices, tool_use, names, nth);
+        let call = files.and_then(|files| calls::begin(files, now, tool_use, said_of(setup, tool_use, names), &mut performance));
         let deeds = performance.until_it_asks(now);
         let (agent, performance) = (agent.clone(), Arc::new(performance));
-        self.running.push(ActiveTool { agent, run, performance, stops: None, question: ElicitationState::Unasked });
+        self.running.push(ActiveTool { agent, run, performance, stops: None, question: ElicitationState::Unasked, call });
         deeds
     }
 
@@ -167,10 +176,11 @@ impl ActiveTools {
     }
 
     /// A run comes to its own end at once, whatever it was told.
-    pub(crate) fn complete(&mut self, agent: &Agent, run: ToolRun) -> Option<Input> {
+    pub(crate) fn complete(&mut self, now: Time, agent: &Agent, run: ToolRun, files: Option<&mut SimulatedFiles>) -> Option<Input> {
         let index = self.running.iter().position(|running| running.is(agent, run))?;
-        let running = self.running.remove(index);
-        Some(Input::ToolEnded { run, outcome: running.outcome().clone() })
+        let mut running = self.running.remove(index);
+        let outcome = files.and_then(|files| running.finish_call(now, files)).unwrap_or_else(|| running.outcome().clone());
+        Some(Input::ToolEnded { run, outcome })
     }
 
     /// Whether a run will do this at this time: one that has ended does nothing, and one that stops does nothing else.
@@ -179,7 +189,14 @@ impl ActiveTools {
     }
 
     /// Lets a run do something: the input that it brings, if it still matters, and what it does later because of it.
-    pub(crate) fn arrive(&mut self, now: Time, agent: &Agent, run: ToolRun, deed: ToolAct) -> (Option<Input>, Option<(Time, ToolAct)>) {
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        agent: &Agent,
+        run: ToolRun,
+        deed: ToolAct,
+        files: Option<&mut SimulatedFiles>,
+    ) -> (Option<Input>, Option<(Time, ToolAct)>) {
         let Some(index) = self.running.iter().position(|running| running.is(agent, run)) else { return (None, None) };
         let running = &self.running[index];
         let ended = |outcome: &Arc<ToolOutcome>| Some(Input::ToolEnded { run, outcome: outcome.clone() });
@@ -198,6 +215,11 @@ impl ActiveTools {
                 let progress = running.performance.progress.get(nth).cloned();
                 return (progress.map(|ScriptedProgress { text, kind, .. }| Input::ToolProgress { run, text, kind }), None);
             }
+            ToolAct::Ends if running.call.is_some() => match files.and_then(|files| self.running[index].step_call(now, files)) {
+                Some(CallArrival::Goes(input, next)) => return (input, next),
+                Some(CallArrival::Ends(outcome)) => outcome,
+                None => self.running[index].outcome().clone(),
+            },
             ToolAct::Ends if running.performance.twice => {
                 let input = ended(running.outcome());
                 self.running[index].stops = Some(now); // the second result comes whatever is said
@@ -273,7 +295,7 @@ impl ToolPerformance {
 fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, names: ToolUseNames<'_>, nth: usize) -> ToolPerformance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
     let own = names.outcome;
-    let said = own.or_else(|| tool.and_then(|tool| tool.outcome.as_ref()));
+    let said = said_of(setup, tool_use, names);
     let latency = own
         .and_then(|outcome| outcome.latency.clone())
         .or_else(|| tool.and_then(|tool| tool.latency.clone()))
@@ -300,51 +322,15 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
     }
 }
 
-/// The question and its result, with all choices made.
-fn scripted_question(
-    choices: &mut ChoiceMaker<'_>,
-    name: &str,
-    asks: &ScriptedElicitation,
-    after: Micros,
-    asker: ElicitationSource,
-) -> ScriptedQuestion {
-    let ScriptedElicitation { message, after: _, reply, if_declined } = asks;
-    let latency = reply.latency.as_ref().unwrap_or(&AT_ONCE);
-    let takes = choices.latency(WaitKind::Elicitation, name, latency, 0);
-    let declined = match if_declined {
-        Some(text) => ToolOutcome::text(text),
-        None => ToolOutcome::error(&format!("the user declined to answer: {message}")),
-    };
-    let is_answered = reply.says != Some(None) || reply.latency.is_some();
-    let reply = reply.says.clone().map(|answer| (takes, answer));
-    ScriptedQuestion { after, message: message.clone(), reply, declined: Arc::new(declined), asker, is_answered }
-}
-
-fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
-    if let Some(ScriptedOutcome { ending: ToolEnding::Panics(message), .. }) = said {
-        let cause = Some(FailureCause::Panicked);
-        return ToolOutcome { cause, ..ToolOutcome::error(&format!("the tool panicked: {message}")) };
-    }
-    if said.is_some_and(|said| said.ending == ToolEnding::ReturnsNothing) {
-        return ToolOutcome { content: Json::default(), ..ToolOutcome::text("") };
-    }
-    let content = said.and_then(|said| said.content.clone());
-    ToolOutcome {
-        content: content.unwrap_or_else(|| Json::from_value(&format!("(the scenario gives no result for {name})"))),
-        is_error: said.is_some_and(|said| said.is_error),
-        context_change: said.and_then(|said| said.context_change.clone()),
-        abort: said.and_then(|said| said.aborts.clone()),
-        cause: said.and_then(|said| said.cause),
-        structured: said.and_then(|said| said.structured.clone()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use reenact_engine::contract::RequestId;
+    use reenact_scenario::replies::ScriptedElicitation;
     use reenact_scenario::types::Scenario;
+    use reenact_scenario::types::ScriptedOutcome;
     use reenact_wire::block::ToolInput;
+    use reenact_wire::json::Json;
 
     fn names(setup: &RunSetup) -> ToolUseNames<'_> {
         ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }
@@ -365,7 +351,7 @@ mod tests {
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = ActiveTools::default();
         let mut agenda =
-            tools.start(&setup, &mut ChoiceMaker::new(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
+            tools.start(&setup, &mut ChoiceMaker::new(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), (&tool_use, None), names(&setup));
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() || stop.is_some() {
@@ -375,7 +361,7 @@ mod tests {
                 continue;
             }
             let (now, deed) = agenda.remove(0);
-            let (input, next) = tools.arrive(now, &Agent::ROOT, RUN, deed);
+            let (input, next) = tools.arrive(now, &Agent::ROOT, RUN, deed, None);
             agenda.extend(next);
             match input {
                 Some(Input::ToolProgress { text, .. }) => seen.push((now.0 / 1_000, text.to_string())),
@@ -443,14 +429,14 @@ mod tests {
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = ActiveTools::default();
         let mut agenda =
-            tools.start(&setup, &mut ChoiceMaker::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
+            tools.start(&setup, &mut ChoiceMaker::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), (&tool_use, None), names(&setup));
         assert_eq!(tools.on_answer(at(0), &Agent::ROOT, RUN, true), [], "nothing was asked yet");
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() {
             agenda.sort_by_key(|(at, _)| *at);
             let (now, deed) = agenda.remove(0);
-            let (input, next) = tools.arrive(now, &Agent::ROOT, RUN, deed);
+            let (input, next) = tools.arrive(now, &Agent::ROOT, RUN, deed, None);
             agenda.extend(next);
             match input {
                 Some(Input::ToolProgress { text, .. }) => seen.push((now.0 / 1_000, text.to_string())),

@@ -18,6 +18,49 @@ fn content(number: usize) -> Vec<u8> {
     format!("{number:08}\n").repeat(20_000).into_bytes()
 }
 
+/// In the environment of a process that reads a large file: where it lies.
+#[cfg(target_os = "linux")]
+const LARGE_DIRECTORY: &str = "REENACT_TEST_LARGE_DIRECTORY";
+
+/// No test of its own: the process whose memory is measured. It prints how much more it needed, in KiB.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test starts itself as the process that is measured")]
+fn reader() {
+    use reenact_engine::permission::path::PathAccess;
+    use reenact_tools::{BuiltinTool, ToolSite, read_state::ReadState, todo::TodoList};
+    let Ok(directory) = std::env::var(LARGE_DIRECTORY) else { return };
+    let peak = || {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let mut workspace = DirectoryWorkspace::open(Path::new(&directory)).unwrap();
+    let (mut read, mut todos) = (ReadState::default(), TodoList::default());
+    let root = workspace.working_directory().to_owned();
+    let access = PathAccess { directories: vec![root.as_str().into()], denied: Vec::new() };
+    let mut site = ToolSite { workspace: &mut workspace, read: &mut read, todos: &mut todos, access: &access };
+    let input = reenact_wire::json::Json::trusted(format!(r#"{{"file_path":"{root}/large","limit":100}}"#));
+    let before = peak();
+    let result = super::run(BuiltinTool::Read, &input, &mut site);
+    assert!(result.contains("100\\tline 100\\n(cut: the file goes on; read on with offset 101)"), "{result}");
+    std::println!("needed {}", peak() - before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn b_1_a_part_of_a_huge_file_takes_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (1..=2_000).map(|number| format!("line {number}\n")).collect();
+    fs::write(folder.path().join("large"), lines).unwrap();
+    fs::File::options().write(true).open(folder.path().join("large")).unwrap().set_len(10 << 30).unwrap();
+    let arguments = ["--exact", "tests::kept_files::reader", "--nocapture", "--test-threads=1"];
+    let output = Command::new(std::env::current_exe().unwrap()).args(arguments).env(LARGE_DIRECTORY, folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let needed = text.lines().find_map(|line| line.split_once("needed ")?.1.parse::<u64>().ok());
+    assert!(needed.is_some_and(|kibibytes| kibibytes < 5 << 10), "{text}");
+}
+
 /// No test of its own: the process that is killed.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test starts itself as the process that is killed")]

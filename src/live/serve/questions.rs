@@ -53,10 +53,11 @@ impl VerdictQuestions {
 
 /// The parts of a scenario that a client has of its own: they are no promise, so that they are named and fail nothing.
 fn own_affairs(scenario: &Scenario) -> impl Iterator<Item = &'static str> {
-    let Scenario { settings, tools, results, network, plan, .. } = scenario;
+    let Scenario { settings, tools, results, network, plan, workspace, .. } = scenario;
     let parts = [
         ("settings of [engine]", *settings != Settings::default()),
         ("what tools do", !tools.is_empty() || !results.is_empty()),
+        ("[workspace]", workspace.is_some()),
         ("[network]", network.is_some()),
         ("[plan]", *plan != Plan::EMPTY),
     ];
@@ -100,6 +101,8 @@ fn unaskable_keys(expect: &Expectations) -> Vec<&'static str> {
         ("order", !order.is_empty()),
         ("ends_after", ends_after.is_some()),
         ("ends_before", ends_before.is_some()),
+        ("files", !expect.files.is_empty()),
+        ("absent", !expect.absent.is_empty()),
         ("breaks", expect.breaks.iter().any(|rule| rule != BY_REQUESTS)),
     ];
     keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()

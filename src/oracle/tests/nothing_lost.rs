@@ -1,6 +1,7 @@
 //! Nothing that came is lost (O-24).
 
 use super::*;
+use reenact_engine::contract::StagedSummary;
 
 impl EventStory {
     fn submits(self, prompt: u32, text: &str) -> Self {
@@ -59,17 +60,23 @@ fn o_24_what_an_agent_said_is_in_the_result_of_its_tool_use() {
 
 #[test]
 fn o_24_the_words_of_an_earlier_session_are_in_the_first_request() {
-    let story = |texts: &[&str]| {
+    let story_after = |before: &[Input], texts: &[&str]| {
         let mut environment = environment(|_| ());
         environment.history =
             vec![Arc::new(Message::user(vec![Block::text("a \"b\"")])), Arc::new(Message::assistant(vec![Block::text("c")]))];
         let story = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO };
         let blocks: Vec<Block> = texts.iter().map(|text| Block::text(text)).collect();
-        story.request(1, &[(Role::User, &blocks)])
+        before.iter().cloned().fold(story, EventStory::input).request(1, &[(Role::User, &blocks)])
     };
+    let story = |texts: &[&str]| story_after(&[], texts);
     assert_eq!(story(&["a \"b\"", "c", "hi"]).lost(), 0);
     assert_eq!(story(&["a \"b\"", "hi"]).lost(), 1);
     assert_eq!(story(&["hi"]).request(2, &[]).lost(), 2, "the first request is asked, and no other");
+    let staged = Input::CollapseStaged(Arc::new(StagedSummary { from: "h1".into(), to: "h2".into(), summary: "s".into() }));
+    let dead = Input::MarkedDead { names: ["h1".into()].into() };
+    for before in [staged, dead] {
+        assert_eq!(story_after(&[before], &["hi"]).lost(), 0, "a span of it may be replaced");
+    }
 }
 
 #[test]

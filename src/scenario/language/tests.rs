@@ -6,6 +6,7 @@ mod plan;
 pub(crate) mod reference;
 mod replies;
 mod session;
+mod workspace;
 
 use alloc::collections::BTreeMap;
 
@@ -350,7 +351,6 @@ fn f_6_conditions_and_expectations_read_back() {
             signatures: Some(SignaturePolicy::Refuse),
             lingers: Micros(6),
         },
-        sides: vec![side()],
         matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
         expect: Expectations {
             terminal: Some("completed".into()),
@@ -370,7 +370,7 @@ fn f_6_conditions_and_expectations_read_back() {
             order: vec!["d".into()],
             ends_after: Some(Micros(1)),
             ends_before: Some(Micros::from_secs(9)),
-            may: true,
+            ..Expectations::default()
         },
         ..Scenario::default()
     };

@@ -6,6 +6,7 @@ use super::PlayedRun;
 use reenact_engine::contract::{Catalogue, Effect, Input};
 use reenact_engine::permission::rule;
 use reenact_engine::settings::{HostMessage, MessagePlace};
+use reenact_engine::time::Micros;
 use reenact_engine::time::Time;
 use reenact_scenario::fault::{FaultKind, FaultPlace, FaultRule};
 use reenact_scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
@@ -71,6 +72,12 @@ impl RunsEvidence {
         }
     }
 
+    fn file_change(&self, run: &PlayedRun<'_>, index: usize) -> (String, String) {
+        let changes = run.setup.scenario.workspace.iter().flat_map(|workspace| &workspace.change);
+        let when = changes.skip(index).map(|change| format!(" at {}", change.at)).next().unwrap_or_default();
+        (format!("this [[workspace.change]]{when} never came"), format!("the last prompt ended at {}", Micros(self.last_end.0)))
+    }
+
     /// The statement that did not come to pass, and the event in its place.
     pub(super) fn about(&self, run: &PlayedRun<'_>, statement: &Statement) -> (String, String) {
         let scenario = &run.setup.scenario;
@@ -125,6 +132,7 @@ impl RunsEvidence {
             ),
             Statement::Turn(place) => (turn(place.origin, place.turn), format!("requests: {}", list(&self.requests))),
             Statement::Exchange(_) => (String::from("a recorded answer was never asked for"), String::new()),
+            Statement::FileChange(index) => self.file_change(run, *index),
             Statement::Change(_) => {
                 (String::from("the request of this [[change]] was never made"), format!("requests: {}", list(&self.requests)))
             }

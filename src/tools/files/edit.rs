@@ -7,7 +7,7 @@ use reenact_wire::prelude::*;
 use super::edited_text::EditedText;
 
 /// One replacement.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
 pub(crate) struct TextEdit {
     pub(crate) old_string: String,
     pub(crate) new_string: String,

@@ -1,7 +1,7 @@
 //! A text file while it is edited: its mark, its line ends, and how a change of it is shown (B-2).
 
 use reenact_wire::prelude::*;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::line_text::numbered_line;
 
@@ -60,6 +60,14 @@ pub(crate) fn shown_change(path: &str, old: &str, new: &str) -> String {
     });
     let unified = diff.unified_diff().context_radius(3).header(path, path).to_string();
     format!("{}\n\n{}", snippet.join("\n"), unified.trim_end())
+}
+
+/// The lines that differ, each behind its sign.
+pub(crate) fn changed_lines(old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let changes = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    let lines = changes.map(|change| format!("{}{}", change.tag(), change.value().trim_end_matches('\n')));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ const MEDIA_BYTES_MAX: usize = 32 << 20;
 const EMPTY: &str = "<system-reminder>The file exists and is empty.</system-reminder>";
 
 /// The input of Read.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
 pub(crate) struct ReadInput {
     pub(crate) file_path: String,
     /// The first line, from 1.

@@ -58,6 +58,10 @@ pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> 
         }
         EventKind::Difference { id, difference } => line(Normal, LineClock::Request(*id), "replay", "differs", difference.to_string()),
         EventKind::Unused { answer } => line(Normal, LineClock::Run, "replay", "unused", answer.to_string()),
+        EventKind::File { path, change, tool, lines } => {
+            let by = tool.as_ref().map_or_else(|| String::from("another process"), |tool| format!("tool {tool}"));
+            line(Normal, LineClock::Latest, "files", change, format!("{path} by {by}: {}", short(lines)))
+        }
         EventKind::Healed => line(Normal, LineClock::Run, "world", "heals", String::from("no fault comes from here on")),
         EventKind::Misuse { text } => line(Normal, LineClock::Latest, "engine", "misuse", text.clone()),
         EventKind::Refused { id, text, overruled, .. } => {

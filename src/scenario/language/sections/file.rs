@@ -30,6 +30,7 @@ use crate::types::{
     AnswerTiming, Chunking, Expectations, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt,
     ScriptedTool, SimulatedApi, TapeSource, TurnBlock,
 };
+use crate::workspace::WorkspaceScript;
 use reenact_engine::permission::PermissionSettings;
 use reenact_engine::random::Seed;
 use reenact_engine::settings::{HostMessage, RequestChange, SlashCommand};
@@ -88,6 +89,8 @@ keys! {
         permission: Vec<ScriptedPermission> as Sections<ScriptedPermission> = Vec::new();
         /// Where large results are stored.
         files: ResultStore as Section<ResultStore> = ResultStore::default();
+        /// Files in memory, for the built-in tools.
+        workspace: Option<WorkspaceScript> as Option<Section<WorkspaceScript>> = None;
         /// The skills and plugins that the engine finds.
         session: ScriptedLookups as Section<ScriptedLookups> = ScriptedLookups::default();
         /// Changes of requests by the host.
@@ -183,6 +186,7 @@ impl ConvertedTable for Scenario {
                 markers: ToolMarkers { file: keys.drive.marker_file, line: keys.drive.marker_line },
             },
             network: keys.network,
+            workspace: keys.workspace,
         };
         check(reader, &scenario);
         Some(scenario)
@@ -224,6 +228,7 @@ impl ConvertedTable for Scenario {
             permissions,
             permission: scenario.permissions,
             files: scenario.store,
+            workspace: scenario.workspace,
             session: scenario.lookups,
             change: changes,
             message: messages,
@@ -310,10 +315,25 @@ fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     host::check(reader, scenario);
     session::check_orphan(reader, scenario);
     check_results(reader, scenario);
+    check_workspace(reader, scenario);
     check_safe_uses(reader, scenario);
     check_agents(reader, scenario);
     check_bound(reader, scenario);
     plan::check_faults(reader, &scenario.plan, &scenario.faults);
+}
+
+/// The files have paths in the folder, and none of them is a folder.
+fn check_workspace(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
+    let problem = scenario.workspace.as_ref().and_then(WorkspaceScript::file_problem);
+    if let Some(problem) = problem {
+        reader.key_problem("workspace", problem);
+    }
+    if scenario.workspace.is_none() && !(scenario.expect.files.is_empty() && scenario.expect.absent.is_empty()) {
+        reader.key_problem(
+            "expect",
+            "`files` and `absent` in [expect] are about the files of a [workspace]: add it, or take them out".into(),
+        );
+    }
 }
 
 /// A tool use that gives its own outcome never uses a `[[result]]`.

@@ -1,0 +1,121 @@
+//! The files of a simulated session (B-1 to B-7): what there is at the beginning, what other processes do to it, and what is wrong with the disk.
+
+use super::language::forms::{TextTable, TrueMark, Word};
+use super::language::keys::{ConvertedTable, keys};
+use super::language::tables::Sections;
+use crate::language::forms::word_forms;
+use crate::parse::reader::TableReader;
+use reenact_engine::time::Micros;
+use reenact_tools::virtual_workspace::WorkspaceFaultKind;
+use reenact_wire::prelude::*;
+
+word_forms!(WorkspaceFaultKind);
+
+keys! {
+    /// `[workspace]`: files in memory. The built-in tools (Read, Edit, MultiEdit, Write, Grep, Glob, TodoWrite, Bash) work on them where the scenario gives
+    /// no result. The folder is the engine's `cwd`.
+    pub struct WorkspaceScript {
+        /// The files, by their paths in the folder. The first one is the newest.
+        files: Vec<(String, String)> as TextTable = Vec::new(), example("{ \"a.txt\" = \"one\\ntwo\\n\" }");
+        /// Another process changes a file.
+        change: Vec<ScriptedFileChange> as Sections<ScriptedFileChange> = Vec::new(), example("[{ at = \"2s\", path = \"a.txt\", text = \"three\" }]");
+        /// Something is wrong with a file or a folder.
+        fault: Vec<ScriptedFileFault> as Sections<ScriptedFileFault> = Vec::new(), example("[{ path = \"a.txt\", kind = \"full\" }]");
+    }
+}
+
+/// Something that another process does to a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedFileChange {
+    /// The time of it.
+    pub at: Micros,
+    /// The path in the folder.
+    pub path: Arc<str>,
+    /// The new content; `None` where the file is removed.
+    pub text: Option<Arc<str>>,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
+}
+
+/// A fault of a file or folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedFileFault {
+    /// The path in the folder.
+    pub path: Arc<str>,
+    /// Its kind.
+    pub kind: WorkspaceFaultKind,
+}
+
+keys! {
+    /// `[[workspace.change]]`: another process writes or removes a file.
+    pub(crate) struct FileChangeKeys {
+        /// The time of it.
+        at: Option<Micros> = None, required;
+        /// The path in the folder.
+        path: Option<Arc<str>> = None, required, example("\"a.txt\""), checked(path_problem);
+        /// The new content.
+        text: Option<Arc<str>> = None;
+        /// The file is removed.
+        removed: bool as TrueMark = false;
+        /// This need not come to pass (F-10).
+        may: bool = false;
+    }
+}
+
+keys! {
+    /// `[[workspace.fault]]`: a fault of a file, or of a folder with all that lies in it.
+    pub(crate) struct FileFaultKeys {
+        /// The path in the folder.
+        path: Option<Arc<str>> = None, required, example("\"a.txt\""), checked(path_problem);
+        /// The kind of the fault.
+        kind: Option<WorkspaceFaultKind> as Option<Word<WorkspaceFaultKind>> = None, required;
+    }
+}
+
+impl ConvertedTable for ScriptedFileChange {
+    type Keys = FileChangeKeys;
+
+    fn from_keys(FileChangeKeys { at, path, text, removed, may }: FileChangeKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
+        if reader.one_of(&["text", "removed"]).is_none() {
+            let message = format!("{} needs a change", reader.title());
+            reader.lacks(&["text", "removed"], message, Some("give `text`, or `removed = true`".into()));
+        }
+        Some(Self { at: at?, path: path?, text: text.filter(|_| !removed), may })
+    }
+
+    fn to_keys(&self) -> FileChangeKeys {
+        let Self { at, path, text, may } = self.clone();
+        FileChangeKeys { at: Some(at), path: Some(path), removed: text.is_none(), text, may }
+    }
+}
+
+impl ConvertedTable for ScriptedFileFault {
+    type Keys = FileFaultKeys;
+
+    fn from_keys(FileFaultKeys { path, kind }: FileFaultKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
+        Some(Self { path: path?, kind: kind? })
+    }
+
+    fn to_keys(&self) -> FileFaultKeys {
+        FileFaultKeys { path: Some(self.path.clone()), kind: Some(self.kind) }
+    }
+}
+
+impl WorkspaceScript {
+    /// The mistake in the path of one of its files.
+    pub(crate) fn file_problem(&self) -> Option<String> {
+        let is_below = |path: &str, other: &str| path.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+        self.files.iter().find_map(|(path, _)| {
+            let folder = self.files.iter().find(|(other, _)| is_below(other, path));
+            let problem = folder.map(|(other, _)| format!("`{path}` is a file, and the folder of `{other}`"));
+            path_problem(path).or(problem)
+        })
+    }
+}
+
+/// The mistake in a path in the folder.
+pub(crate) fn path_problem(path: &str) -> Option<String> {
+    let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    let message = || format!("`{path}` is no path in the folder: write it like `src/a.txt`, without a slash at its ends, `.` and `..`");
+    (!path.split('/').all(is_plain)).then(message)
+}
