@@ -38,7 +38,7 @@ fn setup(has_files: bool) -> Arc<RunSetup> {
         let result = if has_files { String::new() } else { format!(", result = \"{}\"", "x".repeat(400)) };
         let (old, new) = (format!("line {turn} of"), format!("row {turn} of"));
         let uses = [
-            format!("name = \"Read\", input = {{ file_path = \"/w/a.txt\", limit = 20 }}"),
+            String::from("name = \"Read\", input = { file_path = \"/w/a.txt\", limit = 20 }"),
             format!("name = \"Edit\", input = {{ file_path = \"/w/a.txt\", old_string = \"{old}\", new_string = \"{new}\" }}"),
             String::from("name = \"Grep\", input = { pattern = \"row \\\\d+\", output_mode = \"content\" }"),
         ];

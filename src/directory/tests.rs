@@ -50,7 +50,7 @@ impl WorkspacePair {
         let whole = format!("{}/{path}", self.root);
         fs::create_dir_all(Path::new(&whole).parent().unwrap()).unwrap();
         fs::write(&whole, content).unwrap();
-        set_time(&whole, seconds);
+        set_time(&whole, seconds * 1_000_000);
         self.memory.place(path, content, seconds * 1_000_000);
     }
 
@@ -104,7 +104,7 @@ impl WorkspacePair {
     fn share_times(&self) {
         for (path, _) in self.memory.all_files() {
             if let (true, Ok(facts)) = (Path::new(&**path).is_file(), self.memory.facts(path)) {
-                set_time(path, facts.modified / 1_000_000);
+                set_time(path, facts.modified);
             }
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn run<W: Workspace>(tool: BuiltinTool, input: &Json, site: &mut Tool
     }
 }
 
-fn set_time(path: &str, seconds: i64) {
-    let time = UNIX_EPOCH + Duration::from_secs(seconds.try_into().unwrap());
+fn set_time(path: &str, micros: i64) {
+    let time = UNIX_EPOCH + Duration::from_micros(micros.try_into().unwrap());
     File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
 }

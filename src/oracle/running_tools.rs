@@ -214,6 +214,8 @@ impl RunningTools {
             Effect::Note(Note::LeftRunning { runs, .. }) if tools.are_left_running() => {
                 self.tools.retain(|tool| tool.agent != *agent || !runs.contains(&tool.run));
             }
+            // A look at an input cannot be taken back: it comes, and nobody waits for it.
+            Effect::Note(Note::Discarded { id, .. }) => self.forget(|by, run| by == agent && run.request == *id),
             // Its end is seen by its result alone.
             Effect::Note(Note::Tool { run, state: ToolState::Completed }) => self.agents_are_done(agent, *run),
             Effect::Emit(Emission::User(message)) => {

@@ -48,7 +48,7 @@ keys! {
         not_sent: Vec<String> as TextListOf<String> = Vec::new();
         /// The content of files of the workspace at the end, by their paths in its folder.
         files: Vec<(String, String)> as TextTable = Vec::new(), example("{ \"a.txt\" = \"one\\n\" }");
-        /// Files that the workspace does not have at the end.
+        /// Files and folders that the workspace does not have at the end.
         absent: Vec<String> as TextListOf<String> = Vec::new(), example("[\"a.txt\"]");
         /// Lines of the transcript, each by a part of its text, in this order.
         order: Vec<String> = Vec::new();

@@ -101,18 +101,6 @@ impl ConvertedTable for ScriptedFileFault {
     }
 }
 
-impl WorkspaceScript {
-    /// The mistake in the path of one of its files.
-    pub(crate) fn file_problem(&self) -> Option<String> {
-        let is_below = |path: &str, other: &str| path.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
-        self.files.iter().find_map(|(path, _)| {
-            let folder = self.files.iter().find(|(other, _)| is_below(other, path));
-            let problem = folder.map(|(other, _)| format!("`{path}` is a file, and the folder of `{other}`"));
-            path_problem(path).or(problem)
-        })
-    }
-}
-
 /// The mistake in a path in the folder.
 pub(crate) fn path_problem(path: &str) -> Option<String> {
     let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";

@@ -65,7 +65,8 @@ impl EngineRun<'_> {
             return;
         }
         let Some(files) = self.files else { return failures.push(String::from("expected files at the end, the run has no [workspace]")) };
-        let content = |path: &str| whole_content(files, &normal_path(files.working_directory(), path), usize::MAX).ok();
+        let whole_path = |path: &str| normal_path(files.working_directory(), path);
+        let content = |path: &str| whole_content(files, &whole_path(path), usize::MAX).ok();
         for (path, wanted) in &expect.files {
             match content(path) {
                 None => failures.push(format!("expected the file `{path}` at the end, there is no such file")),
@@ -74,8 +75,8 @@ impl EngineRun<'_> {
                     .push(format!("expected the file `{path}` to be {wanted:?} at the end, it is {:?}", String::from_utf8_lossy(&content))),
             }
         }
-        let found = expect.absent.iter().filter(|path| content(path).is_some());
-        failures.extend(found.map(|path| format!("expected no file `{path}` at the end, it is there")));
+        let found = expect.absent.iter().filter(|path| files.facts(&whole_path(path)).is_ok());
+        failures.extend(found.map(|path| format!("expected no file or folder `{path}` at the end, it is there")));
     }
 
     fn check_times(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {

@@ -477,7 +477,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// Tells of changed files.
     fn note_files(&mut self) {
         for change in self.world.take_file_changes() {
-            self.watcher.note(self.now, &Agent::ROOT, &notes::file_event(&change));
+            let (agent, event) = notes::file_event(&change);
+            self.watcher.note(self.now, &agent, &event);
         }
     }
 

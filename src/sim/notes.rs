@@ -2,6 +2,7 @@
 
 use reenact_engine::contract::Agent;
 use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_wire::prelude::*;
 use reenact_world::{FileChangeNote, WorldNote};
 
 /// Tells a note; returns the end of the run when there is not an answer.
@@ -27,12 +28,10 @@ pub fn note_world(agent: &Agent, note: WorldNote, mut tell: impl FnMut(EventKind
     }
 }
 
-/// A changed file, for the transcript.
-pub(crate) fn file_event(FileChangeNote { difference, tool }: &FileChangeNote) -> EventKind {
-    EventKind::File {
-        path: difference.path.clone(),
-        change: difference.word().into(),
-        tool: tool.clone(),
-        lines: difference.changed_lines().into(),
-    }
+/// A changed file, for the transcript, with the agent that changed it.
+pub(crate) fn file_event(FileChangeNote { difference, tool }: &FileChangeNote) -> (Agent, EventKind) {
+    let agent = tool.as_ref().map_or(Agent::ROOT, |(agent, _)| agent.clone());
+    let tool = tool.as_ref().map(|(_, run)| run.to_string().into());
+    let (path, lines) = (difference.path.clone(), difference.changed_lines().into());
+    (agent, EventKind::File { path, change: difference.word().into(), tool, lines })
 }

@@ -16,14 +16,14 @@ const PATHS: [&str; 3] = ["a.rs", "src/b.rs", "notes.md"];
 /// Files, changes and faults.
 pub fn workspace() -> BoxedStrategy<WorkspaceScript> {
     let content = || select(vec!["", "a\n", "x = a\r\nb\r\n", "a a\nTODO\n", "no end"]);
-    let files = vec(option::weighted(0.7, content()), PATHS.len());
+    let files = vec(content(), PATHS.len());
     let files = files.prop_map(|contents| {
         let files = PATHS.into_iter().zip(contents);
-        files.filter_map(|(path, content)| Some((String::from(path), String::from(content?)))).collect::<Vec<_>>()
+        files.map(|(path, content)| (String::from(path), String::from(content))).collect::<Vec<_>>()
     });
     let change = (some_time(), select(PATHS.to_vec()), option::weighted(0.8, content()));
     let change = change.prop_map(|(at, path, text)| ScriptedFileChange { at, path: path.into(), text: text.map(Into::into), may: true });
-    let fault = (select(vec!["a.rs", "src", "notes.md"]), select(WorkspaceFaultKind::ALL.to_vec()));
+    let fault = (select(PATHS.to_vec()), select(WorkspaceFaultKind::ALL.to_vec()));
     let fault = fault.prop_map(|(path, kind)| ScriptedFileFault { path: path.into(), kind });
     (files, vec(change, 0..3), vec(fault, 0..2)).prop_map(|(files, change, fault)| WorkspaceScript { files, change, fault }).boxed()
 }

@@ -9,6 +9,7 @@
 use reenact_engine::contract::ToolOutcome;
 use reenact_engine::permission::path::PathAccessDecision;
 use reenact_engine::time::Micros;
+use reenact_shell::{Lexeme, ShellToken, lexemes};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
@@ -64,6 +65,15 @@ impl BuiltinCall {
     pub fn path(&self, workspace: &impl Workspace) -> Option<String> {
         let path = self.inputs.as_ref().ok()?.path()?;
         workspace.resolve(&absolute_path(workspace.working_directory(), path)).ok()
+    }
+
+    /// The paths that the call may use, as far as its input names them: of commands each word.
+    pub fn paths(&self, workspace: &impl Workspace) -> Vec<String> {
+        let resolved = |path: &str| workspace.resolve(&absolute_path(workspace.working_directory(), path)).ok();
+        match self.inputs.as_ref().map(ToolInputs::command) {
+            Ok(Some(command)) => words_of(command).iter().filter_map(|word| resolved(word)).collect(),
+            _ => self.path(workspace).into_iter().collect(),
+        }
     }
 
     /// Goes on. After [`CallStep::Done`] there is nothing more to be done.
@@ -127,4 +137,11 @@ impl BuiltinCall {
             PathAccessDecision::Denied => Err(format!("{resolved}: it is never to be read or written")),
         }
     }
+}
+
+/// The words of a command, as far as they can be known.
+fn words_of(command: &str) -> Vec<String> {
+    let lexemes = lexemes(command).unwrap_or_default();
+    let word = |lexeme: &Lexeme| if let ShellToken::Word(word) = &lexeme.token { word.literal() } else { None };
+    lexemes.iter().filter_map(word).collect()
 }

@@ -1,6 +1,7 @@
 //! The files that a session has read (B-1): an edit of a file that was not read, or that changed since, is refused (B-2).
 
 use alloc::collections::VecDeque;
+use core::hash::{Hash, Hasher};
 
 use reenact_wire::prelude::*;
 
@@ -30,12 +31,19 @@ impl ContentDigest {
 }
 
 /// How a file was when it was read or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     /// When it was changed last.
     pub modified: i64,
     /// Its content; `None` of a file that is too large to be read for it.
     pub digest: Option<ContentDigest>,
+}
+
+/// Where the content is known the time decides nothing: a workspace in memory gives each write a time of its own (E-3).
+impl Hash for FileStamp {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.digest, self.digest.is_none().then_some(self.modified)).hash(state);
+    }
 }
 
 impl FileStamp {

@@ -86,8 +86,11 @@ pub(crate) fn grep(workspace: &impl Workspace, folder: &str, input: &GrepInput) 
     let mut found: Vec<(String, Vec<MatchedLine>)> = Vec::new();
     let mut is_cut = false;
     for file in files {
-        // A file that may not be read, or that has gone in the meantime, is passed over as ripgrep does.
-        let lines = workspace.matches(&file.path, &pattern).unwrap_or_default();
+        // A file that may not be read, or that has gone in the meantime, is passed over as ripgrep does; not one that was named.
+        let lines = match workspace.matches(&file.path, &pattern) {
+            Err(problem) if file.path == folder => return Err(format!("{folder}: {problem}")),
+            lines => lines.unwrap_or_default(),
+        };
         if lines.is_empty() {
             continue;
         }

@@ -31,12 +31,14 @@ pub struct VirtualWorkspace {
     faults: Arc<[WorkspaceFault]>,
     /// The time of writing, in microseconds.
     now: i64,
+    /// The time of the last write. The next one is later, also at the same instant: so what was written twice has two times.
+    latest: i64,
 }
 
 /// A file or a folder. Content counts by its digest, so a key of many files is made fast.
 #[derive(Clone, Debug, PartialEq, Hash)]
 enum VirtualEntry {
-    Folder { modified: i64 },
+    Folder,
     File(VirtualFile),
 }
 
@@ -106,14 +108,21 @@ impl PartialEq for VirtualFile {
 
 impl Hash for VirtualFile {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.digest, self.modified).hash(state);
+        self.digest.hash(state);
     }
 }
 
-/// The clock is none of it: it is the run's.
+/// Of times only the order counts: every write is later than those before it. So states at other times of the clock are equal (E-3).
 impl Hash for VirtualWorkspace {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.working_directory, &self.entries, &self.faults).hash(state);
+        let files = self
+            .entries
+            .iter()
+            .filter_map(|(path, entry)| if let VirtualEntry::File(file) = entry { Some((file.modified, path)) } else { None });
+        let mut by_time: Vec<(i64, &Arc<str>)> = files.collect();
+        by_time.sort_unstable();
+        by_time.iter().for_each(|(_, path)| path.hash(state));
     }
 }
 
@@ -121,8 +130,13 @@ impl VirtualWorkspace {
     /// An empty folder.
     pub fn new(working_directory: &str) -> Self {
         let working_directory = normal_path("/", working_directory);
-        let mut workspace =
-            Self { working_directory: working_directory.as_str().into(), entries: Arc::default(), faults: Arc::new([]), now: 0 };
+        let mut workspace = Self {
+            working_directory: working_directory.as_str().into(),
+            entries: Arc::default(),
+            faults: Arc::new([]),
+            now: 0,
+            latest: i64::MIN,
+        };
         workspace.make_folders(&working_directory);
         workspace
     }
@@ -137,11 +151,24 @@ impl VirtualWorkspace {
         self.now = now;
     }
 
-    /// Puts a file there, whatever faults there are: the beginning of a run, or another process.
+    /// Another process writes a file now, whatever faults there are. As [`VirtualWorkspace::place`].
+    pub fn overwrite(&mut self, path: &str, content: &[u8]) {
+        let modified = self.now.max(self.latest.saturating_add(1));
+        self.place(path, content, modified);
+    }
+
+    /// Puts a file there with this time, whatever faults there are: the beginning of a run. Where a folder has this path, or a file stands in the
+    /// place of one of its folders, nothing happens.
     pub fn place(&mut self, path: &str, content: &[u8], modified: i64) {
         let path = normal_path(&self.working_directory, path);
-        self.make_folders(parent(&path));
-        self.insert(&path, content, modified);
+        let can_be = match self.entry(&path) {
+            Ok(entry) => matches!(entry, VirtualEntry::File(_)),
+            Err(problem) => problem == FileProblem::Missing,
+        };
+        if can_be {
+            self.make_folders(parent(&path));
+            self.insert(&path, content, modified);
+        }
     }
 
     /// Takes a file or a folder away, whatever faults there are.
@@ -155,7 +182,7 @@ impl VirtualWorkspace {
     pub fn all_files(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<[u8]>)> {
         self.entries.iter().filter_map(|(path, entry)| match entry {
             VirtualEntry::File(file) => Some((path, &file.content)),
-            VirtualEntry::Folder { .. } => None,
+            VirtualEntry::Folder => None,
         })
     }
 
@@ -176,9 +203,11 @@ impl VirtualWorkspace {
             .collect()
     }
 
-    /// Whether tools that use this path take much longer.
+    /// Whether tools that use this path, or a folder with a slow file below it, take much longer.
     pub fn is_slow(&self, path: &str) -> bool {
-        self.has_fault(path, WorkspaceFaultKind::Slow)
+        let is_below = |fault: &WorkspaceFault| fault.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        let has_one_below = || self.faults.iter().any(|fault| fault.kind == WorkspaceFaultKind::Slow && is_below(fault));
+        self.has_fault(path, WorkspaceFaultKind::Slow) || (self.is_folder(path) && has_one_below())
     }
 
     fn has_fault(&self, path: &str, kind: WorkspaceFaultKind) -> bool {
@@ -208,15 +237,22 @@ impl VirtualWorkspace {
     fn file(&self, path: &str) -> Result<&VirtualFile, FileProblem> {
         match self.entry(path)? {
             VirtualEntry::File(file) => Ok(file),
-            VirtualEntry::Folder { .. } => Err(FileProblem::IsFolder),
+            VirtualEntry::Folder => Err(FileProblem::IsFolder),
         }
     }
 
     fn is_folder(&self, path: &str) -> bool {
-        path == "/" || matches!(self.entries.get(path), Some(VirtualEntry::Folder { .. }))
+        path == "/" || matches!(self.entries.get(path), Some(VirtualEntry::Folder))
+    }
+
+    /// Writes a file now.
+    fn put(&mut self, path: &str, content: &[u8]) {
+        let modified = self.now.max(self.latest.saturating_add(1));
+        self.insert(path, content, modified);
     }
 
     fn insert(&mut self, path: &str, content: &[u8], modified: i64) {
+        self.latest = self.latest.max(modified);
         let file = VirtualFile { content: content.into(), digest: ContentDigest::from_bytes(content), modified };
         Arc::make_mut(&mut self.entries).insert(path.into(), VirtualEntry::File(file));
     }
@@ -227,7 +263,7 @@ impl VirtualWorkspace {
             return;
         }
         self.make_folders(parent(path));
-        Arc::make_mut(&mut self.entries).insert(path.into(), VirtualEntry::Folder { modified: self.now });
+        Arc::make_mut(&mut self.entries).insert(path.into(), VirtualEntry::Folder);
     }
 
     /// The paths right below a folder, in their order.
@@ -246,15 +282,15 @@ impl VirtualWorkspace {
             ignored.extend(self.ignore_file(folder));
         }
         for (path, entry) in self.children(folder) {
-            let is_folder = matches!(entry, VirtualEntry::Folder { .. });
+            let is_folder = matches!(entry, VirtualEntry::Folder);
             if ignored.iter().rev().find_map(|file| file.verdict(path, is_folder)) == Some(true) {
                 continue;
             }
             match entry {
                 VirtualEntry::File(file) => files.push(FoundFile { path: path.to_owned(), modified: file.modified }),
-                VirtualEntry::Folder { .. } if UNSEARCHED_FOLDERS.contains(&name(path)) => (),
-                VirtualEntry::Folder { .. } if self.check_readable(path).is_err() => (),
-                VirtualEntry::Folder { .. } => self.collect_files(path, ignored, scope, files),
+                VirtualEntry::Folder if UNSEARCHED_FOLDERS.contains(&name(path)) => (),
+                VirtualEntry::Folder if self.check_readable(path).is_err() => (),
+                VirtualEntry::Folder => self.collect_files(path, ignored, scope, files),
             }
         }
         ignored.truncate(depth);
@@ -288,7 +324,7 @@ impl Workspace for VirtualWorkspace {
             return Ok(EntryFacts { is_folder: true, size: 0, modified: 0, names: 1 });
         }
         Ok(match self.entry(path)? {
-            VirtualEntry::Folder { modified } => EntryFacts { is_folder: true, size: 0, modified: *modified, names: 1 },
+            VirtualEntry::Folder => EntryFacts { is_folder: true, size: 0, modified: 0, names: 1 },
             VirtualEntry::File(file) => EntryFacts { is_folder: false, size: file.content.len() as u64, modified: file.modified, names: 1 },
         })
     }
@@ -314,7 +350,7 @@ impl Workspace for VirtualWorkspace {
         }
         self.check_writable(path)?;
         self.make_folders(parent(path));
-        self.insert(path, content, self.now);
+        self.put(path, content);
         Ok(())
     }
 

@@ -413,7 +413,8 @@ impl World {
                 let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
                 let names = ToolUseNames { scripted, chosen, outcome };
                 self.passed.extend(questions::scripted_check(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
-                let usual = self.files.as_mut().and_then(|files| files.check(now, tool_use)).unwrap_or_default();
+                let said = tools::said_of(setup, tool_use, names);
+                let usual = self.files.as_mut().and_then(|files| files.check(now, tool_use, said)).unwrap_or_default();
                 questions.check(setup, choices, now, *run, (tool_use, usual), names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),

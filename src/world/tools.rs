@@ -8,7 +8,8 @@ mod words;
 
 use calls::CallArrival;
 use reenact_tools::call::BuiltinCall;
-use words::{outcome, said_of, scripted_question};
+pub(crate) use words::said_of;
+use words::{outcome, scripted_question};
 
 use super::arrival_slack::ArrivalSlack;
 use super::choices::{ChoiceMaker, DrawnLatency};

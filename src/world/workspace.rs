@@ -1,7 +1,7 @@
 //! The files of a simulated session, and the calls of the built-in tools on them.
 
 use crate::World;
-use reenact_engine::contract::{ToolCheck, ToolOutcome, ToolUse};
+use reenact_engine::contract::{Agent, ToolCheck, ToolOutcome, ToolRun, ToolUse};
 use reenact_engine::permission::path::PathAccess;
 use reenact_engine::time::Time;
 use reenact_scenario::types::{Scenario, ScriptedOutcome, ToolEnding};
@@ -35,8 +35,8 @@ pub(crate) struct SimulatedFiles {
 pub struct FileChangeNote {
     /// The file before and after.
     pub difference: FileDifference,
-    /// The tool run that made it; `None` for another process.
-    pub tool: Option<Arc<str>>,
+    /// The agent and its tool run that made it; `None` for another process.
+    pub tool: Option<(Agent, ToolRun)>,
 }
 
 /// The work of a tool use on the files.
@@ -73,9 +73,8 @@ impl SimulatedFiles {
 
     /// Begins a call of a built-in tool. `None` where the scenario says what comes of it, or the tool is another one.
     pub(crate) fn begin(&mut self, now: Time, tool_use: &ToolUse, said: Option<&ScriptedOutcome>) -> Option<ToolWork> {
-        let is_scripted = said.is_some_and(|said| said.content.is_some() || said.ending != ToolEnding::default());
         let input = Json::trusted(tool_use.input.as_str());
-        let mut call = BuiltinTool::from_name(&tool_use.name).filter(|_| !is_scripted)?.call(&input)?;
+        let mut call = BuiltinTool::from_name(&tool_use.name).filter(|_| !is_scripted(said))?.call(&input)?;
         // The engine has asked by now where that is needed.
         if let Some(path) = call.path(&self.workspace) {
             call = call.with_agreed_path(&path);
@@ -88,14 +87,14 @@ impl SimulatedFiles {
 
     /// Whether the tool takes much longer, because its file is slow.
     pub(crate) fn is_slow(&self, work: &ToolWork) -> bool {
-        matches!(work, ToolWork::Call(call) if call.path(&self.workspace).is_some_and(|path| self.workspace.is_slow(&path)))
+        matches!(work, ToolWork::Call(call) if call.paths(&self.workspace).iter().any(|path| self.workspace.is_slow(path)))
     }
 
     /// Goes on with a call of this tool run.
-    pub(crate) fn step(&mut self, now: Time, name: &str, call: &mut BuiltinCall) -> CallStep {
+    pub(crate) fn step(&mut self, now: Time, tool: (&Agent, ToolRun), call: &mut BuiltinCall) -> CallStep {
         let before = self.workspace.clone();
         let step = self.with_site(now, |site| call.step(site));
-        self.note_changes(&before, Some(name));
+        self.note_changes(&before, Some(tool));
         step
     }
 
@@ -103,16 +102,17 @@ impl SimulatedFiles {
     pub(crate) fn change(&mut self, now: Time, script: &WorkspaceScript, index: usize) {
         let Some(change) = script.change.get(index) else { return };
         let before = self.workspace.clone();
+        self.workspace.set_clock(clock(now));
         match &change.text {
-            Some(text) => self.workspace.place(&change.path, text.as_bytes(), clock(now)),
+            Some(text) => self.workspace.overwrite(&change.path, text.as_bytes()),
             None => self.workspace.displace(&change.path),
         }
         self.note_changes(&before, None);
     }
 
-    /// The look of a built-in tool at its input.
-    pub(crate) fn check(&mut self, now: Time, tool_use: &ToolUse) -> Option<ToolCheck> {
-        let tool = BuiltinTool::from_name(&tool_use.name)?;
+    /// The look of a built-in tool at its input. A use whose outcome the scenario gives touches no file.
+    pub(crate) fn check(&mut self, now: Time, tool_use: &ToolUse, said: Option<&ScriptedOutcome>) -> Option<ToolCheck> {
+        let tool = BuiltinTool::from_name(&tool_use.name).filter(|_| !is_scripted(said))?;
         let input = Json::trusted(tool_use.input.as_str());
         Some(self.with_site(now, |site| tool.check(&input, site)))
     }
@@ -122,15 +122,25 @@ impl SimulatedFiles {
         core::mem::take(&mut self.changes)
     }
 
-    fn note_changes(&mut self, before: &VirtualWorkspace, tool: Option<&str>) {
+    fn note_changes(&mut self, before: &VirtualWorkspace, tool: Option<(&Agent, ToolRun)>) {
+        let tool = tool.map(|(agent, run)| (agent.clone(), run));
         let differences = self.workspace.differences_from(before);
-        self.changes.extend(differences.into_iter().map(|difference| FileChangeNote { difference, tool: tool.map(Arc::from) }));
+        self.changes.extend(differences.into_iter().map(|difference| FileChangeNote { difference, tool: tool.clone() }));
     }
 
     fn with_site<R>(&mut self, now: Time, body: impl FnOnce(&mut ToolSite<'_, VirtualWorkspace>) -> R) -> R {
         self.workspace.set_clock(clock(now));
         body(&mut ToolSite { workspace: &mut self.workspace, read: &mut self.read, todos: &mut self.todos, access: &self.access })
     }
+}
+
+/// Whether the scenario says what comes of a run.
+fn is_scripted(said: Option<&ScriptedOutcome>) -> bool {
+    said.is_some_and(|said| {
+        let ScriptedOutcome { content, is_error, cause, structured, context_change, aborts, ending, .. } = said;
+        let has_more = cause.is_some() || structured.is_some() || context_change.is_some() || aborts.is_some();
+        content.is_some() || *is_error || has_more || *ending != ToolEnding::default()
+    })
 }
 
 impl World {

@@ -26,12 +26,16 @@ fn root() -> &'static Path {
 #[test]
 fn its_scenarios_are_green() {
     let whole: Vec<&str> = blocks("toml").into_iter().filter(|block| block.starts_with("title = ")).collect();
-    let [base, matrix] = whole[..] else { panic!("{whole:#?}") };
+    let [base, matrix, ref others @ ..] = whole[..] else { panic!("{whole:#?}") };
     let folder = folder(&[("_two-reads.toml", base), ("both-orders.toml", matrix)]);
     let (words, code) = said(folder.path(), &["run", "_two-reads.toml"]);
     assert_eq!(code, Some(0), "{words}");
     let (words, code) = said(folder.path(), &["run", "both-orders.toml"]);
     assert!(code == Some(0) && words.contains("6 scenarios, 0 failed"), "{words}");
+    for other in others {
+        let (words, code) = said(self::folder(&[("x.toml", other)]).path(), &["run", "x.toml"]);
+        assert_eq!(code, Some(0), "{words}");
+    }
 }
 
 #[test]

@@ -377,6 +377,23 @@ const COMMANDS: &[&str] = &[
     "mv a.txt/y q",
     "cp a.txt/y q",
     "ls a.txt/y",
+    "cat a.txt/",
+    "ls a.txt/",
+    "touch a.txt/",
+    "cp a.txt a.txt/",
+    "cp no-end a.txt/",
+    "mv no-end a.txt/",
+    "rm a.txt/",
+    "echo x > a.txt/",
+    "cat ''",
+    "ls ''",
+    "touch ''",
+    "rm ''",
+    "rm -rf .",
+    "rm -rf ..",
+    "rm -r src/.",
+    "rm .",
+    "ls",
 ];
 
 /// Commands that are not interpreted in memory, or differ there for a reason.

@@ -1,6 +1,7 @@
 //! A prompt that ends as aborted was aborted (O-23).
 
 use super::*;
+use reenact_engine::contract::Note;
 
 fn aborted(prompt: u32) -> Effect {
     Effect::Finished { prompt, terminal: Terminal::AbortedStreaming }
@@ -40,4 +41,13 @@ fn o_23_a_message_that_has_to_wait_for_a_tool_aborts_nothing() {
     let beside = |tool: &str| EventStory::new().asks(tool, 0).input(Input::Interrupt { prompt: 2, content: [].into() }).effect(aborted(1));
     assert_eq!(beside("R").times_broken("O-23"), 1);
     assert_eq!(beside("C").times_broken("O-23"), 0, "that one stops for it");
+}
+
+#[test]
+fn o_23_a_message_waits_for_no_look_at_an_input_of_a_discarded_attempt() {
+    let checks = || EventStory::new().says(use_block("R", 0)).effect(Effect::CheckTool { run: run(0), tool_use: tool_use("R", 0).into() });
+    let message = || Input::Interrupt { prompt: 2, content: [].into() };
+    let discards = Effect::Note(Note::Discarded { id: run(0).request, running: Vec::new() });
+    assert_eq!(checks().input(message()).effect(aborted(1)).times_broken("O-23"), 1, "the tool is there");
+    assert_eq!(checks().effect(discards).input(message()).effect(aborted(1)).times_broken("O-23"), 0, "it is not");
 }

@@ -16,3 +16,4 @@ pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod texts;
 pub(crate) mod tool;
+pub(crate) mod workspace;

@@ -94,7 +94,7 @@ fn sleep(run: &mut ShellRun, span: Micros) -> CallStep {
 fn run_one(workspace: &mut VirtualWorkspace, run: &mut ShellRun, command: &PlannedCommand) -> bool {
     let file = command.file.as_ref().map(|(path, is_added)| (path, normal_path(workspace.working_directory(), path), *is_added));
     if let Some((shown, path, is_added)) = &file
-        && let Err(problem) = open(workspace, path, *is_added)
+        && let Err(problem) = if shown.ends_with('/') { Err(FileProblem::IsFolder) } else { open(workspace, path, *is_added) }
     {
         let problem = match problem {
             FileProblem::Missing | FileProblem::NotFolder => String::from("Directory nonexistent"),
@@ -117,7 +117,7 @@ fn run_one(workspace: &mut VirtualWorkspace, run: &mut ShellRun, command: &Plann
             content.extend_from_slice(output.as_bytes());
             // It was open, so it can be written.
             if !output.is_empty() {
-                workspace.insert(path, &content, workspace.now);
+                workspace.put(path, &content);
             }
         }
     }
@@ -134,7 +134,7 @@ fn open(workspace: &mut VirtualWorkspace, path: &str, is_added: bool) -> Result<
     }
     workspace.check_writable(path)?;
     if !(is_added && workspace.file(path).is_ok()) {
-        workspace.insert(path, b"", workspace.now);
+        workspace.put(path, b"");
     }
     Ok(())
 }
@@ -186,5 +186,9 @@ fn planned_command(simple: &SimpleCommand<'_>, joint: Joint, line: usize) -> Res
     }
     let words = simple.words.iter().map(|word| word.literal().filter(|_| !word.is_pattern())).collect::<Option<Vec<String>>>();
     let words = words.ok_or("a word that is known only when it runs")?;
-    Ok(PlannedCommand { joint, program: Program::from_words(&words)?, file, line })
+    let program = Program::from_words(&words)?;
+    if let Some((path, _)) = file.as_ref().filter(|(path, _)| program.sources().contains(path)) {
+        return Err(format!("a program that reads `{path}` while it writes it"));
+    }
+    Ok(PlannedCommand { joint, program, file, line })
 }

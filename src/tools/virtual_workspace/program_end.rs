@@ -3,7 +3,7 @@
 use reenact_wire::prelude::*;
 
 use super::VirtualWorkspace;
-use crate::workspace::{FileProblem, Workspace, normal_path};
+use crate::workspace::{FileProblem, Workspace};
 
 /// The end of a program.
 #[derive(Debug, Default)]
@@ -34,6 +34,9 @@ pub(super) fn system_text(problem: &FileProblem) -> String {
 }
 
 /// The path that is meant from the working directory.
-pub(super) fn absolute(workspace: &VirtualWorkspace, path: &str) -> String {
-    normal_path(workspace.working_directory(), path)
+///
+/// # Errors
+/// It is empty, or goes on behind a file: with a slash, for instance.
+pub(super) fn located(workspace: &VirtualWorkspace, path: &str) -> Result<String, FileProblem> {
+    if path.is_empty() { Err(FileProblem::Missing) } else { workspace.resolve(path) }
 }

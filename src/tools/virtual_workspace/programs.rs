@@ -3,10 +3,10 @@
 use reenact_engine::time::Micros;
 use reenact_wire::prelude::*;
 
-use super::program_end::{ProgramEnd, absolute, system_text};
+use super::program_end::{ProgramEnd, located, system_text};
 use super::transfers::{copy, rename};
 use super::{VirtualEntry, VirtualWorkspace, name, parent};
-use crate::workspace::{FileProblem, Workspace};
+use crate::workspace::{FileProblem, Workspace, normal_path};
 
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +98,7 @@ impl Program {
                 let code = rest.first().map(|code| code.parse::<u8>().map_err(|_| format!("`exit {code}`"))).transpose()?;
                 Self::Exit(code.map(i32::from))
             }
+            "sleep" if rest.is_empty() => return Err(String::from("`sleep` with so few arguments")),
             "sleep" => Self::Sleep(rest.iter().try_fold(Micros::ZERO, |sum, word| Ok::<_, String>(Micros(sum.0 + span(word)?.0)))?),
             "cat" => Self::Cat(arguments("")?.at_least(program, 1)?.rest),
             "touch" => Self::Touch(arguments("")?.at_least(program, 1)?.rest),
@@ -155,9 +156,13 @@ impl Program {
             Self::Remove { is_recursive, is_forced, paths } => {
                 paths.iter().for_each(|path| remove(workspace, path, *is_recursive, *is_forced, &mut end));
             }
-            Self::Copy { from, to, .. } | Self::Move { from, to } if from.len() > 1 && !workspace.is_folder(&absolute(workspace, to)) => {
+            Self::Copy { from, to, .. } | Self::Move { from, to }
+                if from.len() > 1 && !located(workspace, to).is_ok_and(|path| workspace.is_folder(&path)) =>
+            {
                 let program = if matches!(self, Self::Copy { .. }) { "cp" } else { "mv" };
-                let problem = workspace.entry(&absolute(workspace, to)).map_or_else(|problem| problem, |_| FileProblem::NotFolder);
+                let problem = located(workspace, to)
+                    .and_then(|path| workspace.entry(&path).map(|_| FileProblem::NotFolder))
+                    .unwrap_or_else(|problem| problem);
                 end.fail(1, &format!("{program}: target '{to}': {}", system_text(&problem)));
             }
             Self::Copy { is_recursive, from, to } => from.iter().for_each(|from| copy(workspace, from, to, *is_recursive, &mut end)),
@@ -194,6 +199,16 @@ fn tail(words: &[String]) -> Result<Program, String> {
         },
     };
     Ok(Program::Tail { lines: lines.ok_or("`tail` with this count")?, files })
+}
+
+/// The files that the program reads.
+impl Program {
+    pub(super) fn sources(&self) -> &[String] {
+        match self {
+            Self::Cat(files) | Self::Head { files, .. } | Self::Tail { files, .. } | Self::Count { files, .. } => files,
+            _ => &[],
+        }
+    }
 }
 
 /// `echo`, where all shells agree about it.
@@ -253,7 +268,7 @@ fn line_count(program: &str, words: &[String]) -> Result<(Option<String>, Vec<St
 }
 
 fn text(workspace: &VirtualWorkspace, path: &str) -> Result<String, FileProblem> {
-    let path = absolute(workspace, path);
+    let path = located(workspace, path)?;
     let file = workspace.file(&path)?;
     workspace.check_readable(&path)?;
     Ok(String::from_utf8_lossy(&file.content).into_owned())
@@ -263,7 +278,10 @@ fn cat(workspace: &VirtualWorkspace, files: &[String], end: &mut ProgramEnd) {
     for file in files {
         match text(workspace, file) {
             Ok(text) => end.output.push_str(&text),
-            Err(problem) => end.fail(1, &format!("cat: {file}: {}", system_text(&problem))),
+            Err(problem) => {
+                let shown = if file.is_empty() { "''" } else { file };
+                end.fail(1, &format!("cat: {shown}: {}", system_text(&problem)));
+            }
         }
     }
 }
@@ -273,9 +291,9 @@ fn list(workspace: &VirtualWorkspace, paths: &[String], (shows_hidden, shows_its
     let paths = if paths.is_empty() { &here[..] } else { paths };
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for path in paths {
-        let absolute = absolute(workspace, path);
-        match workspace.facts(&absolute) {
-            Ok(facts) if facts.is_folder => folders.push((path, absolute)),
+        let found = located(workspace, path).and_then(|absolute| Ok((workspace.facts(&absolute)?, absolute)));
+        match found {
+            Ok((facts, absolute)) if facts.is_folder => folders.push((path, absolute)),
             Ok(_) => files.push(format!("{path}\n")),
             Err(problem) => end.fail(2, &format!("ls: cannot access '{path}': {}", system_text(&problem))),
         }
@@ -302,7 +320,7 @@ fn list(workspace: &VirtualWorkspace, paths: &[String], (shows_hidden, shows_its
 }
 
 fn make_folder(workspace: &mut VirtualWorkspace, shown: &str, makes_parents: bool, end: &mut ProgramEnd) {
-    let path = absolute(workspace, shown);
+    let path = normal_path(workspace.working_directory(), shown);
     let (blocking, problem) = if workspace.is_folder(&path) {
         (shown, if makes_parents { None } else { Some(String::from("File exists")) })
     } else if workspace.entries.contains_key(&*path) {
@@ -333,30 +351,43 @@ fn file_above<'a>(workspace: &VirtualWorkspace, path: &str, shown: &'a str) -> O
 }
 
 fn touch(workspace: &mut VirtualWorkspace, shown: &str, end: &mut ProgramEnd) {
-    let path = absolute(workspace, shown);
-    let now = workspace.now;
-    let result = match workspace.entry(&path).cloned() {
-        Ok(VirtualEntry::File(file)) => workspace.check_writable(&path).map(|()| workspace.insert(&path, &file.content, now)),
-        Ok(VirtualEntry::Folder { .. }) => Ok(()),
+    let result = located(workspace, shown).and_then(|path| match workspace.entry(&path).cloned() {
+        Ok(VirtualEntry::File(file)) => workspace.check_writable(&path).map(|()| workspace.put(&path, &file.content)),
+        Ok(VirtualEntry::Folder) => Ok(()),
         Err(FileProblem::Missing) if !workspace.is_folder(parent(&path)) => Err(FileProblem::Missing),
-        Err(FileProblem::Missing) => workspace.check_writable(&path).map(|()| workspace.insert(&path, b"", now)),
+        Err(FileProblem::Missing) => workspace.check_writable(&path).map(|()| workspace.put(&path, b"")),
         Err(problem) => Err(problem),
-    };
+    });
     if let Err(problem) = result {
-        end.fail(1, &format!("touch: cannot touch '{shown}': {}", system_text(&problem)));
+        // A slash behind a file is found out later than a folder that is not there.
+        let is_file = shown.ends_with('/') && workspace.file(&normal_path(workspace.working_directory(), shown)).is_ok();
+        let what = if is_file { "setting times of" } else { "cannot touch" };
+        end.fail(1, &format!("touch: {what} '{shown}': {}", system_text(&problem)));
     }
 }
 
 fn remove(workspace: &mut VirtualWorkspace, shown: &str, is_recursive: bool, is_forced: bool, end: &mut ProgramEnd) {
-    let path = absolute(workspace, shown);
-    let problem = match workspace.entry(&path) {
+    let is_dots = matches!(shown.trim_end_matches('/').rsplit('/').next(), Some("." | ".."));
+    if is_recursive && is_dots {
+        return end.fail(1, &format!("rm: refusing to remove '.' or '..' directory: skipping '{shown}'"));
+    }
+    if is_recursive && !shown.is_empty() && shown.bytes().all(|byte| byte == b'/') {
+        let text = "rm: it is dangerous to operate recursively on '/'\nrm: use --no-preserve-root to override this failsafe";
+        return end.fail(1, text);
+    }
+    let path = located(workspace, shown);
+    let entry = path.as_ref().map_err(Clone::clone).and_then(|path| workspace.entry(path));
+    let problem = match entry {
         Err(FileProblem::Missing | FileProblem::NotFolder) if is_forced => return,
         Err(problem) => system_text(&problem),
-        Ok(VirtualEntry::Folder { .. }) if !is_recursive => system_text(&FileProblem::IsFolder),
-        Ok(_) => match workspace.check_readable(&path) {
-            Ok(()) => return workspace.displace(&path),
-            Err(problem) => system_text(&problem),
-        },
+        Ok(VirtualEntry::Folder) if !is_recursive => system_text(&FileProblem::IsFolder),
+        Ok(_) => {
+            let path = path.unwrap_or_default();
+            match workspace.check_readable(&path) {
+                Ok(()) => return workspace.displace(&path),
+                Err(problem) => system_text(&problem),
+            }
+        }
     };
     end.fail(1, &format!("rm: cannot remove '{shown}': {problem}"));
 }

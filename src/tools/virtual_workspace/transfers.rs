@@ -2,18 +2,18 @@
 
 use reenact_wire::prelude::*;
 
-use super::program_end::{ProgramEnd, absolute, system_text};
+use super::program_end::{ProgramEnd, located, system_text};
 use super::{VirtualEntry, VirtualWorkspace, name, parent};
 use crate::workspace::{FileProblem, Workspace};
 
 /// Where something with this name comes to lie: in a folder under its name.
-fn target(workspace: &VirtualWorkspace, from: &str, to: &str) -> (String, String) {
-    let path = absolute(workspace, to);
+fn target(workspace: &VirtualWorkspace, from: &str, to: &str) -> Result<(String, String), FileProblem> {
+    let path = located(workspace, to)?;
     if workspace.is_folder(&path) {
         let name = name(from.trim_end_matches('/'));
-        return (format!("{}/{name}", path.trim_end_matches('/')), format!("{}/{name}", to.trim_end_matches('/')));
+        return Ok((format!("{}/{name}", path.trim_end_matches('/')), format!("{}/{name}", to.trim_end_matches('/'))));
     }
-    (path, to.to_owned())
+    Ok((path, to.to_owned()))
 }
 
 /// A file or folder on its way to another name.
@@ -38,27 +38,29 @@ impl<'a> Transfer<'a> {
         may_be_folder: bool,
         end: &mut ProgramEnd,
     ) -> Option<Self> {
-        let source = absolute(workspace, from);
         let mut fail = |text: String| {
             end.fail(1, &format!("{program}: {text}"));
             None
         };
-        let entry = match workspace.entry(&source).cloned() {
-            Ok(entry) => entry,
+        let (source, entry) = match located(workspace, from).and_then(|path| Ok((path.clone(), workspace.entry(&path).cloned()?))) {
+            Ok(found) => found,
             Err(problem) => return fail(format!("cannot stat '{from}': {}", system_text(&problem))),
         };
-        let is_folder = matches!(entry, VirtualEntry::Folder { .. });
+        let is_folder = matches!(entry, VirtualEntry::Folder);
         if is_folder && !may_be_folder {
             return fail(format!("-r not specified; omitting directory '{from}'"));
         }
-        let (target, shown) = target(workspace, from, to);
+        let (target, shown) = match target(workspace, from, to) {
+            Ok(target) => target,
+            Err(problem) => return fail(format!("cannot stat '{to}': {}", system_text(&problem))),
+        };
         match workspace.entry(&target) {
             Err(problem @ FileProblem::NotFolder) => return fail(format!("cannot stat '{shown}': {}", system_text(&problem))),
             _ if target == source => return fail(format!("'{from}' and '{shown}' are the same file")),
             Ok(VirtualEntry::File(_)) if is_folder => {
                 return fail(format!("cannot overwrite non-directory '{shown}' with directory '{from}'"));
             }
-            Ok(VirtualEntry::Folder { .. }) if !is_folder => {
+            Ok(VirtualEntry::Folder) if !is_folder => {
                 return fail(format!("cannot overwrite directory '{shown}' with non-directory"));
             }
             _ => (),
@@ -81,12 +83,15 @@ pub(super) fn copy(workspace: &mut VirtualWorkspace, from: &str, to: &str, is_re
     if transfer.is_into_itself() && transfer.has_place(workspace).is_ok() {
         return end.fail(1, &format!("cp: cannot copy a directory, '{from}', into itself, '{shown}'"));
     }
+    if workspace.check_readable(source).is_err() {
+        return end.fail(1, &format!("cp: cannot open '{from}' for reading: {}", system_text(&FileProblem::Denied)));
+    }
     let (what, result) = match &transfer.entry {
         VirtualEntry::File(file) => {
             let readable = workspace.check_readable(source);
             ("regular file", transfer.has_place(workspace).and(readable).and_then(|()| workspace.write(target, &file.content)))
         }
-        VirtualEntry::Folder { .. } => {
+        VirtualEntry::Folder => {
             let writable = workspace.check_readable(source).and_then(|()| workspace.check_writable(target));
             ("directory", transfer.has_place(workspace).and(writable).map(|()| workspace.make_folders(target)))
         }

@@ -43,9 +43,9 @@ pub(super) fn begin(
 impl ActiveTool {
     /// Goes on with the call.
     pub(super) fn step_call(&mut self, now: Time, files: &mut SimulatedFiles) -> Option<CallArrival> {
-        let (name, run) = (self.run.to_string(), self.run);
+        let run = self.run;
         let call = self.call.as_mut()?;
-        Some(match files.step(now, &name, call) {
+        Some(match files.step(now, (&self.agent, run), call) {
             CallStep::Work => CallArrival::Goes(None, Some((now, ToolAct::Ends))),
             CallStep::Sleep(span) => CallArrival::Goes(None, Some((now + span, ToolAct::Ends))),
             CallStep::Progress { text, kind } => {

@@ -14,7 +14,7 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// The words of the scenario about the run: those about the tool use, else those about its tool.
-pub(super) fn said_of<'a>(setup: &'a RunSetup, tool_use: &ToolUse, names: ToolUseNames<'a>) -> Option<&'a ScriptedOutcome> {
+pub(crate) fn said_of<'a>(setup: &'a RunSetup, tool_use: &ToolUse, names: ToolUseNames<'a>) -> Option<&'a ScriptedOutcome> {
     let tool = || setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
     names.outcome.or_else(|| tool()?.outcome.as_ref())
 }

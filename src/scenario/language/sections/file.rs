@@ -14,7 +14,7 @@ use crate::language::sections::drive::DriveKeys;
 use crate::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
 use crate::language::sections::outcome::ResultKeys;
 use crate::language::sections::tool::{DeclaredTool, KnownToolsForm, KnownToolsKeys, plain_tool};
-use crate::language::sections::{host, plan, prompt, session};
+use crate::language::sections::{host, plan, prompt, session, workspace};
 use crate::language::settings::EngineKeys;
 use crate::language::tables::{Section, Sections};
 use crate::language::toml::TomlValue;
@@ -83,7 +83,7 @@ keys! {
         command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new(), example("[{ name = \"review\", asks = \"Review $ARGUMENTS\" }]");
         /// Hooks. Their answers are put together in this order.
         hook: Vec<ScriptedHook> as Sections<ScriptedHook> = Vec::new();
-        /// Rules on which tools may run. Without this section every tool runs.
+        /// Rules on which tools may run. Without this section every tool runs that does not ask itself.
         permissions: Option<PermissionSettings> as Option<Section<PermissionSettings>> = None;
         /// The user's answers to questions about permissions.
         permission: Vec<ScriptedPermission> as Sections<ScriptedPermission> = Vec::new();
@@ -315,25 +315,11 @@ fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     host::check(reader, scenario);
     session::check_orphan(reader, scenario);
     check_results(reader, scenario);
-    check_workspace(reader, scenario);
+    workspace::check(reader, scenario);
     check_safe_uses(reader, scenario);
     check_agents(reader, scenario);
     check_bound(reader, scenario);
     plan::check_faults(reader, &scenario.plan, &scenario.faults);
-}
-
-/// The files have paths in the folder, and none of them is a folder.
-fn check_workspace(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
-    let problem = scenario.workspace.as_ref().and_then(WorkspaceScript::file_problem);
-    if let Some(problem) = problem {
-        reader.key_problem("workspace", problem);
-    }
-    if scenario.workspace.is_none() && !(scenario.expect.files.is_empty() && scenario.expect.absent.is_empty()) {
-        reader.key_problem(
-            "expect",
-            "`files` and `absent` in [expect] are about the files of a [workspace]: add it, or take them out".into(),
-        );
-    }
 }
 
 /// A tool use that gives its own outcome never uses a `[[result]]`.

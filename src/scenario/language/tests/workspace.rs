@@ -23,7 +23,7 @@ fn b_1_the_files_of_a_session_read_back() {
         change: vec![change(Some("three"), true), change(None, false)],
         fault: WorkspaceFaultKind::ALL.map(fault).to_vec(),
     };
-    let expect = Expectations { files, absent: vec!["b".into()], may: true, ..Expectations::default() };
+    let expect = Expectations { files, absent: vec!["src/b".into()], may: true, ..Expectations::default() };
     for workspace in [WorkspaceScript::default(), script] {
         reads_back(&Scenario {
             workspace: Some(workspace),
@@ -49,6 +49,11 @@ fn b_1_mistakes_in_a_workspace_are_told() {
         ("[[workspace.change]]\nat = \"1s\"\npath = \"a/\"\ntext = \"\"", "`a/` is no path in the folder"),
         ("[[workspace.change]]\npath = \"a\"\nremoved = true", "needs `at`"),
         ("[expect]\nfiles = { a = \"\" }", "are about the files of a [workspace]"),
+        ("[workspace]\nfiles = { \"a.txt\" = \"\" }\n[expect]\nabsent = [\"a.tx\"]", "`absent` names `a.tx`"),
+        ("[workspace]\nfiles = { \"a.txt\" = \"\" }\n[expect]\nabsent = [\"/w/a.txt\"]", "`/w/a.txt` is no path in the folder"),
+        ("[workspace]\nfiles = { \"a.txt\" = \"\" }\n[[workspace.fault]]\npath = \"b\"\nkind = \"full\"", "[[workspace.fault]] names `b`"),
+        ("[workspace]\nfiles = { \"a.txt\" = \"\" }\n[[workspace.change]]\nat = \"1s\"\npath = \"b\"\nremoved = true", "names `b`"),
+        ("[workspace]\nfiles = { a = \"\" }\n[[workspace.change]]\nat = \"1s\"\npath = \"a/b\"\ntext = \"\"", "`a` is a file"),
         ("[[workspace.fault]]\npath = \"a\"\nkind = \"fll\"", "`full`"),
     ] {
         assert!(told(workspace).contains(problem), "{workspace}: {}", told(workspace));
