@@ -1,5 +1,7 @@
 //! A verdict says what was looked at: an engine that breaks a rule fails wherever it is run, and what was not looked at is never green.
 
+#[path = "verdicts/files.rs"]
+mod files;
 #[path = "verdicts/nothing.rs"]
 mod nothing;
 #[path = "verdicts/output.rs"]

@@ -138,6 +138,14 @@ impl Program {
         })
     }
 
+    /// The files that it reads.
+    pub(super) fn sources(&self) -> &[String] {
+        match self {
+            Self::Cat(files) | Self::Head { files, .. } | Self::Tail { files, .. } | Self::Count { files, .. } => files,
+            _ => &[],
+        }
+    }
+
     /// Runs it.
     pub(super) fn run(&self, workspace: &mut VirtualWorkspace) -> ProgramEnd {
         let mut end = ProgramEnd::default();
@@ -199,16 +207,6 @@ fn tail(words: &[String]) -> Result<Program, String> {
         },
     };
     Ok(Program::Tail { lines: lines.ok_or("`tail` with this count")?, files })
-}
-
-/// The files that the program reads.
-impl Program {
-    pub(super) fn sources(&self) -> &[String] {
-        match self {
-            Self::Cat(files) | Self::Head { files, .. } | Self::Tail { files, .. } | Self::Count { files, .. } => files,
-            _ => &[],
-        }
-    }
 }
 
 /// `echo`, where all shells agree about it.

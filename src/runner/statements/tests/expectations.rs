@@ -4,7 +4,7 @@ use super::{reading, said};
 use reenact_scenario::types::Expectations;
 
 /// A value that does not hold for the scenario, and the words of the failure.
-const BROKEN: [(&str, &str); 17] = [
+const BROKEN: [(&str, &str); 19] = [
     ("terminal = \"max_turns\"", "expected terminal max_turns, got completed"),
     ("terminals = [\"completed\", \"completed\"]", "expected terminals [completed, completed], got [completed]"),
     ("transitions = []", "expected transitions [], got [next_turn]"),
@@ -19,6 +19,8 @@ const BROKEN: [(&str, &str); 17] = [
     ("text_absent = [\"signed in\"]", "expected no message to hold \"signed in\", one does"),
     ("sent = [\"signed out\"]", "expected some request to hold \"signed out\", none does"),
     ("not_sent = [\"signed in\"]", "expected no request to hold \"signed in\", one does"),
+    ("files = { \"a.txt\" = \"two\" }\n[workspace]\nfiles = { \"a.txt\" = \"one\" }", "expected the file `a.txt` to be \"two\" at the end"),
+    ("absent = [\"a.txt\"]\n[workspace]\nfiles = { \"a.txt\" = \"one\" }", "expected no file or folder `a.txt` at the end"),
     ("order = [\"tool 1A ends\", \"tool 1A starts\"]", "`order` expects a transcript line with \"tool 1A starts\""),
     ("ends_after = \"20h\"", "at or after"),
     ("ends_before = \"1us\"", "at or before"),
