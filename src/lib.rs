@@ -10,9 +10,10 @@ extern crate alloc;
 #[cfg(all(feature = "cli", unix))]
 pub(crate) use reenact_wire::prelude;
 
-/// The examples of the README and of the pages in `docs` are tests.
+/// The examples of the README and of these pages in `docs` are tests.
 #[cfg(all(doctest, feature = "files"))]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/engine.md")]
 #[doc = include_str!("../docs/strategies.md")]
 struct Readme;
 
