@@ -86,7 +86,16 @@ fn b_2_a_killed_writer_leaves_the_old_file_or_the_new_one_and_nothing_else() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_micros(10_000 + number * 370));
+        // From its first write on: on a slow machine it takes long to begin.
+        let own = format!(".reenact-partial-{}-", child.id());
+        let has_begun = || {
+            fs::read_dir(folder.path()).unwrap().any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(&own)))
+        };
+        let since = std::time::Instant::now();
+        while !has_begun() && since.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        std::thread::sleep(Duration::from_micros(number * 37));
         child.kill().unwrap();
         child.wait().unwrap();
         let left = |folder: &Path| {
