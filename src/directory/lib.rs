@@ -56,7 +56,10 @@ impl Workspace for DirectoryWorkspace {
     }
 
     fn resolve(&self, path: &str) -> Result<String, FileProblem> {
-        resolved(Path::new(path))?.into_os_string().into_string().map_err(|_| FileProblem::Other(String::from("its path is not UTF-8")))
+        resolved(Path::new(path), LINKS_MAX)?
+            .into_os_string()
+            .into_string()
+            .map_err(|_| FileProblem::Other(String::from("its path is not UTF-8")))
     }
 
     fn facts(&self, path: &str) -> Result<EntryFacts, FileProblem> {
@@ -104,41 +107,31 @@ impl Workspace for DirectoryWorkspace {
     }
 }
 
-/// The path behind all links. What is not there yet is put behind what is.
-fn resolved(path: &Path) -> Result<PathBuf, FileProblem> {
+/// So many links that lead to nothing are followed.
+const LINKS_MAX: usize = 40;
+
+/// The path behind all links. What is not there yet is put behind what is; so many more links to nothing may follow.
+fn resolved(path: &Path, links: usize) -> Result<PathBuf, FileProblem> {
+    if links == 0 {
+        return Err(FileProblem::Other(String::from("too many links")));
+    }
     match fs::canonicalize(path) {
         Ok(path) => Ok(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
             // A link that leads to nothing: where it leads counts, for a file that will be made.
-            if let Ok(target) = fs::read_link(path) {
-                let whole = path.parent().unwrap_or(Path::new("/")).join(target);
-                return resolved_at_depth(&whole, 40);
-            }
-            with_parent(path, 40)
-        }
+            Ok(target) => resolved(&path.parent().unwrap_or(Path::new("/")).join(target), links - 1),
+            Err(_) => with_parent(path, links - 1),
+        },
         Err(error) => Err(of_error(&error)),
     }
 }
 
-/// As `resolved`, for a target of a link that leads to nothing; so many more links may follow.
-fn resolved_at_depth(path: &Path, depth: usize) -> Result<PathBuf, FileProblem> {
-    if depth == 0 {
-        return Err(FileProblem::Other(String::from("too many links")));
-    }
-    match (fs::canonicalize(path), fs::read_link(path)) {
-        (Ok(path), _) => Ok(path),
-        (Err(_), Ok(target)) => resolved_at_depth(&path.parent().unwrap_or(Path::new("/")).join(target), depth - 1),
-        (Err(error), Err(_)) if error.kind() == io::ErrorKind::NotFound => with_parent(path, depth - 1),
-        (Err(error), Err(_)) => Err(of_error(&error)),
-    }
-}
-
-fn with_parent(path: &Path, depth: usize) -> Result<PathBuf, FileProblem> {
+fn with_parent(path: &Path, links: usize) -> Result<PathBuf, FileProblem> {
     match (path.parent(), path.components().next_back()) {
-        (Some(parent), Some(Component::Normal(name))) => Ok(resolved_at_depth(parent, depth)?.join(name)),
+        (Some(parent), Some(Component::Normal(name))) => Ok(resolved(parent, links)?.join(name)),
         // Behind a folder that is not there it means the folder above.
         (Some(parent), Some(Component::ParentDir)) => {
-            let parent = resolved_at_depth(parent, depth)?;
+            let parent = resolved(parent, links)?;
             Ok(parent.parent().unwrap_or(Path::new("/")).to_path_buf())
         }
         _ => Err(FileProblem::Missing),

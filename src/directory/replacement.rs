@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use crate::opening::{open, problem};
 
 /// How the folders of half-written files begin; the number of their process follows.
-const PARTIAL_FOLDER: &str = ".reenact-partial-";
+pub(crate) const PARTIAL_FOLDER: &str = ".reenact-partial-";
 
 /// Puts the content in place of the file.
 pub(crate) fn write(root: &str, path: &str, content: &[u8]) -> Result<(), FileProblem> {

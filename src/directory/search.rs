@@ -7,10 +7,12 @@ use std::time::UNIX_EPOCH;
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 use ignore::WalkBuilder;
+use reenact_tools::line_text::without_end;
 use reenact_tools::search::pattern::{MatchedLine, SearchPattern};
-use reenact_tools::workspace::{FileProblem, FileScope, FoundFile};
+use reenact_tools::workspace::{FileProblem, FileScope, FoundFile, UNSEARCHED_FOLDERS};
 
 use crate::of_error;
+use crate::replacement::PARTIAL_FOLDER;
 
 /// Larger files are not searched for matches over several lines.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
@@ -50,7 +52,7 @@ pub(crate) fn files(folder: &str, scope: FileScope) -> Result<Vec<FoundFile>, Fi
 }
 
 fn is_unsearched(name: &str) -> bool {
-    matches!(name, ".git" | "node_modules") || name.starts_with(".reenact-partial-")
+    UNSEARCHED_FOLDERS.contains(&name) || name.starts_with(PARTIAL_FOLDER)
 }
 
 /// The lines of a file that fit.
@@ -108,9 +110,7 @@ impl MatchSink<'_> {
             self.matches += 1;
             self.last_match = number;
         }
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        self.lines.push(MatchedLine { number, line: line.to_vec(), is_match });
+        self.lines.push(MatchedLine { number, line: without_end(line).to_vec(), is_match });
         true
     }
 }

@@ -1,10 +1,8 @@
 //! The built-in tools: their names, their definitions, and what is known of them beforehand.
 
 use reenact_engine::settings::{InterruptBehaviour, ToolDefinition, ToolSafety};
-use reenact_shell::only_reads;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
-use reenact_wire::raw_json::RawObject;
 
 use crate::tool_texts::{TOOL_TEXTS, ToolTexts};
 
@@ -51,11 +49,11 @@ impl BuiltinTool {
         let texts = self.texts();
         let json = serde_json::json!({ "name": self.as_str(), "description": texts.description, "input_schema": texts.schema() });
         ToolDefinition {
-            shell: self == Self::Bash,
+            shell: self.is_shell(),
             interrupt: Some(InterruptBehaviour::Block),
-            checks: self.names_paths() || self == Self::Bash,
-            reads_only: matches!(self, Self::Read | Self::Grep | Self::Glob | Self::WebFetch),
-            edits: matches!(self, Self::Edit | Self::MultiEdit | Self::Write),
+            checks: self.checks(),
+            reads_only: self.reads_only(),
+            edits: self.edits(),
             ..ToolDefinition::new(self.as_str(), self.safety(), Json::from_value(&json))
         }
     }
@@ -69,21 +67,23 @@ impl BuiltinTool {
         }
     }
 
-    /// Whether a use with this input changes nothing.
-    pub fn is_read_only(self, input: &Json) -> bool {
-        match self {
-            Self::Bash => command(input).is_some_and(|command| only_reads(&command)),
-            Self::Agent | Self::TodoWrite => false,
-            _ => self.safety() == ToolSafety::Always,
-        }
+    /// Whether all it ever does is read (P-1). A sub-agent has tools of its own, which may write.
+    pub fn reads_only(self) -> bool {
+        self.safety() == ToolSafety::Always && self != Self::Agent
     }
 
-    fn names_paths(self) -> bool {
-        matches!(self, Self::Read | Self::Edit | Self::MultiEdit | Self::Write | Self::Grep | Self::Glob)
+    /// Whether it edits the file that its input names (P-1).
+    pub fn edits(self) -> bool {
+        matches!(self, Self::Edit | Self::MultiEdit | Self::Write)
     }
-}
 
-/// The command of an input of Bash.
-fn command(input: &Json) -> Option<String> {
-    RawObject::parse(input.as_str()).ok()?.string("command").map(Cow::into_owned)
+    /// Whether it runs shell commands (T-13).
+    pub fn is_shell(self) -> bool {
+        self == Self::Bash
+    }
+
+    /// Whether it looks at its input before it runs (T-22): at paths and commands.
+    fn checks(self) -> bool {
+        self.edits() || self.is_shell() || matches!(self, Self::Read | Self::Grep | Self::Glob)
+    }
 }

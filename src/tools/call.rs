@@ -20,7 +20,7 @@ use crate::inputs::{BashInput, ToolInputs};
 use crate::search::{glob, grep};
 use crate::shell_run::{CallStep, ShellRun};
 use crate::site::ToolSite;
-use crate::workspace::{Workspace, absolute_path};
+use crate::workspace::{Workspace, resolved_path};
 
 /// How long a command may take if the model says nothing (B-5).
 const TIMEOUT_USUAL: Micros = Micros::from_secs(30);
@@ -63,15 +63,13 @@ impl BuiltinCall {
 
     /// The path that the input names, behind all links.
     pub fn path(&self, workspace: &impl Workspace) -> Option<String> {
-        let path = self.inputs.as_ref().ok()?.path()?;
-        workspace.resolve(&absolute_path(workspace.working_directory(), path)).ok()
+        resolved_path(workspace, self.inputs.as_ref().ok()?.path()?).ok()
     }
 
     /// The paths that the call may use, as far as its input names them: of commands each word.
     pub fn paths(&self, workspace: &impl Workspace) -> Vec<String> {
-        let resolved = |path: &str| workspace.resolve(&absolute_path(workspace.working_directory(), path)).ok();
         match self.inputs.as_ref().map(ToolInputs::command) {
-            Ok(Some(command)) => words_of(command).iter().filter_map(|word| resolved(word)).collect(),
+            Ok(Some(command)) => words_of(command).iter().filter_map(|word| resolved_path(workspace, word).ok()).collect(),
             _ => self.path(workspace).into_iter().collect(),
         }
     }
@@ -126,8 +124,7 @@ impl BuiltinCall {
 
     /// The path behind all links, if it may be used now: it may lead elsewhere than it did when it was checked (P-4).
     fn allowed_path<W: Workspace>(&self, site: &ToolSite<'_, W>, path: &str) -> Result<String, String> {
-        let path = absolute_path(site.workspace.working_directory(), path);
-        let resolved = site.workspace.resolve(&path).map_err(|problem| format!("{path}: {problem}"))?;
+        let resolved = resolved_path(site.workspace, path)?;
         match site.access.decision(&resolved) {
             PathAccessDecision::Inside => Ok(resolved),
             PathAccessDecision::Outside if self.agreed_path.as_ref() == Some(&resolved) => Ok(resolved),

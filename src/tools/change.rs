@@ -5,7 +5,7 @@
 use reenact_engine::contract::ToolOutcome;
 use reenact_wire::prelude::*;
 
-use crate::files::edit::{EditInput, MultiEditInput, TextEdit, apply_all};
+use crate::files::edit::{EditInput, EditResult, MultiEditInput, TextEdit, apply_all};
 use crate::files::edited_text::{EditedText, shown_change};
 use crate::files::read::stamp;
 use crate::files::write::WriteInput;
@@ -31,6 +31,18 @@ pub(crate) struct PreparedChange {
     content: Arc<[u8]>,
     /// The text for the model.
     result: Arc<str>,
+}
+
+/// A change that is allowed.
+pub(crate) struct CheckedChange<'a> {
+    before: Option<FileStamp>,
+    text: ChangedText<'a>,
+}
+
+/// The text of a file after a change.
+enum ChangedText<'a> {
+    Whole(&'a str),
+    Edited(EditedText, EditResult),
 }
 
 impl From<EditInput> for FileChange {
@@ -64,6 +76,28 @@ impl FileChange {
     /// # Errors
     /// Why it is refused.
     pub(crate) fn prepare(&self, workspace: &impl Workspace, state: &ReadState, path: &str) -> Result<PreparedChange, String> {
+        let CheckedChange { before, text } = self.checked(workspace, state, path)?;
+        let (content, result) = match text {
+            ChangedText::Whole(content) => {
+                let lines = plural(content.lines().count() as u64, "line");
+                let what = if before.is_some() { "written anew" } else { "made" };
+                (content.as_bytes().to_vec(), format!("{path}: {what}, {lines}"))
+            }
+            ChangedText::Edited(form, edited) => {
+                let notes: String = edited.notes.iter().map(|note| format!("\nnote: {note}")).collect();
+                let count = plural(edited.replacements as u64, "replacement");
+                let result = format!("{path}: {count}{notes}\n\n{}", shown_change(path, &form.text, &edited.text));
+                (form.bytes_with(&edited.text), result)
+            }
+        };
+        Ok(PreparedChange { path: path.into(), before, content: content.into(), result: result.into() })
+    }
+
+    /// The same without the words about it, which take longer than the change.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub(crate) fn checked(&self, workspace: &impl Workspace, state: &ReadState, path: &str) -> Result<CheckedChange<'_>, String> {
         let with_path = |problem: FileProblem| format!("{path}: {problem}");
         let before = match workspace.facts(path) {
             Ok(facts) if facts.is_folder => return Err(with_path(FileProblem::IsFolder)),
@@ -71,16 +105,12 @@ impl FileChange {
             Err(FileProblem::Missing) => None,
             Err(problem) => return Err(with_path(problem)),
         };
-        let prepared =
-            |content: Vec<u8>, result: String| PreparedChange { path: path.into(), before, content: content.into(), result: result.into() };
-        match self {
+        let text = match self {
             Self::Whole { content, .. } => {
                 if let Some(before) = before {
                     check_read(state, path, before)?;
                 }
-                let lines = plural(content.lines().count() as u64, "line");
-                let what = if before.is_some() { "written anew" } else { "made" };
-                Ok(prepared(content.as_bytes().to_vec(), format!("{path}: {what}, {lines}")))
+                ChangedText::Whole(content)
             }
             Self::Edits { edits, .. } => {
                 // What is wrong without any file is told first.
@@ -95,12 +125,10 @@ impl FileChange {
                 let content = whole_content(workspace, path, EDIT_BYTES_MAX).map_err(with_path)?;
                 let form = EditedText::from_bytes(&content).map_err(|problem| format!("{path}: {problem}"))?;
                 let edited = apply_all(&form, edits).map_err(|problem| format!("{path}: {problem}"))?;
-                let notes: String = edited.notes.iter().map(|note| format!("\nnote: {note}")).collect();
-                let count = plural(edited.replacements as u64, "replacement");
-                let result = format!("{path}: {count}{notes}\n\n{}", shown_change(path, &form.text, &edited.text));
-                Ok(prepared(form.bytes_with(&edited.text), result))
+                ChangedText::Edited(form, edited)
             }
-        }
+        };
+        Ok(CheckedChange { before, text })
     }
 }
 

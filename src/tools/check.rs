@@ -2,16 +2,22 @@
 
 use reenact_engine::permission::path::PathAccessDecision;
 use reenact_engine::permission::{PermissionWord, ToolCheck};
-use reenact_shell::danger;
+use reenact_shell::{danger, only_reads};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 use crate::builtin::BuiltinTool;
 use crate::inputs::ToolInputs;
 use crate::site::ToolSite;
-use crate::workspace::{Workspace, absolute_path};
+use crate::workspace::{Workspace, resolved_path};
 
 impl BuiltinTool {
+    /// Whether a use with this input changes nothing. An input that does not fit may change anything.
+    pub fn is_read_only(self, input: &Json) -> bool {
+        let only_reads_files = || ToolInputs::parse(self, input).is_ok_and(|inputs| inputs.command().is_some_and(only_reads));
+        if self.is_shell() { only_reads_files() } else { self.reads_only() }
+    }
+
     /// The look at an input before it runs: mistakes in its values (T-22), and whether somebody must be asked (P-2, P-4). Nothing is changed by it.
     pub fn check<W: Workspace>(self, input: &Json, site: &ToolSite<'_, W>) -> ToolCheck {
         let inputs = match ToolInputs::parse(self, input) {
@@ -39,12 +45,11 @@ impl BuiltinTool {
 
 /// Whether the path may be used unasked (P-4).
 fn check_path<W: Workspace>(path: &str, site: &ToolSite<'_, W>) -> ToolCheck {
-    let path = absolute_path(site.workspace.working_directory(), path);
     let decision =
         |permission, reason: String| ToolCheck { permission: Some(permission), reason: Some(reason.into()), ..ToolCheck::default() };
-    let resolved = match site.workspace.resolve(&path) {
+    let resolved = match resolved_path(site.workspace, path) {
         Ok(resolved) => resolved,
-        Err(problem) => return decision(PermissionWord::Ask, format!("{path}: {problem}")),
+        Err(problem) => return decision(PermissionWord::Ask, problem),
     };
     match site.access.decision(&resolved) {
         PathAccessDecision::Denied => decision(PermissionWord::Deny, format!("{resolved} is never to be read or written")),

@@ -13,7 +13,7 @@ use crate::files::write::WriteInput;
 use crate::search::{GlobInput, GrepInput};
 use crate::site::ToolSite;
 use crate::todo::TodoInput;
-use crate::workspace::{Workspace, absolute_path};
+use crate::workspace::{Workspace, resolved_path};
 
 /// The input of a tool, read.
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -70,9 +70,8 @@ impl ToolInputs {
     pub(crate) fn problem<W: Workspace>(&self, site: &ToolSite<'_, W>) -> Option<String> {
         match self {
             Self::Change(change) => {
-                let path = absolute_path(site.workspace.working_directory(), change.path());
-                let resolved = site.workspace.resolve(&path).map_err(|problem| format!("{path}: {problem}"));
-                resolved.and_then(|path| change.prepare(site.workspace, site.read, &path)).err()
+                let path = resolved_path(site.workspace, change.path());
+                path.and_then(|path| change.checked(site.workspace, site.read, &path).map(drop)).err()
             }
             Self::Todo(input) => input.problem(),
             _ => None,

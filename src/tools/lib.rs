@@ -26,7 +26,7 @@ mod file_kind;
 mod files;
 mod inputs;
 pub mod instructions;
-mod line_text;
+pub mod line_text;
 pub mod outcome;
 pub mod read_state;
 pub mod search;

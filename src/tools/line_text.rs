@@ -9,7 +9,7 @@ pub(crate) const LINE_CHARACTERS_MAX: usize = 2_000;
 const CUT_MARK: &str = "… (the line goes on)";
 
 /// The line without the line end that it may have.
-pub(crate) fn without_end(line: &[u8]) -> &[u8] {
+pub fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -18,10 +18,9 @@ use crate::read_state::ContentDigest;
 use crate::search::ignore_file::IgnoreFile;
 use crate::search::pattern::{MatchedLine, SearchPattern};
 use crate::shell_run::{CallStep, ShellRun};
-use crate::workspace::{EntryFacts, FileProblem, FileScope, FoundFile, Workspace, absolute_path, normal_path};
-
-/// Folders whose files are left out of every search (B-6).
-const UNSEARCHED_FOLDERS: [&str; 2] = [".git", "node_modules"];
+use crate::workspace::{
+    EntryFacts, FileProblem, FileScope, FoundFile, UNSEARCHED_FOLDERS, Workspace, absolute_path, lies_below, normal_path,
+};
 
 /// Files in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,19 +152,14 @@ impl VirtualWorkspace {
 
     /// Another process writes a file now, whatever faults there are. As [`VirtualWorkspace::place`].
     pub fn overwrite(&mut self, path: &str, content: &[u8]) {
-        let modified = self.now.max(self.latest.saturating_add(1));
-        self.place(path, content, modified);
+        self.place(path, content, self.next_time());
     }
 
     /// Puts a file there with this time, whatever faults there are: the beginning of a run. Where a folder has this path, or a file stands in the
     /// place of one of its folders, nothing happens.
     pub fn place(&mut self, path: &str, content: &[u8], modified: i64) {
         let path = normal_path(&self.working_directory, path);
-        let can_be = match self.entry(&path) {
-            Ok(entry) => matches!(entry, VirtualEntry::File(_)),
-            Err(problem) => problem == FileProblem::Missing,
-        };
-        if can_be {
+        if self.check_place(&path).is_ok() {
             self.make_folders(parent(&path));
             self.insert(&path, content, modified);
         }
@@ -174,8 +168,7 @@ impl VirtualWorkspace {
     /// Takes a file or a folder away, whatever faults there are.
     pub fn displace(&mut self, path: &str) {
         let path = normal_path(&self.working_directory, path);
-        let below = format!("{path}/");
-        Arc::make_mut(&mut self.entries).retain(|known, _| **known != *path && !known.starts_with(&below));
+        Arc::make_mut(&mut self.entries).retain(|known, _| **known != *path && !lies_below(known, &path));
     }
 
     /// All files with their contents, in the order of their paths.
@@ -205,13 +198,12 @@ impl VirtualWorkspace {
 
     /// Whether tools that use this path, or a folder with a slow file below it, take much longer.
     pub fn is_slow(&self, path: &str) -> bool {
-        let is_below = |fault: &WorkspaceFault| fault.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        let has_one_below = || self.faults.iter().any(|fault| fault.kind == WorkspaceFaultKind::Slow && is_below(fault));
+        let has_one_below = || self.faults.iter().any(|fault| fault.kind == WorkspaceFaultKind::Slow && lies_below(&fault.path, path));
         self.has_fault(path, WorkspaceFaultKind::Slow) || (self.is_folder(path) && has_one_below())
     }
 
     fn has_fault(&self, path: &str, kind: WorkspaceFaultKind) -> bool {
-        let is_it = |fault: &WorkspaceFault| path.strip_prefix(&*fault.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_it = |fault: &WorkspaceFault| *fault.path == *path || lies_below(path, &fault.path);
         self.faults.iter().any(|fault| fault.kind == kind && is_it(fault))
     }
 
@@ -245,10 +237,23 @@ impl VirtualWorkspace {
         path == "/" || matches!(self.entries.get(path), Some(VirtualEntry::Folder))
     }
 
+    /// Whether a file can have this path: it is no folder, and lies below no file.
+    fn check_place(&self, path: &str) -> Result<(), FileProblem> {
+        match self.file(path) {
+            _ if path == "/" => Err(FileProblem::IsFolder),
+            Ok(_) | Err(FileProblem::Missing) => Ok(()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// The time of a write that happens now.
+    fn next_time(&self) -> i64 {
+        self.now.max(self.latest.saturating_add(1))
+    }
+
     /// Writes a file now.
     fn put(&mut self, path: &str, content: &[u8]) {
-        let modified = self.now.max(self.latest.saturating_add(1));
-        self.insert(path, content, modified);
+        self.insert(path, content, self.next_time());
     }
 
     fn insert(&mut self, path: &str, content: &[u8], modified: i64) {
@@ -338,16 +343,7 @@ impl Workspace for VirtualWorkspace {
     }
 
     fn write(&mut self, path: &str, content: &[u8]) -> Result<(), FileProblem> {
-        if self.is_folder(path) {
-            return Err(FileProblem::IsFolder);
-        }
-        let mut above = parent(path);
-        while above != "/" && !self.is_folder(above) {
-            if self.entries.contains_key(above) {
-                return Err(FileProblem::NotFolder);
-            }
-            above = parent(above);
-        }
+        self.check_place(path)?;
         self.check_writable(path)?;
         self.make_folders(parent(path));
         self.put(path, content);

@@ -127,6 +127,23 @@ pub fn whole_content(workspace: &(impl Workspace + ?Sized), path: &str, most: us
     if is_too_large { Err(FileProblem::Other(format!("it has more than {most} bytes"))) } else { Ok(content) }
 }
 
+/// Folders whose files are left out of every search (B-6).
+pub const UNSEARCHED_FOLDERS: [&str; 2] = [".git", "node_modules"];
+
+/// The path behind all links, for a path as the model wrote it.
+///
+/// # Errors
+/// The path, and why it leads nowhere.
+pub fn resolved_path(workspace: &(impl Workspace + ?Sized), path: &str) -> Result<String, String> {
+    let path = absolute_path(workspace.working_directory(), path);
+    workspace.resolve(&path).map_err(|problem| format!("{path}: {problem}"))
+}
+
+/// Whether a normal path lies in this folder.
+pub fn lies_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The path from the root, with all that the model wrote: what `..` means behind a link only the workspace knows.
 pub fn absolute_path<'a>(working_directory: &str, path: &'a str) -> Cow<'a, str> {
     if path.starts_with('/') { Cow::Borrowed(path) } else { Cow::Owned(format!("{working_directory}/{path}")) }

@@ -14,7 +14,7 @@
 //! So a rule that allows answers a question that the tool would ask (that is what a suggested rule is for), and not a tool's no.
 
 use super::context::PermissionContext;
-use super::path::components;
+use super::path::{components, lies_inside};
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
 use crate::settings::ToolDefinition;
 use crate::texts::{ModelTexts, TextName};
@@ -141,9 +141,8 @@ fn is_inside_edit(question: PermissionQuestion<'_>, settings: Option<&Permission
     let path = || RawObject::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
     let Some(path) = question.tool.edits.then(path).flatten() else { return false };
     let absolute = if path.starts_with('/') { path } else { format!("{}/{path}", question.cwd) };
-    let path = components(&absolute);
     let added = settings.iter().flat_map(|settings| &settings.directories).map(|directory| &**directory);
-    core::iter::once(question.cwd).chain(added).any(|directory| path.starts_with(&components(directory)))
+    lies_inside(&components(&absolute), core::iter::once(question.cwd).chain(added))
 }
 
 #[cfg(test)]

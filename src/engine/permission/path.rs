@@ -38,9 +38,14 @@ impl PathAccess {
         if is_denied(&parts) || self.denied.iter().any(|denied| is_same_or_below(&parts, &components(denied))) {
             return PathAccessDecision::Denied;
         }
-        let is_inside = self.directories.iter().any(|directory| parts.starts_with(&components(directory)));
+        let is_inside = lies_inside(&parts, self.directories.iter().map(|directory| &**directory));
         if is_inside { PathAccessDecision::Inside } else { PathAccessDecision::Outside }
     }
+}
+
+/// Whether a path lies in one of the directories, compared by component.
+pub(crate) fn lies_inside<'a>(parts: &[&str], mut directories: impl Iterator<Item = &'a str>) -> bool {
+    directories.any(|directory| parts.starts_with(&components(directory)))
 }
 
 /// The components of a path, without `.`, and with `..` taken at its word: there are no links to follow here.

@@ -53,20 +53,20 @@ pub(crate) fn read(workspace: &impl Workspace, state: &mut ReadState, path: &str
         })
         .map_err(with_path)?;
     let kind = file_kind(path, &head);
-    let outcome = match kind {
+    let (outcome, stamp) = match kind {
         FileKind::Binary => return Err(format!("{path}: it is a binary file")),
         FileKind::Text => {
             let (outcome, stamp) = text_lines(workspace, path, input, facts).map_err(with_path)?;
-            state.note(path, stamp);
-            return Ok(outcome);
+            (Ok(outcome), stamp)
         }
         FileKind::Image(_) | FileKind::Pdf | FileKind::Notebook => {
             let content = whole_content(workspace, path, MEDIA_BYTES_MAX).map_err(with_path)?;
-            state.note(path, FileStamp { modified: facts.modified, digest: Some(ContentDigest::from_bytes(&content)) });
-            media(path, kind, &content)?
+            let stamp = FileStamp { modified: facts.modified, digest: Some(ContentDigest::from_bytes(&content)) };
+            (media(path, kind, &content), stamp)
         }
     };
-    Ok(outcome)
+    state.note(path, stamp);
+    outcome
 }
 
 fn media(path: &str, kind: FileKind, content: &[u8]) -> Result<ToolOutcome, String> {

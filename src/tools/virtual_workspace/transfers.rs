@@ -4,7 +4,7 @@ use reenact_wire::prelude::*;
 
 use super::program_end::{ProgramEnd, located, system_text};
 use super::{VirtualEntry, VirtualWorkspace, name, parent};
-use crate::workspace::{FileProblem, Workspace};
+use crate::workspace::{FileProblem, Workspace, lies_below};
 
 /// Where something with this name comes to lie: in a folder under its name.
 fn target(workspace: &VirtualWorkspace, from: &str, to: &str) -> Result<(String, String), FileProblem> {
@@ -17,10 +17,7 @@ fn target(workspace: &VirtualWorkspace, from: &str, to: &str) -> Result<(String,
 }
 
 /// A file or folder on its way to another name.
-struct Transfer<'a> {
-    program: &'static str,
-    /// As it is written.
-    from: &'a str,
+struct Transfer {
     source: String,
     entry: VirtualEntry,
     target: String,
@@ -28,16 +25,9 @@ struct Transfer<'a> {
     shown: String,
 }
 
-impl<'a> Transfer<'a> {
+impl Transfer {
     /// Looks at both names. What stands in the way is told.
-    fn new(
-        workspace: &VirtualWorkspace,
-        program: &'static str,
-        from: &'a str,
-        to: &str,
-        may_be_folder: bool,
-        end: &mut ProgramEnd,
-    ) -> Option<Self> {
+    fn new(workspace: &VirtualWorkspace, program: &str, from: &str, to: &str, may_be_folder: bool, end: &mut ProgramEnd) -> Option<Self> {
         let mut fail = |text: String| {
             end.fail(1, &format!("{program}: {text}"));
             None
@@ -65,11 +55,11 @@ impl<'a> Transfer<'a> {
             }
             _ => (),
         }
-        Some(Self { program, from, source, entry, target, shown })
+        Some(Self { source, entry, target, shown })
     }
 
     fn is_into_itself(&self) -> bool {
-        self.target.starts_with(&format!("{}/", self.source))
+        lies_below(&self.target, &self.source)
     }
 
     fn has_place(&self, workspace: &VirtualWorkspace) -> Result<(), FileProblem> {
@@ -87,13 +77,10 @@ pub(super) fn copy(workspace: &mut VirtualWorkspace, from: &str, to: &str, is_re
         return end.fail(1, &format!("cp: cannot open '{from}' for reading: {}", system_text(&FileProblem::Denied)));
     }
     let (what, result) = match &transfer.entry {
-        VirtualEntry::File(file) => {
-            let readable = workspace.check_readable(source);
-            ("regular file", transfer.has_place(workspace).and(readable).and_then(|()| workspace.write(target, &file.content)))
-        }
+        VirtualEntry::File(file) => ("regular file", transfer.has_place(workspace).and_then(|()| workspace.write(target, &file.content))),
         VirtualEntry::Folder => {
-            let writable = workspace.check_readable(source).and_then(|()| workspace.check_writable(target));
-            ("directory", transfer.has_place(workspace).and(writable).map(|()| workspace.make_folders(target)))
+            let writable = transfer.has_place(workspace).and_then(|()| workspace.check_writable(target));
+            ("directory", writable.map(|()| workspace.make_folders(target)))
         }
     };
     match result {
@@ -109,9 +96,9 @@ pub(super) fn copy(workspace: &mut VirtualWorkspace, from: &str, to: &str, is_re
 
 pub(super) fn rename(workspace: &mut VirtualWorkspace, from: &str, to: &str, end: &mut ProgramEnd) {
     let Some(transfer) = Transfer::new(workspace, "mv", from, to, true, end) else { return };
-    let Transfer { program, source, target, shown, .. } = &transfer;
+    let Transfer { source, target, shown, .. } = &transfer;
     if transfer.is_into_itself() && transfer.has_place(workspace).is_ok() {
-        return end.fail(1, &format!("{program}: cannot move '{from}' to a subdirectory of itself, '{shown}'"));
+        return end.fail(1, &format!("mv: cannot move '{from}' to a subdirectory of itself, '{shown}'"));
     }
     let is_filled = workspace.children(target).next().is_some();
     let result = match transfer.has_place(workspace) {
@@ -122,13 +109,12 @@ pub(super) fn rename(workspace: &mut VirtualWorkspace, from: &str, to: &str, end
             .map_err(|problem| system_text(&problem)),
     };
     if let Err(problem) = result {
-        return end.fail(1, &format!("{program}: cannot move '{}' to '{shown}': {problem}", transfer.from));
+        return end.fail(1, &format!("mv: cannot move '{from}' to '{shown}': {problem}"));
     }
-    let below = format!("{source}/");
     let moved: Vec<(Arc<str>, VirtualEntry)> = workspace
         .entries
         .iter()
-        .filter(|(known, _)| ***known == **source || known.starts_with(&below))
+        .filter(|(known, _)| ***known == **source || lies_below(known, source))
         .map(|(known, entry)| (Arc::from(format!("{target}{}", &known[source.len()..])), entry.clone()))
         .collect();
     workspace.displace(source);
