@@ -38,7 +38,7 @@ fn turn(content: Vec<TurnBlock>) -> ScriptedTurn {
 /// Two reads and an answer.
 fn scenario() -> Scenario {
     let read = known_tool("Read").unwrap();
-    let definition = ToolDefinition::new("Read", read.safe, definition_of("Read"));
+    let definition = ToolDefinition::new("Read", read.tool.safety(), definition_of("Read"));
     Scenario {
         title: Some(String::from("two reads")),
         tools: vec![ScriptedTool { definition, latency: None, outcome: None }],

@@ -194,7 +194,7 @@ pub(super) fn undescribed(name: &str) -> Json {
 /// A recording does not say which tools may run beside others; well-known ones are known.
 pub(super) fn safe(name: &str) -> ToolSafety {
     match known_tool(name) {
-        Some(known) => known.safe,
+        Some(known) => known.tool.safety(),
         None if name == "LS" => ToolSafety::Always,
         None => ToolSafety::Unknown,
     }

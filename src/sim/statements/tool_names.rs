@@ -73,7 +73,7 @@ fn definitions(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     }
     let asked = used_tools(scenario);
     let is_used = |name: &str| asked.iter().any(|asked| **asked == *name) || known_tool(name).is_some();
-    let names = || asked.iter().map(|name| &**name).chain(KNOWN_TOOLS.iter().map(|tool| tool.name));
+    let names = || asked.iter().map(|name| &**name).chain(KNOWN_TOOLS.iter().map(|known| known.name()));
     let unused = scenario.tools.iter().map(|tool| &tool.definition.name).filter(|name| !is_used(name));
     let problem = |name: &Arc<str>| {
         let near = nearest(name, names())?;
@@ -89,7 +89,7 @@ fn definitions(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
 fn known_tools(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
     let scenario = &run.setup.scenario;
     let declared = scenario.tools.iter().map(|tool| tool.definition.name.clone());
-    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(used_tools(scenario)).collect()
+    declared.chain(KNOWN_TOOLS.iter().map(|known| known.name().into())).chain(used_tools(scenario)).collect()
 }
 
 /// The tools that the model asks for in scripted turns.

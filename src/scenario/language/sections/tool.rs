@@ -24,7 +24,7 @@ impl WordList for KnownToolNames {
     const NOUN: &'static str = "tool";
 
     fn words() -> Vec<&'static str> {
-        KNOWN_TOOLS.iter().map(|tool| tool.name).collect()
+        KNOWN_TOOLS.iter().map(KnownTool::name).collect()
     }
 }
 
@@ -164,15 +164,15 @@ impl ConvertedTable for DeclaredTool {
         }
         let written = || definition(&name, keys.description.as_deref(), keys.input_schema.as_ref(), known);
         let json = keys.definition.unwrap_or_else(written);
-        let mut definition = ToolDefinition::new(&name, keys.safe.or(known.map(|known| known.safe)).unwrap_or_default(), json);
-        definition.shell = keys.shell.unwrap_or(known.is_some_and(|known| known.shell));
+        let mut definition = ToolDefinition::new(&name, keys.safe.or(known.map(|known| known.tool.safety())).unwrap_or_default(), json);
+        definition.shell = keys.shell.unwrap_or(known.is_some_and(|known| known.tool.is_shell()));
         definition.interrupt = keys.interrupt.unwrap_or(known.map(|known| known.interrupt(KnownInterrupts::default())));
         definition.observable = keys.observable;
         definition.agent = keys.agent;
         // A tool whose check has findings has a check.
         definition.checks = keys.checks.unwrap_or(keys.outcome.as_ref().is_some_and(|outcome| outcome.check.is_some()));
-        definition.reads_only = keys.reads_only.unwrap_or(known.is_some_and(KnownTool::reads_only));
-        definition.edits = keys.edits.unwrap_or(known.is_some_and(KnownTool::edits));
+        definition.reads_only = keys.reads_only.unwrap_or(known.is_some_and(|known| known.tool.reads_only()));
+        definition.edits = keys.edits.unwrap_or(known.is_some_and(|known| known.tool.edits()));
         definition.result_limit = keys.result_limit;
         let tool = ScriptedTool { definition, latency: keys.latency, outcome: keys.outcome };
         Some(Self { tool, has_interrupt })
@@ -188,14 +188,14 @@ impl ConvertedTable for DeclaredTool {
             definition: known.is_none_or(|known| known.definition().json != json).then_some(json),
             description: None,
             input_schema: None,
-            safe: (safe != known.map(|known| known.safe).unwrap_or_default()).then_some(safe),
-            shell: unless(shell, known.is_some_and(|known| known.shell)),
+            safe: (safe != known.map(|known| known.tool.safety()).unwrap_or_default()).then_some(safe),
+            shell: unless(shell, known.is_some_and(|known| known.tool.is_shell())),
             interrupt: (interrupt != known.map(|known| known.interrupt(KnownInterrupts::default()))).then_some(interrupt),
             observable,
             agent,
             checks: unless(checks, finds),
-            reads_only: unless(reads_only, known.is_some_and(KnownTool::reads_only)),
-            edits: unless(edits, known.is_some_and(KnownTool::edits)),
+            reads_only: unless(reads_only, known.is_some_and(|known| known.tool.reads_only())),
+            edits: unless(edits, known.is_some_and(|known| known.tool.edits())),
             result_limit,
             latency,
             outcome,

@@ -4,6 +4,7 @@ use crate::parse::reader::TableReader;
 use crate::statement::tool_uses;
 use crate::types::{Scenario, TurnBlock};
 use crate::workspace::{ScriptedFileChange, ScriptedFileFault, WorkspaceScript, path_problem};
+use reenact_tools::workspace::lies_below;
 use reenact_wire::prelude::*;
 
 /// Paths of `[workspace]`, and of what is expected of its files.
@@ -25,7 +26,7 @@ pub(crate) fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
 /// The mistake in one of its paths: a file that is a folder as well, or a path that nothing in the scenario has.
 fn path_problem_in(workspace: &WorkspaceScript, scenario: &Scenario) -> Option<String> {
     let file_above = |path: &str| {
-        let above = workspace.files.iter().find(|(other, _)| is_below(path, other));
+        let above = workspace.files.iter().find(|(other, _)| lies_below(path, other));
         above.map(|(other, _)| format!("`{other}` is a file, and the folder of `{path}`"))
     };
     let files = workspace.files.iter().find_map(|(path, _)| path_problem(path).or_else(|| file_above(path)));
@@ -60,16 +61,11 @@ fn is_known(scenario: &Scenario, path: &str) -> bool {
             _ => false,
         })
     };
-    scenario.tape.is_some() || files.any(|file| file == path || is_below(file, path)) || is_in_input()
+    scenario.tape.is_some() || files.any(|file| file == path || lies_below(file, path)) || is_in_input()
 }
 
 /// Whether the text has the path, with nothing on its sides that belongs to a longer name.
 fn holds_path(text: &str, path: &str) -> bool {
     let is_of_name = |character: char| character.is_alphanumeric() || "._-".contains(character);
     text.match_indices(path).any(|(at, _)| !text[..at].ends_with(is_of_name) && !text[at + path.len()..].starts_with(is_of_name))
-}
-
-/// Whether a path lies in a folder.
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
