@@ -163,7 +163,7 @@ impl World {
                 schedule.push((Time::ZERO + at, Arrival(ArrivalKind::Interrupt(index))));
             }
         }
-        self.files = SimulatedFiles::from_scenario(&setup.scenario);
+        self.files.clone_from(&setup.files);
         for (index, change) in setup.scenario.workspace.iter().flat_map(|workspace| &workspace.change).enumerate() {
             schedule.push((Time::ZERO + change.at, Arrival(ArrivalKind::FileChange(index))));
         }

@@ -13,6 +13,7 @@ use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
 use super::recorded_requests::{RecordedRequest, RequestDigest};
 use super::tool_uses;
+use super::workspace::SimulatedFiles;
 use reenact_engine::budget::PriceTable;
 use reenact_engine::contract::original_id;
 use reenact_engine::schema::Validators;
@@ -53,6 +54,8 @@ pub struct RunSetup {
     pub threads: Vec<RecordedThread>,
     /// The folders that the recorded client had.
     pub(crate) folders: Vec<(ClientFolder, String)>,
+    /// The files at the beginning of each run, if the scenario has any.
+    pub(crate) files: Option<SimulatedFiles>,
     /// Where the folders of the recording are for the client that is served.
     pub(crate) moves: FolderMoves,
     /// The permitted differences between the recorded requests and those of the served client; `None` for no difference.
@@ -279,6 +282,7 @@ impl RunSetup {
             tokenizer: Tokenizer::default(),
         };
         let (threads, folders) = (Vec::new(), recording.map_or_else(Vec::new, |recording| recording.header().folders.clone()));
+        let files = SimulatedFiles::from_scenario(&scenario);
         Ok(Self {
             scenario,
             environment,
@@ -288,6 +292,7 @@ impl RunSetup {
             agents,
             threads,
             folders,
+            files,
             moves: FolderMoves::default(),
             varying: None,
         })

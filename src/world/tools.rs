@@ -22,7 +22,7 @@ use reenact_scenario::known_tools::known_tool;
 use reenact_scenario::latency::Latency;
 use reenact_scenario::plan::WaitKind;
 use reenact_scenario::statement::{ElicitationSource, PassedStatements, Statement};
-use reenact_scenario::types::{ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
+use reenact_scenario::types::{ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping};
 use reenact_wire::block::ToolUse;
 use reenact_wire::prelude::*;
 
@@ -128,8 +128,9 @@ impl ActiveTools {
         names: ToolUseNames<'_>,
     ) -> Vec<(Time, ToolAct)> {
         let nth = self.count(&tool_use.name);
-        let mut performance = perform(setup, choices, tool_use, names, nth);
-        let call = files.and_then(|files| calls::begin(files, now, tool_use, said_of(setup, tool_use, names), &mut performance));
+        let said = said_of(setup, tool_use, names);
+        let mut performance = perform(setup, choices, tool_use, (names, said), nth);
+        let call = files.and_then(|files| calls::begin(files, now, tool_use, said, &mut performance));
         let deeds = performance.until_it_asks(now);
         let (agent, performance) = (agent.clone(), Arc::new(performance));
         self.running.push(ActiveTool { agent, run, performance, stops: None, question: ElicitationState::Unasked, call });
@@ -293,10 +294,15 @@ impl ToolPerformance {
 }
 
 /// Decides what a tool use does. `nth` counts the runs of the same tool, from 0.
-fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, names: ToolUseNames<'_>, nth: usize) -> ToolPerformance {
+fn perform(
+    setup: &RunSetup,
+    choices: &mut ChoiceMaker<'_>,
+    tool_use: &ToolUse,
+    (names, said): (ToolUseNames<'_>, Option<&ScriptedOutcome>),
+    nth: usize,
+) -> ToolPerformance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
     let own = names.outcome;
-    let said = said_of(setup, tool_use, names);
     let latency = own
         .and_then(|outcome| outcome.latency.clone())
         .or_else(|| tool.and_then(|tool| tool.latency.clone()))
@@ -329,7 +335,7 @@ mod tests {
     use reenact_engine::contract::RequestId;
     use reenact_scenario::replies::ScriptedElicitation;
     use reenact_scenario::types::Scenario;
-    use reenact_scenario::types::ScriptedOutcome;
+
     use reenact_wire::block::ToolInput;
     use reenact_wire::json::Json;
 

@@ -11,6 +11,7 @@ use reenact_tools::read_state::ReadState;
 use reenact_tools::shell_run::CallStep;
 use reenact_tools::todo::TodoList;
 use reenact_tools::virtual_workspace::{FileDifference, VirtualWorkspace, WorkspaceFault};
+use reenact_tools::workspace::normal_path;
 use reenact_tools::{BuiltinTool, ToolSite};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
@@ -39,23 +40,13 @@ pub struct FileChangeNote {
     pub tool: Option<(Agent, ToolRun)>,
 }
 
-/// The work of a tool use on the files.
-#[derive(Clone, Debug, PartialEq, Hash)]
-pub(crate) enum ToolWork {
-    /// It goes on when the time of the tool is over.
-    Call(Box<BuiltinCall>),
-    /// It failed at its beginning.
-    Over(Arc<ToolOutcome>),
-}
-
 impl SimulatedFiles {
     /// The files of the scenario, if it has any.
     pub(crate) fn from_scenario(scenario: &Scenario) -> Option<Self> {
         let WorkspaceScript { files, change: _, fault } = scenario.workspace.as_ref()?;
         let root = &*scenario.settings.session.cwd;
-        let whole_path = |path: &str| format!("{}/{path}", root.trim_end_matches('/')).into();
         let faults: Vec<WorkspaceFault> =
-            fault.iter().map(|fault| WorkspaceFault { path: whole_path(&fault.path), kind: fault.kind }).collect();
+            fault.iter().map(|fault| WorkspaceFault { path: normal_path(root, &fault.path).into(), kind: fault.kind }).collect();
         let mut workspace = VirtualWorkspace::new(root).with_faults(faults);
         for (age, (path, content)) in (1..).zip(files) {
             workspace.place(path, content.as_bytes(), -AGE_STEP * age);
@@ -71,23 +62,29 @@ impl SimulatedFiles {
         &self.workspace
     }
 
-    /// Begins a call of a built-in tool. `None` where the scenario says what comes of it, or the tool is another one.
-    pub(crate) fn begin(&mut self, now: Time, tool_use: &ToolUse, said: Option<&ScriptedOutcome>) -> Option<ToolWork> {
+    /// Begins a call of a built-in tool: the rest of it, or the outcome of one that failed at once. `None` where the scenario says what comes of it, or the
+    /// tool is another one.
+    pub(crate) fn begin(
+        &mut self,
+        now: Time,
+        tool_use: &ToolUse,
+        said: Option<&ScriptedOutcome>,
+    ) -> Option<Result<BuiltinCall, ToolOutcome>> {
         let input = Json::trusted(tool_use.input.as_str());
         let mut call = BuiltinTool::from_name(&tool_use.name).filter(|_| !is_scripted(said))?.call(&input)?;
         // The engine has asked by now where that is needed.
         if let Some(path) = call.path(&self.workspace) {
             call = call.with_agreed_path(&path);
         }
-        match self.with_site(now, |site| call.step(site)) {
-            CallStep::Done(outcome) => Some(ToolWork::Over(Arc::new(outcome))),
-            _ => Some(ToolWork::Call(Box::new(call))),
-        }
+        Some(match self.with_site(now, |site| call.step(site)) {
+            CallStep::Done(outcome) => Err(outcome),
+            _ => Ok(call),
+        })
     }
 
     /// Whether the tool takes much longer, because its file is slow.
-    pub(crate) fn is_slow(&self, work: &ToolWork) -> bool {
-        matches!(work, ToolWork::Call(call) if call.paths(&self.workspace).iter().any(|path| self.workspace.is_slow(path)))
+    pub(crate) fn is_slow(&self, call: &BuiltinCall) -> bool {
+        call.paths(&self.workspace).iter().any(|path| self.workspace.is_slow(path))
     }
 
     /// Goes on with a call of this tool run.

@@ -1,7 +1,7 @@
 //! Calls of built-in tools on the files of the session, as parts of their runs.
 
 use super::{ActiveTool, ToolAct, ToolPerformance};
-use crate::workspace::{SimulatedFiles, ToolWork};
+use crate::workspace::SimulatedFiles;
 use reenact_engine::contract::{Input, ToolOutcome, ToolUse};
 use reenact_engine::time::Time;
 use reenact_scenario::types::ScriptedOutcome;
@@ -27,14 +27,15 @@ pub(super) fn begin(
     said: Option<&ScriptedOutcome>,
     performance: &mut ToolPerformance,
 ) -> Option<BuiltinCall> {
-    let work = files.begin(now, tool_use, said)?;
-    if files.is_slow(&work) {
-        performance.ends_after = performance.ends_after.map(|after| after.scaled(SLOW_FACTOR, 1));
-    }
-    match work {
-        ToolWork::Call(call) => Some(*call),
-        ToolWork::Over(outcome) => {
-            performance.outcome = outcome;
+    match files.begin(now, tool_use, said)? {
+        Ok(call) => {
+            if files.is_slow(&call) {
+                performance.ends_after = performance.ends_after.map(|after| after.scaled(SLOW_FACTOR, 1));
+            }
+            Some(call)
+        }
+        Err(outcome) => {
+            performance.outcome = Arc::new(outcome);
             None
         }
     }
