@@ -1,5 +1,6 @@
 //! Whether a tool may run (T-24, P-1): what is asked and answered at the boundary, and the settings that decide before anyone is asked.
 
+pub mod command;
 pub mod path;
 pub mod rule;
 
@@ -27,6 +28,9 @@ pub struct ToolCheck {
     /// Rules that would make a question needless, in place of the usual ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<Arc<str>>,
+    /// Whether the decision is about a path outside of the working directories: then no mode overrides it, and no rule a denial (P-4).
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub is_about_path: bool,
 }
 
 words! {
@@ -78,6 +82,8 @@ pub struct PermissionSettings {
     pub rules: Vec<PermissionRule>,
     /// Where the mode `accept_edits` lets edits happen, besides the working directory.
     pub directories: Vec<Arc<str>>,
+    /// Whether a shell command that a tool of its own could do is denied (P-2).
+    pub dedicated_tools: bool,
 }
 
 words! {

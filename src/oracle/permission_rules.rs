@@ -10,7 +10,8 @@ use super::running_tools::ToolClass;
 use super::tool_starts::CONSENT;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Agent, Effect, Emission, HookSubject, Input, Note, PermissionAnswer, ToolRun};
-use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionWord, RuleSource, rule};
+use reenact_engine::permission::rule::{self, RuleTarget};
+use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionWord, RuleSource, command};
 use reenact_engine::settings::OrphanedPermission;
 use reenact_wire::block::{Block, BlockKind, ToolUse};
 use reenact_wire::prelude::*;
@@ -50,6 +51,8 @@ struct JudgedUse {
     hooks: Option<PermissionWord>,
     /// The tool's own word.
     check: Option<PermissionWord>,
+    /// That word, where it is about a path (P-4).
+    path: Option<PermissionWord>,
     question: PersonQuestion,
     /// The context change of an exclusive tool that has ended.
     change: Option<Arc<str>>,
@@ -77,7 +80,11 @@ impl PermissionRuleOracle {
                     self.commands.push((*prompt, allows.to_vec()));
                 }
             }
-            Input::ToolChecked { run, check } => self.entry(agent, *run).check = check.permission,
+            Input::ToolChecked { run, check } => {
+                let of_use = self.entry(agent, *run);
+                of_use.check = check.permission;
+                of_use.path = check.permission.filter(|_| check.is_about_path);
+            }
             Input::HookEnded { hook, outcome } => {
                 if let HookSubject::Tool(run) = hook.subject {
                     let of_use = self.entry(agent, run);
@@ -189,10 +196,13 @@ impl PermissionRuleOracle {
             Some(PermissionWord::Ask) if !is_asked => {
                 found.add(CONSENT, format!("tool {run} was started without a question, and a rule asks for one"));
             }
-            None if !is_asked && self.is_undecided(rules, of_use, tool_use) && !self.is_perhaps_allowed(tool_use) => {
+            None if !is_asked && self.is_undecided(rules, of_use, tool_use) && !self.is_perhaps_allowed(rules, tool_use) => {
                 found.add(CONSENT, format!("tool {run} was started without a question, and nothing allows it"));
             }
             _ => (),
+        }
+        if of_use.path == Some(PermissionWord::Deny) {
+            found.add(CONSENT, format!("tool {run} was started, and its path is denied"));
         }
         let is_plan = self.mode(rules) == Some(PermissionMode::Plan) && (!is_asked || self.mode == ModeKnowledge::OfSettings);
         if is_plan && !rules.tools.reads_only(&tool_use.name) {
@@ -210,7 +220,7 @@ impl PermissionRuleOracle {
             Some(PermissionWord::Allow) if !is_wanted => {
                 found.add(CONSENT, format!("a person was asked about tool {run}, and a rule allows it"));
             }
-            None if !is_wanted && is_bypassed => {
+            None if !is_wanted && is_bypassed && of_use.path.is_none() => {
                 found.add(CONSENT, format!("a person was asked about tool {run}, and the mode allows it"));
             }
             _ => (),
@@ -224,9 +234,10 @@ impl PermissionRuleOracle {
         of_use.filter(|_| are_there_rules && run.request.turn > 0)
     }
 
-    fn is_perhaps_allowed(&self, tool_use: &ToolUse) -> bool {
-        let input = tool_use.input.to_json();
-        self.perhaps_learnt.iter().any(|rule| rule::fits(&rule.about, &tool_use.name, &input))
+    fn is_perhaps_allowed(&self, rules: &OracleRules, tool_use: &ToolUse) -> bool {
+        let target = target(rules, tool_use);
+        let is_for_it = |rule: &PermissionRule| target.fits(rule) || target.commands().iter().any(|command| target.allows(rule, command));
+        self.perhaps_learnt.iter().any(is_for_it)
     }
 
     /// Whether nothing but a person can allow a tool use about which no rule has a word.
@@ -234,9 +245,11 @@ impl PermissionRuleOracle {
         let asks = match self.mode(rules) {
             Some(PermissionMode::Default) => true,
             Some(PermissionMode::AcceptEdits) => !rules.tools.edits(&tool_use.name),
-            Some(PermissionMode::Plan | PermissionMode::Bypass) | None => false,
+            Some(PermissionMode::Plan | PermissionMode::Bypass) => of_use.path == Some(PermissionWord::Ask),
+            None => false,
         };
-        asks && !self.is_a_change_open() && of_use.hooks.is_none() && of_use.check != Some(PermissionWord::Allow)
+        let may_print = || command::wants_sandbox(&tool_use.input.to_json()) && rules.tools.is_shell(&tool_use.name);
+        asks && !self.is_a_change_open() && of_use.hooks.is_none() && of_use.check != Some(PermissionWord::Allow) && !may_print()
     }
 
     /// Whether a tool has ended that changes the context, and its result is not out.
@@ -261,19 +274,26 @@ impl PermissionRuleOracle {
         let known = self.uses.iter().position(|of_use| of_use.run == run && of_use.agent == *agent);
         let at = known.unwrap_or_else(|| {
             let (question, agent) = (PersonQuestion::NotAsked, agent.clone());
-            self.uses.push(JudgedUse { agent, run, hooks: None, check: None, question, change: None, may_change: false });
+            self.uses.push(JudgedUse { agent, run, hooks: None, check: None, path: None, question, change: None, may_change: false });
             self.uses.len() - 1
         });
         &mut self.uses[at]
     }
 }
 
-/// The word of the rule that counts: policy before all others, then the strictest word.
+/// The word of the rule that counts: policy before all others, then the strictest word. A command of a shell is allowed if each of its parts is.
 fn deciding(rules: &OracleRules, learnt: &[PermissionRule], tool_use: &ToolUse) -> Option<PermissionWord> {
-    let input = tool_use.input.to_json();
-    let own = rules.settings.permissions.iter().flat_map(|settings| &settings.rules);
-    let fitting = own.chain(learnt).filter(|rule| rule::fits(&rule.about, &tool_use.name, &input));
-    fitting.map(|rule| (rule.source == RuleSource::Policy, rule.word)).max().map(|(_, word)| word)
+    let target = target(rules, tool_use);
+    let all = || rules.settings.permissions.iter().flat_map(|settings| &settings.rules).chain(learnt);
+    let rank = |rule: &PermissionRule| (rule.source == RuleSource::Policy, rule.word);
+    let whole = all().filter(|rule| target.fits(rule)).map(rank).max();
+    let of_part = |command| all().filter(|rule| target.allows(rule, command)).map(rank).max();
+    let parts: Option<Vec<_>> = target.commands().iter().map(of_part).collect();
+    whole.max(parts.and_then(|parts| parts.into_iter().min())).map(|(_, word)| word)
+}
+
+fn target<'a>(rules: &OracleRules, tool_use: &'a ToolUse) -> RuleTarget<'a> {
+    RuleTarget::new(&tool_use.name, rules.tools.is_shell(&tool_use.name), &tool_use.input.to_json())
 }
 
 fn learn(learnt: &mut Vec<PermissionRule>, word: PermissionWord, about: &str) {

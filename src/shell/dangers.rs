@@ -76,13 +76,25 @@ impl Danger {
 
 /// The first reason to ask about a command; `None` if there is nothing in it that is known to be dangerous.
 pub fn danger(command: &str) -> Option<Danger> {
-    in_text(command, &mut ReadingLimits { depth: DEPTH_MAX, bytes: BYTES_MAX }).err()
+    in_text(command, &mut ReadingLimits { depth: DEPTH_MAX, bytes: BYTES_MAX, programs: None }).err()
 }
 
-/// How much more may be read.
+/// The programs that a command starts, each with its arguments and without quotes, as far as they can be known: those behind wrappers as well (P-1).
+///
+/// `A=1 sudo rm -r x; ls` starts `sudo rm -r x`, `rm -r x` and `ls`.
+pub fn started_programs(command: &str) -> Vec<String> {
+    let mut limits = ReadingLimits { depth: DEPTH_MAX, bytes: BYTES_MAX, programs: Some(Vec::new()) };
+    // What cannot be read on hides nothing of what was found before it.
+    let _ = in_text(command, &mut limits);
+    limits.programs.unwrap_or_default()
+}
+
+/// How much more may be read, and what was found so far.
 struct ReadingLimits {
     depth: usize,
     bytes: usize,
+    /// The programs that are started, where they are wanted. Then a dangerous one is no reason to stop.
+    programs: Option<Vec<String>>,
 }
 
 impl ReadingLimits {
@@ -184,8 +196,11 @@ fn in_program(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLi
         }
     }
     let [program, arguments @ ..] = words else { return Ok(()) };
+    if let Some(programs) = &mut limits.programs {
+        programs.push(words.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" "));
+    }
     let name = program_name(program)?;
-    if is_dangerous(&name) {
+    if is_dangerous(&name) && limits.programs.is_none() {
         return Err(Danger::Program(name));
     }
     let wrapped = match (wrappers::wrapped(&name, arguments), given) {

@@ -1,6 +1,7 @@
 //! Tokens, words and their parts (W-1).
 
 use core::fmt;
+use core::ops::Range;
 
 use reenact_wire::prelude::*;
 
@@ -56,6 +57,8 @@ pub enum WordPart {
     Substitution {
         /// The commands.
         lexemes: Vec<Lexeme>,
+        /// The bytes of the text that they are; `None` in backticks, which are read without their backslashes.
+        source: Option<Range<usize>>,
         /// Whether it stood in double quotes.
         is_quoted: bool,
     },

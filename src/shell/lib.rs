@@ -15,6 +15,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod command_text;
 mod dangers;
 mod lexeme;
 mod lexer;
@@ -23,7 +24,8 @@ mod sentinel;
 mod simple_command;
 mod words;
 
-pub use dangers::{Danger, danger};
+pub use command_text::{CommandText, command_texts};
+pub use dangers::{Danger, danger, started_programs};
 pub use lexeme::{CommandWord, Lexeme, Operator, ShellToken, WordPart};
 pub use lexer::{ShellError, ShellProblem, lexemes};
 pub use readers::only_reads;

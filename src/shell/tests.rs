@@ -2,6 +2,7 @@
 
 use reenact_wire::prelude::*;
 
+mod command_texts;
 mod dangers;
 mod generator;
 mod readers;

@@ -52,8 +52,8 @@ pub fn permissions() -> BoxedStrategy<PermissionSettings> {
     let one = (select(PermissionWord::ALL.to_vec()), rule(), select(RuleSource::ALL.to_vec()));
     let rules = vec(one.prop_map(|(word, about, source)| PermissionRule { word, about, source }), 0..4);
     let directories = prop_oneof![2 => Just(Vec::new()), 1 => Just(vec![Arc::from("/w/src")])];
-    (select(PermissionMode::ALL.to_vec()), rules, directories)
-        .prop_map(|(mode, rules, directories)| PermissionSettings { mode, rules, directories })
+    (select(PermissionMode::ALL.to_vec()), rules, directories, proptest::bool::weighted(0.2))
+        .prop_map(|(mode, rules, directories, dedicated_tools)| PermissionSettings { mode, rules, directories, dedicated_tools })
         .boxed()
 }
 

@@ -1,8 +1,8 @@
 //! The look of a tool at its input before it runs (T-22, P-2, P-4).
 
 use reenact_engine::permission::path::PathAccessDecision;
-use reenact_engine::permission::{PermissionWord, ToolCheck};
-use reenact_shell::{danger, only_reads};
+use reenact_engine::permission::{PermissionWord, ToolCheck, command};
+use reenact_shell::only_reads;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
@@ -24,13 +24,8 @@ impl BuiltinTool {
             Ok(inputs) => inputs,
             Err(problem) => return ToolCheck { problem: Some(problem.into()), ..ToolCheck::default() },
         };
-        if let Some(command) = inputs.command() {
-            return danger(command).map_or_else(ToolCheck::default, |danger| ToolCheck {
-                permission: Some(PermissionWord::Ask),
-                reason: Some(danger.to_string().into()),
-                suggestions: danger.suggested_rule(self.as_str()).map(Into::into).into_iter().collect(),
-                ..ToolCheck::default()
-            });
+        if inputs.command().is_some() {
+            return command::check(&self.definition(), input);
         }
         let permission = match inputs.path() {
             Some(path) => check_path(path, site),
@@ -45,8 +40,12 @@ impl BuiltinTool {
 
 /// Whether the path may be used unasked (P-4).
 fn check_path<W: Workspace>(path: &str, site: &ToolSite<'_, W>) -> ToolCheck {
-    let decision =
-        |permission, reason: String| ToolCheck { permission: Some(permission), reason: Some(reason.into()), ..ToolCheck::default() };
+    let decision = |permission, reason: String| ToolCheck {
+        permission: Some(permission),
+        reason: Some(reason.into()),
+        is_about_path: true,
+        ..ToolCheck::default()
+    };
     let resolved = match resolved_path(site.workspace, path) {
         Ok(resolved) => resolved,
         Err(problem) => return decision(PermissionWord::Ask, problem),

@@ -3,9 +3,11 @@
 //! The first that has a word decides, from top to bottom:
 //!
 //! ```text
-//!   deny   a hook · a rule · plan mode, unless the tool only reads · the tool, except in bypass mode
+//!   deny   a hook · a path (P-4) · a rule · plan mode, unless the tool only reads · the tool and P-2, except in bypass mode
 //!   ask    a hook · a rule
-//!   allow  a rule · bypass mode · accept_edits mode, for edits inside the working directories · plan mode
+//!   allow  a rule
+//!   ask    a path (P-4), unless a hook allows
+//!   allow  bypass mode · accept_edits mode, for edits inside the working directories · plan mode
 //!   ask    the tool, unless a hook allows
 //!   allow  the tool · a hook · no permissions are set
 //!   ask    no rule, hook or mode has decided
@@ -15,7 +17,8 @@
 
 use super::context::PermissionContext;
 use super::path::{components, lies_inside};
-use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
+use super::rule::RuleTarget;
+use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, command, rule};
 use crate::settings::ToolDefinition;
 use crate::texts::{ModelTexts, TextName};
 use reenact_wire::json::Json;
@@ -64,16 +67,21 @@ pub(crate) fn decide(
     settings: Option<&PermissionSettings>,
     context: &PermissionContext,
 ) -> PermissionDecision {
-    let PermissionQuestion { tool, input, hooks, check, .. } = question;
+    let PermissionQuestion { tool, input, hooks, .. } = question;
     let mode = context.mode.or(settings.map(|settings| settings.mode));
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
-    let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
+    let rule = RuleTarget::new(&tool.name, tool.shell, input).deciding(settings_rules.iter().chain(&context.rules));
     let word = rule.map(|rule| rule.word);
     let by_rule = || rule.map_or_else(String::new, rule_reason);
+    let check = own_check(question, mode, settings);
     let tool_says = check.permission;
     let hooks_say = hooks.map(|(decision, _)| decision);
     if hooks_say == Some(PermissionWord::Deny) {
         return deny(hooks.map_or("", |(_, reason)| reason));
+    }
+    let tool_denies = || deny(check.reason.as_deref().unwrap_or(question.texts.template(TextName::ReasonTool)));
+    if check.is_about_path && tool_says == Some(PermissionWord::Deny) {
+        return tool_denies();
     }
     if word == Some(PermissionWord::Deny) {
         return deny(&rule.map_or_else(String::new, |rule| denied_by(rule, question.texts)));
@@ -83,39 +91,48 @@ pub(crate) fn decide(
     }
     let policy_decides = rule.is_some_and(|rule| rule.source == RuleSource::Policy);
     if tool_says == Some(PermissionWord::Deny) && mode != Some(PermissionMode::Bypass) && !policy_decides {
-        return deny(check.reason.as_deref().unwrap_or(question.texts.template(TextName::ReasonTool)));
+        return tool_denies();
     }
     if hooks_say == Some(PermissionWord::Ask) {
-        return ask(question, hooks.map_or("", |(_, reason)| reason));
+        return ask(question, &check, hooks.map_or("", |(_, reason)| reason));
     }
     match word {
-        Some(PermissionWord::Ask) => return ask(question, &by_rule()),
+        Some(PermissionWord::Ask) => return ask(question, &check, &by_rule()),
         Some(_) => return PermissionDecision::Allow,
         None => (),
     }
+    let asks_about_path = check.is_about_path && tool_says == Some(PermissionWord::Ask);
     match mode {
+        _ if asks_about_path => (),
         Some(PermissionMode::Bypass | PermissionMode::Plan) => return PermissionDecision::Allow,
         Some(PermissionMode::AcceptEdits) if is_inside_edit(question, settings) => return PermissionDecision::Allow,
         _ => (),
     }
     match (tool_says, hooks_say) {
         (_, Some(PermissionWord::Allow)) | (Some(PermissionWord::Allow), _) => PermissionDecision::Allow,
-        (Some(PermissionWord::Ask), _) => ask(question, check.reason.as_deref().unwrap_or("the tool asks for it")),
+        (Some(PermissionWord::Ask), _) => ask(question, &check, check.reason.as_deref().unwrap_or("the tool asks for it")),
         _ if mode.is_none() => PermissionDecision::Allow,
-        _ => ask(question, "no rule decides it"),
+        _ => ask(question, &check, "no rule decides it"),
     }
 }
 
-/// The rule that counts of those that fit: policy before all others, then the strictest word, then the first.
-fn deciding<'a>(rules: impl Iterator<Item = &'a PermissionRule>, tool: &ToolDefinition, input: &Json) -> Option<&'a PermissionRule> {
-    let mut best: Option<&PermissionRule> = None;
-    let rank = |rule: &PermissionRule| (rule.source == RuleSource::Policy, rule.word);
-    for rule in rules.filter(|rule| rule::fits(&rule.about, &tool.name, input)) {
-        if best.is_none_or(|best| rank(rule) > rank(best)) {
-            best = Some(rule);
-        }
+/// The word of the tool itself; of a shell that has said nothing that of its command (P-2), where there are permissions at all.
+fn own_check<'a>(
+    question: PermissionQuestion<'a>,
+    mode: Option<PermissionMode>,
+    settings: Option<&PermissionSettings>,
+) -> Cow<'a, ToolCheck> {
+    let PermissionQuestion { tool, input, check, texts, .. } = question;
+    if check.permission.is_some() || !tool.shell || mode.is_none() {
+        return Cow::Borrowed(check);
     }
-    best
+    if settings.is_some_and(|settings| settings.dedicated_tools)
+        && let Some((program, dedicated)) = command::dedicated_tool(input)
+    {
+        let reason = texts.say(TextName::ReasonDedicatedTool, &[("program", program), ("tool", dedicated)]);
+        return Cow::Owned(ToolCheck { permission: Some(PermissionWord::Deny), reason: Some(reason.into()), ..check.clone() });
+    }
+    Cow::Owned(command::check(tool, input))
 }
 
 fn rule_reason(rule: &PermissionRule) -> String {
@@ -130,8 +147,8 @@ fn deny(reason: &str) -> PermissionDecision {
     PermissionDecision::Deny { reason: reason.into() }
 }
 
-fn ask(question: PermissionQuestion<'_>, reason: &str) -> PermissionDecision {
-    let own = &question.check.suggestions;
+fn ask(question: PermissionQuestion<'_>, check: &ToolCheck, reason: &str) -> PermissionDecision {
+    let own = &check.suggestions;
     let suggestions = if own.is_empty() { rule::suggestions(&question.tool.name, question.input) } else { own.clone() };
     PermissionDecision::Ask { reason: reason.into(), suggestions }
 }

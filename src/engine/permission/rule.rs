@@ -9,7 +9,16 @@
 //!
 //! In both places `*` stands for any text, none included; nothing else is special. The pattern is held against the whole of the first of
 //! command, file path, path, pattern and URL that the input has as text.
+//!
+//! Commands of a shell are held against rules one by one ([`RuleTarget`]), or `Bash(git *)` would allow `git log; rm -r x`:
+//!
+//! ```text
+//!   allow       every simple command, each by some rule, none with output to a file; or the whole text, by a rule without `*`
+//!   ask, deny   the whole text, some simple command, or some program that it starts: also behind `sudo` and `sh -c`
+//! ```
 
+use super::{PermissionRule, PermissionWord, RuleSource};
+use reenact_shell::{CommandText, command_texts, started_programs};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
@@ -17,7 +26,74 @@ use reenact_wire::raw_json::RawObject;
 /// The members of an input that patterns are held against, the first that is there.
 const ARGUMENTS: [&str; 5] = ["command", "file_path", "path", "pattern", "url"];
 
-/// Whether a rule about `about` is for this use of a tool. What is no rule is for none.
+/// A use of a tool, as rules see it.
+#[derive(Clone, Debug)]
+pub struct RuleTarget<'a> {
+    tool: &'a str,
+    argument: Option<String>,
+    /// The simple commands, where the tool is a shell and they are known.
+    commands: Vec<CommandText>,
+    /// The programs that they start.
+    programs: Vec<String>,
+    is_shell: bool,
+}
+
+impl<'a> RuleTarget<'a> {
+    /// A use of this tool, which is a shell or not.
+    pub fn new(tool: &'a str, is_shell: bool, input: &Json) -> Self {
+        let argument = argument(input);
+        let command = argument.as_deref().filter(|_| is_shell);
+        let (commands, programs) = (command.and_then(command_texts), command.map(started_programs));
+        Self { tool, commands: commands.unwrap_or_default(), programs: programs.unwrap_or_default(), argument, is_shell }
+    }
+
+    /// The rule that counts: policy before all others, then the strictest word, then the first.
+    pub fn deciding<'r>(&self, rules: impl Iterator<Item = &'r PermissionRule> + Clone) -> Option<&'r PermissionRule> {
+        first_of_highest_rank(rules.clone().filter(|rule| self.fits(rule)).chain(self.allowing(rules)))
+    }
+
+    /// Whether this rule alone has a word about the use.
+    pub fn fits(&self, rule: &PermissionRule) -> bool {
+        let Some((_, pattern)) = parts(&rule.about).filter(|(name, _)| glob(name, self.tool)) else { return false };
+        let (Some(pattern), Some(argument)) = (pattern, &self.argument) else { return pattern.is_none() };
+        match (self.is_shell, rule.word) {
+            (true, PermissionWord::Allow) => pattern == argument,
+            (true, _) => {
+                glob(pattern, argument)
+                    || self.commands.iter().map(|command| &command.text).chain(&self.programs).any(|text| glob(pattern, text))
+            }
+            (false, _) => glob(pattern, argument),
+        }
+    }
+
+    /// The simple commands of the use; none of a tool that is no shell, and of a text that cannot be read.
+    pub fn commands(&self) -> &[CommandText] {
+        &self.commands
+    }
+
+    /// Whether a rule allows one of the simple commands.
+    pub fn allows(&self, rule: &PermissionRule, command: &CommandText) -> bool {
+        let fits = |pattern: Option<&str>| pattern.is_none_or(|pattern| glob(pattern, &command.text) && !command.writes);
+        rule.word == PermissionWord::Allow && parts(&rule.about).is_some_and(|(name, pattern)| glob(name, self.tool) && fits(pattern))
+    }
+
+    /// The weakest of the rules that allow the simple commands, where each of them is allowed.
+    fn allowing<'r>(&self, rules: impl Iterator<Item = &'r PermissionRule> + Clone) -> Option<&'r PermissionRule> {
+        let of = |command: &CommandText| first_of_highest_rank(rules.clone().filter(|rule| self.allows(rule, command)));
+        let allowing: Option<Vec<_>> = self.commands.iter().map(of).collect();
+        allowing?.into_iter().min_by_key(|rule| rank(rule))
+    }
+}
+
+fn first_of_highest_rank<'r>(rules: impl Iterator<Item = &'r PermissionRule>) -> Option<&'r PermissionRule> {
+    rules.reduce(|best, rule| if rank(rule) > rank(best) { rule } else { best })
+}
+
+fn rank(rule: &PermissionRule) -> (bool, PermissionWord) {
+    (rule.source == RuleSource::Policy, rule.word)
+}
+
+/// Whether a rule about `about` is for this use of a tool, whose text is taken as a whole. What is no rule is for none.
 pub fn fits(about: &str, tool: &str, input: &Json) -> bool {
     match parts(about) {
         Some((name, None)) => glob(name, tool),

@@ -80,6 +80,8 @@ texts! {
     ReasonRule reason_rule: "rule {rule} of {source} says deny";
     /// The reason of plan mode (P-1).
     ReasonPlanMode reason_plan_mode: "in plan mode only tools that read may run";
+    /// The reason of a command that a tool of its own could do (P-2).
+    ReasonDedicatedTool reason_dedicated_tool: "{tool} does what {program} does: use that tool";
     /// The reason of a tool that gives none (T-22).
     ReasonTool reason_tool: "the tool does not allow this input";
     /// A person refuses the call and gives no reason (T-24).

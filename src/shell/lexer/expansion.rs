@@ -62,9 +62,11 @@ impl Lexer<'_> {
             return self.fail(ShellProblem::TooDeep, opened);
         }
         self.depth += 1;
+        let first = self.at;
         let lexemes = self.lexemes(Some(opened))?;
         self.depth -= 1;
-        Ok(WordPart::Substitution { lexemes, is_quoted })
+        let source = self.origin.is_none().then_some(first..self.at - 1);
+        Ok(WordPart::Substitution { lexemes, source, is_quoted })
     }
 
     /// Between backticks a backslash takes away the meaning of `$`, a backtick and itself, in double quotes that of the quote as well.
@@ -96,7 +98,7 @@ impl Lexer<'_> {
         }
         let origin = Some(self.place(at));
         let lexemes = Lexer { text: &inner, at: 0, depth: self.depth + 1, origin }.lexemes(None)?;
-        Ok(WordPart::Substitution { lexemes, is_quoted })
+        Ok(WordPart::Substitution { lexemes, source: None, is_quoted })
     }
 
     /// `${name}`, or more than a name: a default, a length, a cut.

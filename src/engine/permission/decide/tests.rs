@@ -6,6 +6,7 @@ fn tool(name: &str) -> ToolDefinition {
     let mut tool = ToolDefinition::new(name, None, Json::trusted("{}"));
     tool.reads_only = name == "Read";
     tool.edits = name == "Edit";
+    tool.shell = name == "Bash";
     tool
 }
 
@@ -32,12 +33,19 @@ struct PermissionCase {
     rules: &'static [&'static str],
     hook: Option<PermissionWord>,
     check: Option<PermissionWord>,
+    is_about_path: bool,
+    dedicated_tools: bool,
 }
 
 impl PermissionCase {
     fn decision(&self) -> PermissionDecision {
-        let settings = self.mode.map(|mode| PermissionSettings { mode, rules: rules(self.rules), directories: vec!["/more".into()] });
-        let check = ToolCheck { permission: self.check, ..ToolCheck::default() };
+        let settings = self.mode.map(|mode| PermissionSettings {
+            mode,
+            rules: rules(self.rules),
+            directories: vec!["/more".into()],
+            dedicated_tools: self.dedicated_tools,
+        });
+        let check = ToolCheck { permission: self.check, is_about_path: self.is_about_path, ..ToolCheck::default() };
         let (tool, input) = (tool(self.tool), Json::trusted(self.input));
         let question = PermissionQuestion {
             tool: &tool,
@@ -63,8 +71,16 @@ use PermissionMode::{AcceptEdits, Bypass, Default as Usual, Plan};
 use PermissionWord as Hook;
 use PermissionWord::{Allow, Ask, Deny};
 
-const BASH: PermissionCase =
-    PermissionCase { tool: "Bash", input: r#"{"command":"git log"}"#, mode: Some(Usual), rules: &[], hook: None, check: None };
+const BASH: PermissionCase = PermissionCase {
+    tool: "Bash",
+    input: r#"{"command":"git log"}"#,
+    mode: Some(Usual),
+    rules: &[],
+    hook: None,
+    check: None,
+    is_about_path: false,
+    dedicated_tools: false,
+};
 
 #[test]
 fn p_1_a_policy_rule_decides_otherwise_the_strictest_word() {
@@ -122,6 +138,70 @@ fn p_1_modes() {
 }
 
 #[test]
+fn p_1_each_command_of_a_text_needs_a_rule_that_allows_it_and_any_is_enough_to_deny() {
+    let table: [(&str, &[&str], PermissionWord); 19] = [
+        ("git log; rm -r x", &["user allow Bash(git *)"], Ask),
+        ("git log && git status", &["user allow Bash(git *)"], Allow),
+        ("git add . && npm test", &["user allow Bash(git *)", "project allow Bash(npm *)"], Allow),
+        ("git log | head", &["user allow Bash(git *)"], Ask),
+        ("git log $(rm x)", &["user allow Bash(git *)"], Ask),
+        ("git log $(git rev-parse a)", &["user allow Bash(git *)"], Allow),
+        ("git log `rm x`", &["user allow Bash(git *)"], Ask),
+        ("git log > /etc/hosts", &["user allow Bash(git *)"], Ask),
+        ("git log > /dev/null 2>&1", &["user allow Bash(git *)"], Allow),
+        ("git log; 'open", &["user allow Bash(git *)"], Ask),
+        ("git log; rm -r x", &["user allow Bash(git log; rm -r x)"], Allow),
+        ("git log; rm -r x", &["user allow Bash"], Allow),
+        ("git log; rm -r x", &["user allow Bash", "user deny Bash(rm *)"], Deny),
+        ("A=1 rm x", &["user allow Bash", "user deny Bash(rm *)"], Deny),
+        ("sudo -u a rm x", &["user allow Bash", "user deny Bash(rm *)"], Deny),
+        ("sh -c 'cd a && rm x'", &["user allow Bash", "user ask Bash(rm *)"], Ask),
+        ("git rm x", &["user allow Bash", "user deny Bash(rm *)"], Allow),
+        ("git a; npm b", &["policy allow Bash(git *)", "user allow Bash(npm *)", "user deny Bash(npm b)"], Deny),
+        ("git a; git b", &["policy allow Bash(git *)", "user deny Bash(git b)"], Allow),
+    ];
+    for (command, rules, expected) in table {
+        let input = &*String::leak(serde_json::json!({ "command": command }).to_string());
+        assert_eq!(PermissionCase { input, rules, ..BASH }.word(), expected, "{command} with {rules:?}");
+    }
+}
+
+#[test]
+fn p_2_a_command_is_looked_at_where_there_are_permissions() {
+    let of = |command: &str| PermissionCase { input: String::leak(serde_json::json!({ "command": command }).to_string()), ..BASH };
+    let asked = |reason: &str, suggestions: Vec<Arc<str>>| PermissionDecision::Ask { reason: reason.into(), suggestions };
+    assert_eq!(of("rm x").decision(), asked("it starts rm", vec!["Bash(rm *)".into()]));
+    assert_eq!(PermissionCase { mode: Some(Bypass), ..of("rm x") }.word(), Allow);
+    assert_eq!(PermissionCase { mode: None, ..of("rm x") }.word(), Allow, "nothing is said about permissions");
+    assert_eq!(PermissionCase { rules: &["user allow Bash(rm *)"], ..of("rm x") }.word(), Allow);
+    let dedicated = PermissionCase { dedicated_tools: true, ..of("grep -r a .") };
+    assert_eq!(dedicated.decision(), PermissionDecision::Deny { reason: "Grep does what grep does: use that tool".into() });
+    assert_eq!(PermissionCase { rules: &["user allow Bash"], ..dedicated.clone() }.word(), Deny);
+    assert_eq!(PermissionCase { rules: &["policy allow Bash"], ..dedicated.clone() }.word(), Allow);
+    assert_eq!(PermissionCase { mode: Some(Bypass), ..dedicated.clone() }.word(), Allow);
+    assert_eq!(PermissionCase { dedicated_tools: false, ..dedicated }.word(), Ask);
+    let printing = PermissionCase { input: r#"{"command":"pwd","sandbox":true}"#, ..BASH };
+    assert_eq!(printing.word(), Allow);
+    assert_eq!(PermissionCase { rules: &["user ask Bash"], ..printing }.word(), Ask);
+}
+
+#[test]
+fn p_4_a_path_outside_is_asked_about_in_each_mode() {
+    let read = PermissionCase { tool: "Read", input: r#"{"file_path":"/x"}"#, check: Some(Ask), is_about_path: true, ..BASH };
+    let edit = PermissionCase { tool: "Edit", input: r#"{"file_path":"/w/link"}"#, ..read.clone() };
+    for mode in [Usual, AcceptEdits, Plan, Bypass] {
+        let read = PermissionCase { mode: Some(mode), ..read.clone() };
+        assert_eq!(read.word(), Ask, "{mode:?}");
+        assert_eq!(PermissionCase { rules: &["user allow Read"], ..read.clone() }.word(), Allow, "a rule answers it: {mode:?}");
+        assert_eq!(PermissionCase { hook: Some(Hook::Allow), ..read.clone() }.word(), Allow, "a hook answers it: {mode:?}");
+        let denied = PermissionCase { check: Some(Deny), rules: &["policy allow Read"], ..read.clone() };
+        assert_eq!(denied.word(), Deny, "the list of denied paths wins over all: {mode:?}");
+        assert_eq!(PermissionCase { is_about_path: false, check: Some(Deny), ..read }.word(), if mode == Bypass { Allow } else { Deny });
+    }
+    assert_eq!(PermissionCase { mode: Some(AcceptEdits), ..edit }.word(), Ask, "a link leads outside");
+}
+
+#[test]
 fn t_24_a_hook_denies_asks_and_allows_what_no_rule_forbids() {
     let table: [(Hook, &[&str], Option<PermissionWord>, PermissionWord); 9] = [
         (Hook::Deny, &["policy allow Bash"], None, Deny),
@@ -175,7 +255,12 @@ fn t_24_a_question_says_why_and_which_rules_would_do() {
     assert_eq!(PermissionCase { hook: Some(Hook::Ask), ..BASH }.decision(), asked("hook"));
     let denied = PermissionCase { rules: &["policy deny Bash"], ..BASH }.decision();
     assert_eq!(denied, PermissionDecision::Deny { reason: "rule Bash of policy says deny".into() });
-    let own = ToolCheck { permission: Some(Ask), reason: Some("it deletes".into()), suggestions: vec!["Bash(rm *)".into()], problem: None };
+    let own = ToolCheck {
+        permission: Some(Ask),
+        reason: Some("it deletes".into()),
+        suggestions: vec!["Bash(rm *)".into()],
+        ..ToolCheck::default()
+    };
     let (tool, input) = (tool("Bash"), Json::trusted("{}"));
     let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w", texts: &ModelTexts::default() };
     let expected = PermissionDecision::Ask { reason: "it deletes".into(), suggestions: vec!["Bash(rm *)".into()] };

@@ -304,7 +304,7 @@ impl ConvertedTable for Option<ScriptedReply<ToolCheck>> {
         }
         let CheckKeys { check, check_permission, check_reason, check_suggestions, check_latency, check_never_answers, check_may } = keys;
         let suggestions = check_suggestions.unwrap_or_default();
-        let check = ToolCheck { problem: check, permission: check_permission, reason: check_reason, suggestions };
+        let check = ToolCheck { problem: check, permission: check_permission, reason: check_reason, suggestions, is_about_path: false };
         Some(Some(ScriptedReply { latency: check_latency, says: (!check_never_answers).then_some(check), may: check_may }))
     }
 
@@ -314,7 +314,7 @@ impl ConvertedTable for Option<ScriptedReply<ToolCheck>> {
         let Some(check) = says else { return CheckKeys { check_never_answers: true, ..keys } };
         // A check that finds nothing is written as well: it wins over what the tool finds otherwise.
         let is_blank = check == ToolCheck::default() && keys.check_latency.is_none();
-        let ToolCheck { problem, permission, reason, suggestions } = check;
+        let ToolCheck { problem, permission, reason, suggestions, is_about_path: _ } = check;
         CheckKeys {
             check: problem,
             check_permission: permission,

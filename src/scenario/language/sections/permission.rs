@@ -75,6 +75,8 @@ keys! {
         mode: PermissionMode = PermissionMode::default();
         /// Further folders in which the mode `accept_edits` allows edits.
         directories: Vec<Arc<str>> = Vec::new(), example("[\"/w/docs\"]");
+        /// Whether a shell command is denied that a tool of its own could do: `find`, `grep`, `cat`, `head`, `tail`, `ls` (P-2).
+        dedicated_tools: bool = false;
         /// The user's rules for tool uses that may run.
         allow: Vec<Arc<str>> as RuleList = Vec::new();
         /// The user's rules for tool uses that a person decides.
@@ -99,14 +101,19 @@ impl ConvertedTable for PermissionSettings {
 
     fn from_keys(keys: PermissionsKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
         let rules = keys.lists().chain(keys.rule.iter().cloned()).collect();
-        Some(Self { mode: keys.mode, rules, directories: keys.directories })
+        Some(Self { mode: keys.mode, rules, directories: keys.directories, dedicated_tools: keys.dedicated_tools })
     }
 
     /// Each rule with its source where the lists would change their order or their source.
     fn to_keys(&self) -> PermissionsKeys {
-        let Self { mode, rules, directories } = self;
+        let Self { mode, rules, directories, dedicated_tools } = self;
         let about = |word| rules.iter().filter(|rule| rule.word == word).map(|rule| rule.about.clone()).collect();
-        let keys = PermissionsKeys { mode: *mode, directories: directories.clone(), ..PermissionsKeys::default() };
+        let keys = PermissionsKeys {
+            mode: *mode,
+            directories: directories.clone(),
+            dedicated_tools: *dedicated_tools,
+            ..PermissionsKeys::default()
+        };
         let lists = PermissionsKeys {
             allow: about(PermissionWord::Allow),
             ask: about(PermissionWord::Ask),

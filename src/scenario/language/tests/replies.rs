@@ -85,7 +85,8 @@ fn p_1_rules_and_modes_read_back() {
     let mixed = RuleSource::ALL.map(|source| rule(PermissionWord::Deny, "Bash(rm *)", source)).to_vec();
     let backwards = users.iter().rev().cloned().collect();
     for (mode, rules) in PermissionMode::ALL.into_iter().zip([Vec::new(), users, mixed, backwards]) {
-        let permissions = Some(PermissionSettings { mode, rules, directories: vec!["/w/more".into()] });
+        let permissions =
+            Some(PermissionSettings { mode, rules, directories: vec!["/w/more".into()], dedicated_tools: mode == PermissionMode::Plan });
         let settings = Settings { permissions, ..Settings::default() };
         reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
     }
@@ -106,6 +107,7 @@ fn t_22_checks_read_back() {
         permission: Some(PermissionWord::Ask),
         reason: Some("it is dangerous".into()),
         suggestions: vec!["Bash(rm x)".into()],
+        is_about_path: false,
     };
     for (number, check) in
         [once(full.clone()), late(full), never(), ScriptedReply::default(), late(ToolCheck::default())].into_iter().enumerate()

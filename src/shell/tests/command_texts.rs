@@ -1,0 +1,51 @@
+//! The simple commands of a text, and the programs that it starts (P-1).
+
+use crate::{command_texts, started_programs};
+use reenact_wire::prelude::*;
+
+#[test]
+fn p_1_a_text_is_cut_into_its_simple_commands() {
+    let of = |command: &str| {
+        let shown = |text: crate::CommandText| format!("{}{}", if text.writes { "> " } else { "" }, text.text);
+        command_texts(command).map(|texts| texts.into_iter().map(shown).collect::<Vec<_>>())
+    };
+    let table: [(&str, &[&str]); 14] = [
+        ("git log", &["git log"]),
+        (" a 'b;c' ; d\ne ", &["a 'b;c'", "d", "e"]),
+        ("a && b || c & d | e", &["a", "b", "c", "d", "e"]),
+        ("a $(b; c d) e; f", &["b", "c d", "a $(b; c d) e", "f"]),
+        ("a \"$(b \"$(c)\")\"", &["c", "b \"$(c)\"", "a \"$(b \"$(c)\")\""]),
+        ("(a; b) 2>&1", &["a", "b", "2>&1"]),
+        ("a > b", &["> a > b"]),
+        ("a >> b; c", &["> a >> b", "c"]),
+        ("a > /dev/null 2>&1", &["a > /dev/null 2>&1"]),
+        ("a >&b; a >&-", &["> a >&b", "a >&-"]),
+        ("a < b", &["a < b"]),
+        ("a <<E; b\nx $y\nE\nc", &["a <<E", "b", "c"]),
+        ("a # b; c", &["a # b; c"]),
+        ("", &[]),
+    ];
+    for (command, expected) in table {
+        assert_eq!(of(command).as_deref(), Some(&expected.iter().map(ToString::to_string).collect::<Vec<_>>()[..]), "{command:?}");
+    }
+    for command in ["a `b`", "a 'b", "a $((`b`))", "a <<E\n$(b)\nE"] {
+        assert_eq!(of(command), None, "{command:?}");
+    }
+}
+
+#[test]
+fn p_1_started_programs_are_found_behind_wrappers() {
+    let table: [(&str, &[&str]); 8] = [
+        ("A=1 sudo -u x rm -r 'a b'; ls", &["sudo -u x rm -r a b", "rm -r a b", "ls"]),
+        ("if a; then rm b; fi", &["a", "rm b"]),
+        ("sh -c 'cd a && rm b'", &["sh -c cd a && rm b", "cd a", "rm b"]),
+        ("echo $(curl x)", &["curl x", "echo $(…)"]),
+        ("env A=1 nice -n 3 curl x", &["env A=1 nice -n 3 curl x", "nice -n 3 curl x", "curl x"]),
+        ("rm a; curl b", &["rm a", "curl b"]),
+        ("git rm a", &["git rm a"]),
+        ("'", &[]),
+    ];
+    for (command, expected) in table {
+        assert_eq!(started_programs(command), expected, "{command:?}");
+    }
+}
