@@ -42,6 +42,7 @@ mod sweep;
 mod terminal;
 mod test;
 mod timeline_source;
+mod tools;
 
 pub use program::set_first_arguments;
 
@@ -105,6 +106,8 @@ enum ProgramCommand {
     Schema(SchemaArguments),
     /// Print the settings of a real client that a scenario can take, or list the clients
     Preset(preset::PresetArguments),
+    /// Print the built-in tools, their schemas, or the section of a system prompt about them
+    Tools(tools::ToolsArguments),
     /// Show what a tape, another recording or a boundary log holds: threads, requests, tools, gaps and tokens on one axis of time
     Show(show::ShowArguments),
     /// Print the completions of a shell: `reenact completions bash > FILE`
@@ -206,6 +209,7 @@ where
             CommandExit::Fine
         }
         ProgramCommand::Preset(arguments) => preset::run(&arguments),
+        ProgramCommand::Tools(arguments) => tools::run(&arguments),
         ProgramCommand::Show(arguments) => show::run(&arguments),
         ProgramCommand::Completions(arguments) => program_pages::complete(&arguments, ProgramArguments::command()),
         ProgramCommand::Man(arguments) => program_pages::write_manual(&arguments, ProgramArguments::command()),

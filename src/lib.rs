@@ -51,6 +51,8 @@ pub use reenact_stores as stores;
 #[cfg(feature = "proptest")]
 pub use reenact_strategies as strategies;
 pub use reenact_timeline as timeline;
+#[cfg(all(feature = "live", unix))]
+pub use reenact_tool_host as tool_host;
 pub use reenact_tools as tools;
 pub use reenact_transcript as transcript;
 pub use reenact_wire as wire;

@@ -7,8 +7,9 @@
 //!
 //! The watcher is this program, started again. It ends all descendants of its command when the socket closes: also when this process is killed. A
 //! folder guard removes the folder of a run in the same case. On systems other than Linux the watcher knows the command's group of processes alone.
+//! A command may run in a sandbox: the watcher enters it before it starts the command, which inherits it.
 //!
-//! Its rules: `docs/rules/record.md` (K-13).
+//! Its rules: `docs/rules/record.md` (K-13), `docs/rules/tools.md` (P-3).
 
 #![cfg(unix)]
 
@@ -18,6 +19,7 @@ mod descendants;
 mod folder_guard;
 mod message;
 mod private_folder;
+mod sandbox;
 mod terminal;
 mod watched_child;
 mod watcher;
@@ -29,6 +31,7 @@ use std::process::{Command, ExitCode};
 pub use folder_guard::FolderGuard;
 pub use message::{ChildExit, ChildSignal, SignalTarget};
 pub use private_folder::PrivateFolder;
+pub use sandbox::{Sandbox, SandboxSupport};
 pub use terminal::ChildTerminal;
 pub use watched_child::{ChildCommand, ChildSession, ChildStartError, LeftProcesses, WatchedChild};
 

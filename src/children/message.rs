@@ -48,6 +48,8 @@ pub(super) enum WatcherReport {
     Started(u32),
     /// It could not be started; the number of the system's error.
     NotStarted(i32),
+    /// Its sandbox is not there; the reason.
+    NotSandboxed(String),
     /// The command itself ended.
     Exited(ChildExit),
     /// A descendant did not go by itself and is ended.
@@ -128,6 +130,7 @@ impl WatcherReport {
         match word {
             "started" => Some(Self::Started(rest.parse().ok()?)),
             "not-started" => Some(Self::NotStarted(rest.parse().ok()?)),
+            "not-sandboxed" => Some(Self::NotSandboxed(rest.into())),
             "exited" => Some(Self::Exited(match rest.split_once(' ')? {
                 ("code", code) => ChildExit::Code(code.parse().ok()?),
                 (_, signal) => ChildExit::Signal(signal.parse().ok()?),
@@ -146,6 +149,7 @@ impl fmt::Display for WatcherReport {
         match self {
             Self::Started(id) => write!(f, "started {id}"),
             Self::NotStarted(error) => write!(f, "not-started {error}"),
+            Self::NotSandboxed(reason) => write!(f, "not-sandboxed {}", reason.replace('\n', " ")),
             Self::Exited(ChildExit::Code(code)) => write!(f, "exited code {code}"),
             Self::Exited(ChildExit::Signal(signal)) => write!(f, "exited signal {signal}"),
             // A process may call itself anything, and a message is one line.
@@ -184,6 +188,7 @@ mod tests {
         let reports = [
             WatcherReport::Started(7),
             WatcherReport::NotStarted(2),
+            WatcherReport::NotSandboxed("a b".into()),
             WatcherReport::Exited(ChildExit::Code(3)),
             WatcherReport::Exited(ChildExit::Signal(9)),
             WatcherReport::Left("node server".into()),

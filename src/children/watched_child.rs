@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::message::{ChildExit, ChildSignal, SignalTarget, WatcherReport, WatcherRequest};
 use super::private_folder::PrivateFolder;
+use super::sandbox::Sandbox;
 use super::{WatcherProgram, watcher};
 
 /// The name of the socket's folder.
@@ -39,6 +40,8 @@ pub struct ChildCommand {
     pub streams: [Stdio; 3],
     /// Its session.
     pub session: ChildSession,
+    /// Its limits, if it has any.
+    pub sandbox: Option<Sandbox>,
     /// The terminal that takes the place of its streams, by its path ([`ChildTerminal::path`](super::ChildTerminal::path)); its session is then its own.
     pub terminal: Option<PathBuf>,
     /// The names of processes that may outlive it.
@@ -88,6 +91,8 @@ pub struct WatchedChild {
     id: u32,
     session: ChildSession,
     exit: Option<ChildExit>,
+    /// Those that were told so far.
+    left: LeftProcesses,
     is_over: bool,
     patience: Duration,
 }
@@ -137,6 +142,7 @@ impl ChildCommand {
             folder: None,
             streams: [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()],
             session: ChildSession::Own,
+            sandbox: None,
             terminal: None,
             may_stay: Vec::new(),
             grace: Duration::from_millis(500),
@@ -173,6 +179,7 @@ impl ChildCommand {
             id: 0,
             session,
             exit: None,
+            left: LeftProcesses::default(),
             is_over: false,
             patience,
         };
@@ -181,6 +188,10 @@ impl ChildCommand {
             WatcherReport::NotStarted(error) => {
                 child.is_over = true;
                 return Err(ChildStartError::Program { program: name, problem: io::Error::from_raw_os_error(error) });
+            }
+            WatcherReport::NotSandboxed(reason) => {
+                child.is_over = true;
+                return Err(ChildStartError::Watcher(io::Error::other(format!("its sandbox is not there: {reason}"))));
             }
             other => return Err(ChildStartError::Watcher(io::Error::other(format!("it reports `{other}`")))),
         }
@@ -201,6 +212,10 @@ impl ChildCommand {
         let session = if self.session == ChildSession::Own { "own" } else { "shared" };
         command.arg(folder.path().join(watcher::SOCKET)).arg(session).arg(self.terminal.unwrap_or_default());
         command.args([self.grace, self.linger].map(|time| time.as_millis().to_string()));
+        match self.sandbox {
+            Some(sandbox) => command.arg(sandbox.writable.len().to_string()).args(sandbox.writable),
+            None => command.arg(watcher::NO_SANDBOX),
+        };
         command.arg(self.may_stay.len().to_string()).args(self.may_stay).args(self.words);
         command.into()
     }
@@ -253,29 +268,27 @@ impl WatchedChild {
         }
     }
 
-    /// Waits until nothing is left of the command.
+    /// Waits until nothing is left of the command. A wait that ends early loses nothing: the next one goes on.
     ///
     /// # Errors
     /// When the watcher was killed.
     pub async fn left(&mut self) -> io::Result<LeftProcesses> {
-        let mut left = LeftProcesses::default();
-        loop {
+        while !self.is_over {
             let next = match self.reports.pop_front() {
                 Some(report) => report,
                 None => self.report().await?,
             };
             match next {
-                WatcherReport::Left(name) => left.ended.push(name),
-                WatcherReport::Stayed(name) => left.stayed.push(name),
-                WatcherReport::Stuck(name) => left.stuck.push(name),
+                WatcherReport::Left(name) => self.left.ended.push(name),
+                WatcherReport::Stayed(name) => self.left.stayed.push(name),
+                WatcherReport::Stuck(name) => self.left.stuck.push(name),
                 WatcherReport::Exited(exit) => self.exit = Some(exit),
-                WatcherReport::Done => break,
-                WatcherReport::Started(_) | WatcherReport::NotStarted(_) => (),
+                WatcherReport::Done => self.is_over = true,
+                WatcherReport::Started(_) | WatcherReport::NotStarted(_) | WatcherReport::NotSandboxed(_) => (),
             }
         }
-        self.is_over = true;
         let _ = self.watcher.wait().await;
-        Ok(left)
+        Ok(core::mem::take(&mut self.left))
     }
 
     /// The next report. What was read of one is kept when the wait for it ends early.

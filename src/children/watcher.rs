@@ -21,9 +21,13 @@ use tokio::time::{Instant, sleep};
 
 use super::descendants::{self, Descendant};
 use super::message::{ChildExit, SignalTarget, WatcherReport, WatcherRequest};
+use super::sandbox::Sandbox;
 use super::{WatcherProgram, terminal};
 
 pub(super) const ROLE: &str = "watch";
+
+/// The argument in place of the number of folders, for a command without a sandbox.
+pub(super) const NO_SANDBOX: &str = "free";
 
 /// The name of the socket in its folder.
 pub(super) const SOCKET: &str = "socket";
@@ -42,6 +46,7 @@ struct WatcherArguments {
     terminal: OsString,
     grace: Duration,
     linger: Duration,
+    sandbox: Option<Sandbox>,
     may_stay: Vec<String>,
     words: Vec<OsString>,
 }
@@ -73,14 +78,24 @@ impl WatcherArguments {
         let socket = PathBuf::from(arguments.next()?);
         let has_own_session = arguments.next()? == "own";
         let terminal = arguments.next()?;
-        let mut text = || arguments.next()?.into_string().ok();
-        let mut number = || text()?.parse::<u64>().ok();
-        let (grace, linger, staying) = (number()?, number()?, number()?);
+        let [grace, linger] = [number(&mut arguments)?, number(&mut arguments)?];
+        let sandbox = match arguments.next()?.into_string().ok()?.as_str() {
+            NO_SANDBOX => None,
+            count => {
+                let writable = (0..count.parse::<u64>().ok()?).map(|_| arguments.next().map(PathBuf::from)).collect::<Option<_>>()?;
+                Some(Sandbox { writable })
+            }
+        };
+        let staying = number(&mut arguments)?;
         let may_stay = (0..staying).map(|_| arguments.next()?.into_string().ok()).collect::<Option<_>>()?;
         let words: Vec<OsString> = arguments.collect();
         let [grace, linger] = [grace, linger].map(Duration::from_millis);
-        (!words.is_empty()).then_some(Self { socket, has_own_session, terminal, grace, linger, may_stay, words })
+        (!words.is_empty()).then_some(Self { socket, has_own_session, terminal, grace, linger, sandbox, may_stay, words })
     }
+}
+
+fn number(arguments: &mut impl Iterator<Item = OsString>) -> Option<u64> {
+    arguments.next()?.into_string().ok()?.parse().ok()
 }
 
 async fn watch(arguments: &WatcherArguments) -> io::Result<()> {
@@ -141,6 +156,11 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     /// Starts the command, and says what came of it.
     async fn start(&mut self) -> bool {
+        // The watcher itself enters it, with its only thread: it writes to what is open already, and needs no more.
+        if let Some(Err(reason)) = self.arguments.sandbox.as_ref().map(Sandbox::enter) {
+            self.report(WatcherReport::NotSandboxed(reason)).await;
+            return false;
+        }
         match self.command().and_then(|mut command| command.spawn()) {
             Ok(child) => {
                 self.command = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -42,7 +42,7 @@ words! {
 }
 
 /// All of them.
-pub static KNOWN_TOOLS: [KnownTool; 10] = [
+pub static KNOWN_TOOLS: [KnownTool; 11] = [
     KnownTool {
         tool: BuiltinTool::Read,
         stops_for_messages: true,
@@ -77,6 +77,13 @@ pub static KNOWN_TOOLS: [KnownTool; 10] = [
         latency: Latency::LogUniform(Micros::from_millis(50), Micros::from_secs(30)),
         description: "Runs a shell command.",
         schema: r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}"#,
+    },
+    KnownTool {
+        tool: BuiltinTool::BashOutput,
+        stops_for_messages: false,
+        latency: uniform(5, 20),
+        description: "Reads the output of a command in the background.",
+        schema: r#"{"type":"object","properties":{"bash_id":{"type":"string"},"kill":{"type":"boolean"}},"required":["bash_id"]}"#,
     },
     KnownTool {
         tool: BuiltinTool::Grep,

@@ -20,6 +20,8 @@ words! {
         Write = "Write",
         /// Runs commands of a shell (B-5).
         Bash = "Bash",
+        /// Reads the output of commands in the background, and ends them (B-5).
+        BashOutput = "BashOutput",
         /// Searches files for a regular expression (B-6).
         Grep = "Grep",
         /// Lists files by their paths (B-7).
@@ -63,7 +65,7 @@ impl BuiltinTool {
         match self {
             Self::Read | Self::Grep | Self::Glob | Self::WebFetch | Self::Agent => ToolSafety::Always,
             Self::Bash => ToolSafety::ByCommand,
-            Self::Edit | Self::MultiEdit | Self::Write | Self::TodoWrite => ToolSafety::Never,
+            Self::Edit | Self::MultiEdit | Self::Write | Self::BashOutput | Self::TodoWrite => ToolSafety::Never,
         }
     }
 

@@ -8,7 +8,6 @@
 
 use reenact_engine::contract::ToolOutcome;
 use reenact_engine::permission::path::PathAccessDecision;
-use reenact_engine::time::Micros;
 use reenact_shell::{Lexeme, ShellToken, lexemes};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
@@ -16,17 +15,11 @@ use reenact_wire::prelude::*;
 use crate::builtin::BuiltinTool;
 use crate::change::PreparedChange;
 use crate::files::read::read;
-use crate::inputs::{BashInput, ToolInputs};
+use crate::inputs::ToolInputs;
 use crate::search::{glob, grep};
 use crate::shell_run::{CallStep, ShellRun};
 use crate::site::ToolSite;
 use crate::workspace::{Workspace, resolved_path};
-
-/// How long a command may take if the model says nothing (B-5).
-const TIMEOUT_USUAL: Micros = Micros::from_secs(30);
-
-/// The longest time that a command can have.
-const TIMEOUT_MAX: Micros = Micros::from_secs(600);
 
 /// A use of a tool.
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -45,9 +38,10 @@ enum BuiltinCallPhase {
 }
 
 impl BuiltinTool {
-    /// A use of it as a machine; `None` of a tool that is carried out elsewhere: agents stand on the engine, and a page comes from the network.
+    /// A use of it as a machine; `None` of a tool that is carried out elsewhere: agents stand on the engine, a page
+    /// comes from the network, and commands in the background are processes.
     pub fn call(self, input: &Json) -> Option<BuiltinCall> {
-        (!matches!(self, Self::Agent | Self::WebFetch)).then(|| BuiltinCall::new(ToolInputs::parse(self, input)))
+        (!matches!(self, Self::Agent | Self::BashOutput | Self::WebFetch)).then(|| BuiltinCall::new(ToolInputs::parse(self, input)))
     }
 }
 
@@ -89,9 +83,11 @@ impl BuiltinCall {
         let inputs = self.inputs.as_ref().map_err(Clone::clone)?;
         let prepared = match &mut self.phase {
             BuiltinCallPhase::Begin => {
-                if let ToolInputs::Bash(BashInput { command, timeout }) = inputs {
-                    let timeout = timeout.map_or(TIMEOUT_USUAL, Micros::from_millis).min(TIMEOUT_MAX);
-                    self.phase = BuiltinCallPhase::Commands(ShellRun::new(command, timeout));
+                if let ToolInputs::Bash(input) = inputs {
+                    if input.run_in_background {
+                        return Err(String::from("nothing runs in the background here"));
+                    }
+                    self.phase = BuiltinCallPhase::Commands(ShellRun::new(&input.command, input.time_limit()));
                     return Ok(CallStep::Work);
                 }
                 let prepared = match inputs {

@@ -1,5 +1,6 @@
 //! The inputs of the built-in tools, read.
 
+use reenact_engine::time::Micros;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use serde::Deserialize;
@@ -15,6 +16,12 @@ use crate::site::ToolSite;
 use crate::todo::TodoInput;
 use crate::workspace::{Workspace, resolved_path};
 
+/// How long a command may take if the model says nothing (B-5).
+const TIMEOUT_USUAL: Micros = Micros::from_secs(30);
+
+/// The longest time that a command can have.
+const TIMEOUT_MAX: Micros = Micros::from_secs(600);
+
 /// The input of a tool, read.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum ToolInputs {
@@ -29,11 +36,45 @@ pub(crate) enum ToolInputs {
 }
 
 /// The input of Bash.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Hash)]
+#[serde(default)]
+pub struct BashInput {
+    /// The commands.
+    pub command: String,
+    /// How long they may take, in milliseconds.
+    pub timeout: Option<u64>,
+    /// Whether they run in a sandbox; `None` leaves that to the commands (P-3).
+    pub sandbox: Option<bool>,
+    /// The absolute path of another shell.
+    pub shell_executable: Option<String>,
+    /// Whether they go on while other tools run.
+    pub run_in_background: bool,
+}
+
+/// The input of BashOutput.
 #[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
-pub(crate) struct BashInput {
-    pub(crate) command: String,
-    /// In milliseconds.
-    pub(crate) timeout: Option<u64>,
+pub struct BashOutputInput {
+    /// The id that Bash gave.
+    pub bash_id: String,
+    /// Whether the command is ended.
+    #[serde(default)]
+    pub kill: bool,
+}
+
+/// The input of WebFetch.
+#[derive(Clone, Debug, Deserialize, PartialEq, Hash)]
+pub struct WebFetchInput {
+    /// The address of the page.
+    pub url: String,
+    /// The question about it.
+    pub prompt: String,
+}
+
+impl BashInput {
+    /// How long the commands may take.
+    pub fn time_limit(&self) -> Micros {
+        self.timeout.map_or(TIMEOUT_USUAL, Micros::from_millis).min(TIMEOUT_MAX)
+    }
 }
 
 impl ToolInputs {
@@ -47,7 +88,9 @@ impl ToolInputs {
             BuiltinTool::Glob => read_input(input).map(Self::Glob),
             BuiltinTool::TodoWrite => read_input(input).map(Self::Todo),
             BuiltinTool::Bash => read_input(input).map(Self::Bash),
-            BuiltinTool::Agent | BuiltinTool::WebFetch => Ok(Self::Elsewhere),
+            BuiltinTool::BashOutput => read_input::<BashOutputInput>(input).map(|_| Self::Elsewhere),
+            BuiltinTool::WebFetch => read_input::<WebFetchInput>(input).map(|_| Self::Elsewhere),
+            BuiltinTool::Agent => Ok(Self::Elsewhere),
         }
     }
 
@@ -79,6 +122,10 @@ impl ToolInputs {
     }
 }
 
-fn read_input<T: DeserializeOwned>(input: &Json) -> Result<T, String> {
+/// Reads the input of a tool.
+///
+/// # Errors
+/// It does not fit.
+pub fn read_input<T: DeserializeOwned>(input: &Json) -> Result<T, String> {
     serde_json::from_str(input.as_str()).map_err(|error| format!("the input does not fit: {error}"))
 }

@@ -2,6 +2,7 @@
 
 use reenact_engine::contract::{FailureCause, ProgressKind, ToolOutcome};
 use reenact_engine::time::Micros;
+use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// The next step of a call.
@@ -31,10 +32,12 @@ pub struct ShellRun {
     pub timeout: Micros,
     /// How far a workspace is with them, in its own figures.
     pub position: usize,
-    /// The time that they have slept.
-    pub slept: Micros,
+    /// The time that they have taken: in memory only sleeping takes any.
+    pub taken: Micros,
     /// The exit code of the last one.
     pub code: i32,
+    /// The signal that has ended them, by its name.
+    pub signal: Option<String>,
     /// Their output.
     pub output: String,
     /// Their output on the error stream.
@@ -56,8 +59,9 @@ impl ShellRun {
             command: command.into(),
             timeout,
             position: 0,
-            slept: Micros::ZERO,
+            taken: Micros::ZERO,
             code: 0,
+            signal: None,
             output: String::new(),
             errors: String::new(),
             told: 0,
@@ -85,16 +89,21 @@ impl ShellRun {
     pub fn outcome(&self) -> ToolOutcome {
         let mut text = self.output.trim_end_matches('\n').to_owned();
         let errors = self.errors.trim_end_matches('\n');
-        let code = if self.code == 0 { String::new() } else { format!("exit code {}", self.code) };
+        let code = match &self.signal {
+            Some(signal) => format!("ended by {signal}"),
+            None if self.code == 0 => String::new(),
+            None => format!("exit code {}", self.code),
+        };
         for part in [errors, &code] {
             if !part.is_empty() && !text.is_empty() {
                 text.push('\n');
             }
             text.push_str(part);
         }
-        match self.code {
-            0 => ToolOutcome::text(&text),
-            _ => ToolOutcome { cause: Some(FailureCause::ExitCode), ..ToolOutcome::error(&text) },
+        let structured = Some(self.facts());
+        match (self.code, &self.signal) {
+            (0, None) => ToolOutcome { structured, ..ToolOutcome::text(&text) },
+            _ => ToolOutcome { structured, cause: Some(FailureCause::ExitCode), ..ToolOutcome::error(&text) },
         }
     }
 
@@ -102,7 +111,17 @@ impl ShellRun {
     pub fn timed_out(&self) -> ToolOutcome {
         let seconds = self.timeout.0 as f64 / 1e6;
         let text = format!("{}{}(ended after {seconds} s, which is its timeout)", self.output, self.errors);
-        ToolOutcome { cause: Some(FailureCause::TimedOut), ..ToolOutcome::error(&text) }
+        ToolOutcome { structured: Some(self.facts()), cause: Some(FailureCause::TimedOut), ..ToolOutcome::error(&text) }
+    }
+
+    /// Exit code, signal and duration.
+    fn facts(&self) -> Json {
+        let duration_ms = self.taken.0 / 1_000;
+        let facts = match &self.signal {
+            Some(signal) => serde_json::json!({ "signal": signal, "duration_ms": duration_ms }),
+            None => serde_json::json!({ "exit_code": self.code, "duration_ms": duration_ms }),
+        };
+        Json::from_value(&facts)
     }
 }
 

@@ -23,7 +23,7 @@ impl ToolTexts {
 }
 
 /// In the order of the variants of `BuiltinTool`.
-pub(crate) static TOOL_TEXTS: [ToolTexts; 10] = [
+pub(crate) static TOOL_TEXTS: [ToolTexts; 11] = [
     ToolTexts {
         description: "Reads a file.",
         prompt: "Give the absolute path. The first 2,000 lines come back, each with its number; ask for others with `offset` and `limit`. Images, PDF files and \
@@ -57,8 +57,19 @@ pub(crate) static TOOL_TEXTS: [ToolTexts; 10] = [
         description: "Runs a shell command.",
         prompt: "The result has what the command printed, and its exit code if that is not 0. A command has 30 seconds unless `timeout` says more, up to 600,000 \
                  milliseconds.",
-        notes: &["At most 1 MiB of its output is kept.", "What it has started is ended with it."],
-        schema: r#"{"type":"object","properties":{"command":{"type":"string","description":"The command"},"timeout":{"type":"integer","minimum":1,"maximum":600000,"description":"In milliseconds"},"description":{"type":"string","description":"What the command does, in a few words"}},"required":["command"]}"#,
+        notes: &[
+            "At most 1 MiB of its output is kept.",
+            "What it has started is ended with it.",
+            "With `run_in_background` an id comes back at once; read the output with BashOutput.",
+            "With `sandbox` it writes in the working directory alone, and does not reach the network.",
+        ],
+        schema: r#"{"type":"object","properties":{"command":{"type":"string","description":"The command"},"timeout":{"type":"integer","minimum":1,"maximum":600000,"description":"In milliseconds"},"description":{"type":"string","description":"What the command does, in a few words"},"sandbox":{"type":"boolean","description":"Whether it runs in a sandbox; decided by the command if nothing is said"},"shell_executable":{"type":"string","description":"The absolute path of another shell"},"run_in_background":{"type":"boolean","description":"Whether it goes on while other tools run"}},"required":["command"]}"#,
+    },
+    ToolTexts {
+        description: "Reads the output of a command in the background.",
+        prompt: "The output since the last call comes back, and whether the command still runs. `kill` ends it.",
+        notes: &["All commands in the background end with the session."],
+        schema: r#"{"type":"object","properties":{"bash_id":{"type":"string","description":"The id that Bash gave"},"kill":{"type":"boolean","description":"Whether the command is ended"}},"required":["bash_id"]}"#,
     },
     ToolTexts {
         description: "Searches files for a regular expression.",

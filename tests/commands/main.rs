@@ -13,6 +13,7 @@ mod reviewing;
 mod seeds;
 mod showing;
 mod testing;
+mod tools;
 
 use std::path::Path;
 use std::process::Command;

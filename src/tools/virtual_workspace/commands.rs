@@ -77,7 +77,7 @@ fn sleep(run: &mut ShellRun, span: Micros) -> CallStep {
     if let Some(text) = run.untold_output() {
         return CallStep::Progress { text: text.into(), kind: ProgressKind::Stdout };
     }
-    let left = Micros(run.timeout.0.saturating_sub(run.slept.0));
+    let left = Micros(run.timeout.0.saturating_sub(run.taken.0));
     let span = if span > left {
         run.position = TIMED_OUT;
         left
@@ -86,7 +86,7 @@ fn sleep(run: &mut ShellRun, span: Micros) -> CallStep {
         run.code = 0;
         span
     };
-    run.slept = Micros(run.slept.0 + span.0);
+    run.taken = Micros(run.taken.0 + span.0);
     CallStep::Sleep(span)
 }
 

@@ -41,7 +41,8 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("review", RoomImports::PureAnd(&["files", "runner"])),
     ("directory", RoomImports::Import(&["wire", "engine", "tools"])),
     ("children", RoomImports::Import(&[])),
-    ("live", RoomImports::PureAnd(&["redact", "files", "children"])),
+    ("tool_host", RoomImports::Import(&["wire", "engine", "tools", "directory", "children"])),
+    ("live", RoomImports::PureAnd(&["redact", "files", "children", "tool_host"])),
     (PROGRAM, RoomImports::All),
 ];
 
@@ -87,17 +88,19 @@ fn check_table(rooms: &[&str]) -> Vec<TidyProblem> {
 /// The rooms in a manifest that the room must not import. A test that needs two rooms that may not know each other belongs in `tests/`.
 fn check_manifest(room: &str, manifest: &SourceFile) -> Vec<TidyProblem> {
     let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else { return Vec::new() };
-    let refused = imported_rooms(&manifest.text).into_iter().filter(|(_, target)| *target != room && !may.import(target));
-    let message = |target| format!("the room `{room}` must not import `{target}`: move the shared type upstream");
-    refused.map(|(line, target)| manifest.problem(line, message(target))).collect()
+    let refused = imported_rooms(&manifest.text).into_iter().filter(|(_, target)| target != room && !may.import(target));
+    let message = |target: &str| format!("the room `{room}` must not import `{target}`: move the shared type upstream");
+    refused.map(|(line, target)| manifest.problem(line, message(&target))).collect()
 }
 
 /// The rooms that a manifest names in any way, with their lines: as a key, a heading, or the package of a key with another name.
-fn imported_rooms(manifest: &str) -> Vec<(usize, &str)> {
+fn imported_rooms(manifest: &str) -> Vec<(usize, String)> {
     let mut rooms = Vec::new();
     for (number, line) in (1..).zip(manifest.lines()) {
-        let names = line.split("reenact-").skip(1).filter_map(|rest| rest.split(|letter: char| !letter.is_ascii_alphanumeric()).next());
-        rooms.extend(names.map(|name| (number, name)));
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        let names = line.split("reenact-").skip(1).filter_map(|rest| rest.split(|letter| !is_name(letter)).next());
+        // The crate `reenact-tool-host` is the room `tool_host`.
+        rooms.extend(names.map(|name| (number, name.replace('-', "_"))));
     }
     rooms
 }
