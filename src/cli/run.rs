@@ -4,10 +4,12 @@ mod check;
 mod inspection;
 mod level;
 mod plan;
+mod real_tools;
 mod seeds;
 mod skip;
 mod statements;
 mod verdict;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,6 +31,7 @@ use crate::files::atomic::{self, FileAccess};
 use crate::files::open;
 use crate::files::plan::is_ours;
 use crate::files::scenario::LoadedScenario;
+use crate::live::workspace_run::ComparedTool;
 use crate::prelude::*;
 use crate::redact::{RedactionRules, Redactor};
 use crate::review::scenario_tests::{SnapshotUse, verdict as verdict_of};
@@ -48,6 +51,8 @@ pub(super) struct RunArguments {
     level: level::LevelArguments,
     #[command(flatten)]
     coverage: CoverageArguments,
+    #[command(flatten)]
+    workspace: workspace::WorkspaceArguments,
     /// Leave out all times, before lines and inside them
     #[arg(long)]
     untimed: bool,
@@ -171,13 +176,16 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
         exit = exit.max(inspection::run(arguments, &scenarios[0], boundary, &new_engine()));
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
-    let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
+    let (outcomes, compared) = match outcomes(arguments, scenarios, new_engine) {
         Ok(outcomes) => outcomes,
         Err(problem) => return wrong_input(&problem),
     };
     let (entries, failed) = show_each(arguments, scenarios, &outcomes);
     if failed > 0 {
         exit = exit.max(CommandExit::Failed);
+    }
+    if let (Some(folder), Some(compared)) = (arguments.workspace.folder(), compared) {
+        exit = exit.max(workspace::show(folder, &compared));
     }
     exit = exit.max(canary_exit(arguments, outcomes.iter().any(is_caught)));
     if let Some(path) = &arguments.log {
@@ -207,6 +215,23 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
         print_document(&RunReportDocument::new(entries, selected.unread, (skipped, failed), coverage, exit as u8));
     }
     exit
+}
+
+/// The runs; with `--workspace` the one run, and how its tools compare.
+type ComparedRuns<E> = (Vec<RunOutcome<E>>, Option<Vec<ComparedTool>>);
+
+fn outcomes<E: Engine + Send + 'static>(
+    arguments: &RunArguments,
+    scenarios: &[LoadedScenario],
+    new_engine: &(impl Fn() -> E + Sync),
+) -> Result<ComparedRuns<E>, String> {
+    match arguments.workspace.folder() {
+        Some(folder) => {
+            let (outcome, compared) = workspace::run(arguments, folder, &scenarios[0], new_engine())?;
+            Ok((vec![outcome], Some(compared)))
+        }
+        None => Ok((level::run(arguments, scenarios, arguments.selection.threads(), new_engine)?, None)),
+    }
 }
 
 /// The coverage of the runs. One that panicked has no transcript.
@@ -286,6 +311,12 @@ fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result
     }
     if arguments.write_plan.is_some() && scenarios.len() > 1 {
         return Err(format!("--write-plan takes one scenario, and these are {}: name one of them", scenarios.len()));
+    }
+    if arguments.workspace.folder().is_some() && scenarios.len() > 1 {
+        return Err(format!("--workspace takes one recording, and these are {}: name one of them", scenarios.len()));
+    }
+    if arguments.workspace.folder().is_some() && arguments.format != OutputFormat::Text {
+        return Err(String::from("--workspace is for --format text: leave out one of them"));
     }
     if arguments.interrupt_at.is_some() && scenarios.len() > 1 {
         return Err(format!("--interrupt-at takes one scenario, and these are {}: name one of them", scenarios.len()));

@@ -10,6 +10,7 @@
 
 #![cfg(unix)]
 
+mod copy;
 mod opening;
 mod replacement;
 mod search;
@@ -24,6 +25,7 @@ use reenact_tools::shell_run::{CallStep, ShellRun};
 use reenact_tools::workspace::{EntryFacts, FileProblem, FileScope, FoundFile, Workspace};
 use rustix::fs::OFlags;
 
+pub use copy::{CopiedTree, copy_tree};
 pub use replacement::remove_partial_files;
 
 /// A directory with its files.

@@ -9,6 +9,7 @@
 //! happened here replays in microseconds.
 
 mod exchange;
+mod real_tools;
 mod upstream;
 
 use tokio::sync::mpsc;
@@ -16,6 +17,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use exchange::{ExchangeEvent, ExchangeEventKind as CameWhat};
+pub use real_tools::{PermissionRequest, RealTools};
+use real_tools::{ToolArrival, ToolsAtWork};
 pub use upstream::{ApiAddress, UpstreamError};
 
 use super::clock::{SessionClock, TimeScale};
@@ -42,6 +45,8 @@ pub struct EngineDriverOptions {
     pub tick: Micros,
     /// The report of our own server; `None` for other servers.
     pub notes: Option<mpsc::UnboundedReceiver<AnswerNote>>,
+    /// Real tools; `None` where the scenario has all of them.
+    pub tools: Option<RealTools>,
 }
 
 /// A run that did not come to its end.
@@ -65,11 +70,15 @@ pub async fn drive<E: Engine, N: Network>(
     stop: impl Future<Output = ()>,
 ) -> Result<RunReport<E>, EngineDriverError> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
-    let EngineDriverOptions { scale, tick, notes } = options;
+    let EngineDriverOptions { scale, tick, notes, tools } = options;
     let clock = SessionClock { began: Instant::now(), scale };
-    let (run, upstream) = (run.with_server_outside(tick), Arc::new(upstream));
-    let driver = EngineDriver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender };
-    driver.carry_on(receiver, notes, stop).await
+    let (mut run, upstream) = (run.with_server_outside(tick), Arc::new(upstream));
+    let (tools, of_tools) = tools.map(ToolsAtWork::new).unzip();
+    if let Some(tools) = &tools {
+        run = run.with_tools_outside(tools.asks());
+    }
+    let driver = EngineDriver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender, tools };
+    driver.carry_on(DriverReceivers { answers: receiver, notes, tools: of_tools }, stop).await
 }
 
 struct EngineDriver<E, N> {
@@ -80,13 +89,20 @@ struct EngineDriver<E, N> {
     tasks: JoinSet<()>,
     open: Vec<(Agent, RequestId, AbortHandle)>,
     sender: mpsc::Sender<ExchangeEvent>,
+    tools: Option<ToolsAtWork>,
+}
+
+/// Where a driver hears what came.
+struct DriverReceivers {
+    answers: mpsc::Receiver<ExchangeEvent>,
+    notes: Option<mpsc::UnboundedReceiver<AnswerNote>>,
+    tools: Option<mpsc::UnboundedReceiver<ToolArrival>>,
 }
 
 impl<E: Engine, N: Network> EngineDriver<E, N> {
     async fn carry_on(
         mut self,
-        mut receiver: mpsc::Receiver<ExchangeEvent>,
-        mut notes: Option<mpsc::UnboundedReceiver<AnswerNote>>,
+        DriverReceivers { answers: mut receiver, mut notes, tools: mut of_tools }: DriverReceivers,
         stop: impl Future<Output = ()>,
     ) -> Result<RunReport<E>, EngineDriverError> {
         let mut stop = core::pin::pin!(stop);
@@ -94,6 +110,9 @@ impl<E: Engine, N: Network> EngineDriver<E, N> {
             let progress = self.run.advance_until(self.clock.time(Instant::now()));
             for call in self.run.take_calls() {
                 self.carry_out(call);
+            }
+            if let Some(tools) = &mut self.tools {
+                self.run.take_tool_calls().into_iter().for_each(|call| tools.carry_out(call, &mut self.tasks));
             }
             let until = match progress {
                 RunProgress::Ended(end) => return Ok(self.run.into_report(end)),
@@ -109,6 +128,10 @@ impl<E: Engine, N: Network> EngineDriver<E, N> {
                 Some((agent, what)) = next(&mut notes) => self.run.note(&agent, &what),
                 Some(came) = receiver.recv() => if let Some(end) = self.take(came) {
                     return Ok(self.run.into_report(end));
+                },
+                Some(arrival) = next(&mut of_tools) => {
+                    self.tools.iter_mut().for_each(|tools| tools.note(&arrival));
+                    self.run.offer_tool(&arrival.agent, arrival.input);
                 },
                 Some(joined) = self.tasks.join_next() => check(joined)?,
                 () = wait(self.clock, until) => (),
@@ -168,9 +191,9 @@ fn check(joined: Result<(), tokio::task::JoinError>) -> Result<(), EngineDriverE
     }
 }
 
-async fn next(notes: &mut Option<mpsc::UnboundedReceiver<AnswerNote>>) -> Option<AnswerNote> {
-    match notes {
-        Some(notes) => notes.recv().await,
+async fn next<T>(receiver: &mut Option<mpsc::UnboundedReceiver<T>>) -> Option<T> {
+    match receiver {
+        Some(receiver) => receiver.recv().await,
         None => None,
     }
 }

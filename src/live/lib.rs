@@ -32,3 +32,4 @@ pub mod signals;
 #[cfg(feature = "network")]
 pub mod simulation;
 pub mod tls;
+pub mod workspace_run;

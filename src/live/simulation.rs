@@ -96,7 +96,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
     let run = Run::new(as_driven(&setup), engine);
     let tick = scale.span(Duration::from_micros(network.tick.0));
     sim.client("engine", async move {
-        let options = driver::EngineDriverOptions { scale, tick, notes: Some(noted) };
+        let options = driver::EngineDriverOptions { scale, tick, notes: Some(noted), ..driver::EngineDriverOptions::default() };
         let driven = drive(run.with_log(), client, ApiAddress::plain("api", PORT), options, core::future::pending()).await;
         let _ = done.send(driven);
         Ok(())

@@ -11,6 +11,7 @@
 use super::Run;
 use super::expect::delays::DelayTolerance;
 use super::limits;
+use super::outside_tools::OutsideTools;
 use super::report::RunReport;
 use super::rules::JudgedBy;
 use reenact_engine::contract::{Agent, Effect, Engine, Input, RequestId};
@@ -121,7 +122,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
                     return RunProgress::Ended(RunEnd::LimitReached { limit: limits::TIME.into() });
                 }
                 let Some((at, arrival)) = self.agenda.peek() else {
-                    let waits = self.outside.as_ref().is_some_and(|outside| !outside.open.is_empty());
+                    let waits = self.outside.as_ref().is_some_and(|outside| !outside.open.is_empty())
+                        || self.outside_tools.as_ref().is_some_and(OutsideTools::is_waited_for);
                     return if waits {
                         RunProgress::Waits(limit)
                     } else {

@@ -19,6 +19,7 @@ pub mod in_flight;
 pub mod limits;
 #[doc(hidden)]
 pub mod notes;
+pub mod outside_tools;
 pub mod report;
 pub mod rules;
 pub mod statements;
@@ -34,6 +35,7 @@ use core::hash::Hash;
 use agenda::Agenda;
 use in_flight::InFlightRequests;
 use injected_prompts::InjectedPrompts;
+use outside_tools::OutsideTools;
 use report::RunReport;
 use rules::JudgedBy;
 
@@ -73,6 +75,8 @@ pub struct Run<E, W = TranscriptRecorder> {
     judged_by: JudgedBy,
     /// Where requests go when the world does not answer them.
     outside: Option<InFlightRequests>,
+    /// The part of the outside in tools, if it has any.
+    outside_tools: Option<OutsideTools>,
     watcher: W,
     /// How many of the plan's interrupts were made.
     planned: usize,
@@ -150,6 +154,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             limits: setup.scenario.limits,
             injected: InjectedPrompts::default(),
             outside: None,
+            outside_tools: None,
             judged_by: JudgedBy::ScenarioAndOracles,
             scratch: StepMemory::default(),
             setup,
@@ -332,7 +337,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             at.hash(out);
             self.world.hash_arrival(arrival, out);
         }
-        self.outside.is_none() && self.engine.key(self.now, out)
+        self.outside.is_none() && self.outside_tools.is_none() && self.engine.key(self.now, out)
     }
 
     /// The watcher, to change what it looks at from here on.
@@ -455,9 +460,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {
             return None;
         }
-        if let Some(outside) = &mut self.outside
-            && outside.carry_out(agent, effect)
-        {
+        if self.outside.as_mut().is_some_and(|outside| outside.carry_out(agent, effect)) || self.carry_out_tool(agent, effect) {
             self.world.see(&self.setup, agent, effect);
             return None;
         }

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
-use reenact_children::{ChildCommand, ChildExit, ChildStartError, PrivateFolder, Sandbox, WatchedChild, WatcherProgram};
+use reenact_children::{ChildCommand, ChildExit, ChildStartError, FolderGuard, Sandbox, WatchedChild, WatcherProgram};
 use reenact_engine::contract::{ProgressKind, ToolOutcome};
 use reenact_engine::time::Micros;
 use reenact_tools::inputs::BashInput;
@@ -43,6 +44,8 @@ pub enum CommandPlacement {
 #[derive(Clone, Debug)]
 pub(crate) struct CommandSite {
     pub(crate) folder: PathBuf,
+    /// For the temporary files of sandboxes.
+    pub(crate) temporary: Arc<FolderGuard>,
     pub(crate) watcher: WatcherProgram,
     pub(crate) placement: CommandPlacement,
 }
@@ -56,8 +59,6 @@ pub(crate) struct RunningCommand {
     run: ShellRun,
     began: Instant,
     deadline: Option<Instant>,
-    /// The folder for temporary files of a sandbox; it goes with the command.
-    _temporary: Option<PrivateFolder>,
 }
 
 /// One of its two streams, until its end.
@@ -91,13 +92,10 @@ impl CommandSite {
         command.streams = [Stdio::null(), Stdio::piped(), Stdio::piped()];
         command.folder = Some(self.folder.clone());
         command.environment = Some(environment());
-        let mut temporary = None;
         if self.placement.place(input) == CommandPlace::Sandbox {
-            let folder = PrivateFolder::new(&std::env::temp_dir(), "reenact-sandbox");
-            let folder = folder.map_err(|error| format!("cannot make a folder for the temporary files of the sandbox: {error}"))?;
-            command.variables.push((String::from("TMPDIR"), folder.path().to_string_lossy().into_owned()));
-            command.sandbox = Some(Sandbox { writable: vec![self.folder.clone(), folder.path().to_owned()] });
-            temporary = Some(folder);
+            let temporary = self.temporary.path();
+            command.variables.push((String::from("TMPDIR"), temporary.to_string_lossy().into_owned()));
+            command.sandbox = Some(Sandbox { writable: vec![self.folder.clone(), temporary.to_owned()] });
         }
         let mut child = command.start(&self.watcher).await.map_err(|error| start_problem(&error))?;
         let (_, output, errors) = child.take_streams();
@@ -110,7 +108,6 @@ impl CommandSite {
             run: ShellRun::new(&input.command, limit),
             began,
             deadline: (!input.run_in_background || input.timeout.is_some()).then(|| began + Duration::from_micros(limit.0)),
-            _temporary: temporary,
         })
     }
 }

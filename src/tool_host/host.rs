@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use reenact_children::{SandboxSupport, WatcherProgram};
+use reenact_children::{FolderGuard, SandboxSupport, WatcherProgram};
 use reenact_engine::contract::{ProgressKind, ToolCheck, ToolOutcome};
 use reenact_engine::permission::PermissionWord;
 use reenact_tools::BuiltinTool;
@@ -50,17 +50,18 @@ impl ToolHost {
     /// Opens the directory. It is to be called in a runtime of tokio, which lets the tools work.
     ///
     /// # Errors
-    /// It is not a directory, or may not be looked into.
+    /// It is not a directory, or may not be looked into; or no folder for temporary files can be made.
     pub fn open(options: ToolHostOptions) -> io::Result<Self> {
         let ToolHostOptions { directory, directories, watcher, placement } = options;
         let files = HostFiles::open(&directory, directories)?;
         let directory = files.directory().to_owned();
+        let temporary = FolderGuard::new("reenact-tools", &watcher)?;
         let (sender, jobs) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         tasks.spawn_blocking(move || files.work(jobs));
         Ok(Self {
             files: sender,
-            commands: CommandSite { folder: PathBuf::from(&directory), watcher, placement },
+            commands: CommandSite { folder: PathBuf::from(&directory), temporary: Arc::new(temporary), watcher, placement },
             directory,
             background: BTreeMap::new(),
             tasks,

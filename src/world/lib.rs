@@ -31,6 +31,7 @@ pub mod model;
 #[doc(hidden)]
 pub mod model_request;
 pub mod normalise;
+mod outside_tools;
 pub mod pacing;
 #[doc(hidden)]
 pub mod plan;

@@ -35,6 +35,14 @@ impl RequestDigest {
 }
 
 impl RecordedRequest {
+    /// The system prompt and the first message, as a request has them.
+    pub(crate) fn beginning(&self) -> Option<Value> {
+        let Self::Conversation { frame, messages } = self else { return None };
+        let system = frame.get("system").map_or(Value::Null, |system| Value::clone(system));
+        let first: Vec<Value> = messages.first().map(|message| Value::clone(message)).into_iter().collect();
+        Some(serde_json::json!({ "system": system, "messages": first }))
+    }
+
     /// Of a body; `before` is the request before it.
     pub(crate) fn new(mut body: Value, before: Option<&Self>) -> Self {
         let messages = match body.get_mut("messages") {

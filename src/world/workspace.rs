@@ -132,7 +132,7 @@ impl SimulatedFiles {
 }
 
 /// Whether the scenario says what comes of a run.
-fn is_scripted(said: Option<&ScriptedOutcome>) -> bool {
+pub(crate) fn is_scripted(said: Option<&ScriptedOutcome>) -> bool {
     said.is_some_and(|said| {
         let ScriptedOutcome { content, is_error, cause, structured, context_change, aborts, ending, .. } = said;
         let has_more = cause.is_some() || structured.is_some() || context_change.is_some() || aborts.is_some();

@@ -8,6 +8,7 @@ mod doctor;
 mod forms;
 mod fuzzing;
 mod hints;
+mod real_tools;
 mod reports;
 mod reviewing;
 mod seeds;

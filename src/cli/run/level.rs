@@ -6,12 +6,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use tokio::task::JoinSet;
 
 use super::super::CommandExit;
 use super::super::output::complain;
 use super::super::program::quoted;
 use super::super::serve::{listen, runtime};
-use super::RunArguments;
+use super::{RunArguments, real_tools};
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
 use crate::live::clock::TimeScale;
@@ -39,6 +40,9 @@ pub(super) struct LevelArguments {
     /// The environment variable with the key for the upstream; without it requests carry a made-up key, which a replay server accepts
     #[arg(long, value_name = "NAME", requires = "upstream")]
     api_key_var: Option<String>,
+    /// At level live: let the built-in tools work for real in this folder and nowhere else; the user at the terminal is asked
+    #[arg(long, value_name = "DIR")]
+    tools: Option<PathBuf>,
     /// How long a second of the scenario takes at level network, e.g. `10%`: answers, tools, waits and limits together
     #[arg(long, value_name = "N%", value_parser = scale)]
     scale: Option<TimeScale>,
@@ -71,10 +75,11 @@ const NAMED_MAX: usize = 5;
 
 /// Refuses options that do not go together.
 pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
-    let LevelArguments { level, upstream, scale, ca: _, api_key_var: _ } = &arguments.level;
+    let LevelArguments { level, upstream, scale, tools, ca: _, api_key_var: _ } = &arguments.level;
     let only = |option: &str, of: &str| Err(format!("{option} is for --level {of}: add that, or leave out {option}"));
     match level {
         Level::Engine | Level::Network if upstream.is_some() => return only("--upstream", "live"),
+        Level::Engine | Level::Network if tools.is_some() => return only("--tools", "live"),
         Level::Engine | Level::Live if scale.is_some() => return only("--scale", "network"),
         Level::Network if arguments.no_oracles => return only("--no-oracles", "engine"),
         Level::Engine => return Ok(()),
@@ -150,7 +155,7 @@ pub(super) fn run_quietly<E: Engine + Send + 'static>(
 }
 
 /// A run as the options have it.
-fn new_run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: E) -> Run<E> {
+pub(super) fn new_run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: E) -> Run<E> {
     let run = Run::new(scenario.setup.clone(), engine);
     let run = if arguments.log.is_some() { run.with_log() } else { run };
     if arguments.no_oracles { run.without_oracles() } else { run }
@@ -202,23 +207,32 @@ fn on_network<E: Engine + 'static>(scenario: &LoadedScenario, engine: E, scale: 
 }
 
 fn live<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: E) -> Result<RunOutcome<E>, String> {
-    let LevelArguments { upstream, ca, api_key_var, .. } = &arguments.level;
+    let LevelArguments { upstream, ca, api_key_var, tools, .. } = &arguments.level;
     let url = upstream.as_deref().unwrap_or_default();
     let key = match api_key_var {
         Some(name) => key(name)?,
         None => MADE_UP_KEY.into(),
     };
     let upstream = ApiAddress::read(url, &key, ca.as_deref()).map_err(|error| format!("--upstream: {error}"))?;
+    let with_tools = tools.as_ref().map(|folder| real_tools::with_real_tools(scenario, folder)).transpose()?;
+    let scenario = with_tools.as_ref().unwrap_or(scenario);
     let run = new_run(arguments, scenario, engine).with_log();
     let no_runtime = |_: CommandExit| String::from("without a runtime there are no connections");
-    let driven = runtime().map_err(no_runtime)?.block_on(async {
+    let runtime = runtime().map_err(no_runtime)?;
+    let driven = runtime.block_on(async {
         let mut signals = listen().map_err(no_runtime)?;
         let stop = async {
             signals.next().await;
             complain("stopped: the run so far follows");
         };
-        Ok::<_, String>(drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), stop).await)
-    })?;
+        let mut people = JoinSet::new();
+        let tools = with_tools.as_ref().map(|scenario| real_tools::tools(&scenario.setup.scenario, &mut people)).transpose()?;
+        let options = EngineDriverOptions { tools, ..EngineDriverOptions::default() };
+        Ok::<_, String>(drive(run, MachineNetwork, upstream, options, stop).await)
+    });
+    // Somebody may still be expected to press Enter.
+    runtime.shutdown_background();
+    let driven = driven?;
     Ok(driven.map_err(|error| EnginePanic::new(error.to_string())))
 }
 

@@ -1,13 +1,19 @@
 //! A scenario made ready for clients other than our engine: all threads of its tape, and what may vary between the recorded client and this one.
 
 use super::{PreparedAnswer, RecordedThread, RunSetup, recorded_answer};
-use crate::normalise::{FolderMoves, Normaliser, recorded_folders};
+use crate::normalise::{FolderMoves, Normaliser, named_folder, recorded_folders};
 use reenact_scenario::conversation::{OTHER, whole_bodies};
 use reenact_scenario::script::AnswerOrigin;
-use reenact_scenario::tape::{Exchange, Tape};
+use reenact_scenario::tape::{ClientFolder, Exchange, Tape};
 use reenact_wire::prelude::*;
 
 impl RunSetup {
+    /// The folder that the recorded client worked in, as its recorder knows it, or as its first request names it.
+    pub fn recorded_work_folder(&self) -> Option<String> {
+        let known = self.folders.iter().find(|(folder, _)| *folder == ClientFolder::Work).map(|(_, path)| path.clone());
+        known.or_else(|| named_folder(&self.answers.iter().find_map(|answer| answer.request.as_ref())?.beginning()?))
+    }
+
     /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
     /// its first request (M-3). Those that are not the scenario's own may be left out.
     #[must_use]

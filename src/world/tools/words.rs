@@ -39,7 +39,7 @@ pub(super) fn scripted_question(
     ScriptedQuestion { after, message: message.clone(), reply, declined: Arc::new(declined), asker, is_answered }
 }
 
-pub(super) fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
+pub(crate) fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
     if let Some(ScriptedOutcome { ending: ToolEnding::Panics(message), .. }) = said {
         let cause = Some(FailureCause::Panicked);
         return ToolOutcome { cause, ..ToolOutcome::error(&format!("the tool panicked: {message}")) };
