@@ -209,8 +209,8 @@ impl ShrinkTask<'_> {
     /// `scenarios/regressions/o-2-dropped-call.toml`; of a scenario in a folder with the folder's name. One that names other files stays beside them, as it may
     /// not reach them from elsewhere. A file that says something else keeps its place.
     fn usual_file(&self, text: impl Fn(&Path) -> String) -> PathBuf {
-        let LoadedScenario { tape_file, prices_file, windows_file, file, .. } = self.loaded;
-        let names_files = tape_file.is_some() || prices_file.is_some() || windows_file.is_some();
+        let LoadedScenario { tape_file, prices_file, windows_file, workspace_folder, file, .. } = self.loaded;
+        let names_files = [tape_file, prices_file, windows_file, workspace_folder].into_iter().any(Option::is_some);
         let (folder, name) = if names_files {
             let name = file.file_name().map(|name| name.to_string_lossy().replace(".tape.jsonl", "").replace(".toml", ""));
             (file.parent().unwrap_or(Path::new("")).into(), format!("regression-{}", name.unwrap_or_default()))

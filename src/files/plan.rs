@@ -37,6 +37,10 @@ pub fn scenario_file_text(path: &Path, loaded: &LoadedScenario, mut scenario: Sc
             *path = seen_from(folder, file);
         }
     }
+    let dir = scenario.workspace.as_mut().and_then(|workspace| workspace.dir.as_mut());
+    if let (Some(path), Some(found)) = (dir, &loaded.workspace_folder) {
+        *path = seen_from(folder, found);
+    }
     scenario_text(&scenario, comments)
 }
 

@@ -1,5 +1,6 @@
 //! Finding scenario files and making them ready to run.
 
+mod fixture;
 mod gitignore;
 mod paths;
 mod references;
@@ -47,6 +48,8 @@ pub struct LoadedScenario {
     pub prices_file: Option<PathBuf>,
     /// The file of its own window table, if it has one.
     pub windows_file: Option<PathBuf>,
+    /// The folder of its `[workspace]`, if it names one.
+    pub workspace_folder: Option<PathBuf>,
     /// The file that it stands in.
     pub file: PathBuf,
     /// Which combination of its matrix this is, if it has one.
@@ -327,10 +330,32 @@ fn ready(file: &Path, runs: usize, bounds: &ReferenceBounds, parsed: ParsedScena
         let table = windows.read(path, bounds, WindowTable::read, |message| parsed.windows_diagnostic(message))?;
         setup.environment.windows = Arc::new(table);
     }
+    let dir = parsed.scenario.workspace.as_ref().and_then(|workspace| workspace.dir.as_ref());
+    let workspace_folder = NamedTable { key: "dir", path: dir, said_in: parsed.dir_said_in() }.file(file);
+    if let Some(folder) = &workspace_folder {
+        let copied = fixture::read(folder, bounds).map_err(|problem| match parsed.dir_diagnostic(&problem) {
+            Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
+            None => LoadError::Read { path: folder.clone(), problem },
+        })?;
+        setup.copy_files(copied.into());
+    }
     schema::attach(&mut setup.environment);
     let ParsedScenario { combination, places, .. } = parsed;
     let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
-    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination, runs, places, warnings })
+    Ok(LoadedScenario {
+        name,
+        path,
+        setup,
+        tape_file,
+        prices_file,
+        windows_file,
+        workspace_folder,
+        file,
+        combination,
+        runs,
+        places,
+        warnings,
+    })
 }
 
 fn read_tape(path: &Path) -> Result<Tape, LoadError> {
@@ -347,8 +372,20 @@ fn load_tape(path: &Path) -> Result<LoadedScenario, LoadError> {
     let tape_file = Some(path.into());
     let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
     let (file, places) = (path.clone(), TablePlaces::default());
-    let (prices_file, windows_file) = (None, None);
-    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination: None, runs: 1, places, warnings })
+    Ok(LoadedScenario {
+        name,
+        path,
+        setup,
+        tape_file,
+        prices_file: None,
+        windows_file: None,
+        workspace_folder: None,
+        file,
+        combination: None,
+        runs: 1,
+        places,
+        warnings,
+    })
 }
 
 impl LoadedScenario {

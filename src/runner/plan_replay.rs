@@ -37,7 +37,10 @@ fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(Run
     let options = |overrides: &[_]| LoadOptions { overrides: overrides.to_vec(), reach: FileReach::Anywhere };
     let read = |overrides: &[_]| load_with(&file, &options(overrides)).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
     let back = &read(&[]).setup.scenario;
-    let paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), windows: back.windows.clone(), ..scenario };
+    let mut paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), windows: back.windows.clone(), ..scenario };
+    if let (Some(of_plan), Some(of_file)) = (&mut paths.workspace, &back.workspace) {
+        of_plan.dir.clone_from(&of_file.dir);
+    }
     assert_eq!(*back, paths, "{}", loaded.name);
     let other = read(&[(String::from("seed"), OTHER_SEED.to_string())]);
     assert_eq!(other.setup.scenario.seed, Seed(OTHER_SEED));

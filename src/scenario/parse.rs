@@ -56,6 +56,7 @@ pub struct ParsedScenario {
     tape: Option<FileReference>,
     prices: Option<FileReference>,
     windows: Option<FileReference>,
+    dir: Option<FileReference>,
 }
 
 /// Where a scenario names a file that it needs.
@@ -95,6 +96,16 @@ impl ParsedScenario {
     /// The file that the path of the scenario's window table is relative to.
     pub fn windows_said_in(&self) -> Option<&str> {
         self.windows.as_ref()?.file.as_deref()
+    }
+
+    /// The diagnostic at the folder of the scenario's `[workspace]`.
+    pub fn dir_diagnostic(&self, message: &str) -> Option<Diagnostic> {
+        self.dir.as_ref().map(|dir| dir.diagnostic.saying(message.into()))
+    }
+
+    /// The file that the path of that folder is relative to.
+    pub fn dir_said_in(&self) -> Option<&str> {
+        self.dir.as_ref()?.file.as_deref()
     }
 }
 
@@ -164,7 +175,8 @@ fn whole_file(tree: &TreeTable, report: &mut DiagnosticReport) -> ParsedScenario
     let reference = |member: Option<&TreeMember>| member.map(|member| file_reference(report, member));
     let tape = reference(tree.get("tape"));
     let [prices, windows] = ["prices", "windows"].map(|key| reference(tree.get("engine").and_then(|engine| engine.value.member(key))));
-    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape, prices, windows }
+    let dir = reference(tree.get("workspace").and_then(|workspace| workspace.value.member("dir")));
+    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape, prices, windows, dir }
 }
 
 fn file_reference(report: &DiagnosticReport, member: &TreeMember) -> FileReference {

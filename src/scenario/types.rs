@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::drive::DriveScript;
 use super::explore_settings::ExploreSettings;
 use super::fault::FaultRule;
-use super::interrupt::ScriptedInterrupt;
+use super::interrupt::{InterruptMoment, ScriptedInterrupt};
 use super::language::keys::keys;
 use super::latency::Latency;
 use super::network::NetworkScript;
@@ -97,6 +97,17 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The moments of what happens beside prompts and answers: of interrupts first, then of changes of files.
+    pub fn moments(&self) -> impl Iterator<Item = &InterruptMoment> {
+        let changes = self.workspace.iter().flat_map(|workspace| &workspace.change);
+        self.interrupts.iter().map(|interrupt| &interrupt.moment).chain(changes.map(|change| &change.moment))
+    }
+
+    /// Whether it has any.
+    pub fn has_moments(&self) -> bool {
+        !self.interrupts.is_empty() || self.workspace.as_ref().is_some_and(|workspace| !workspace.change.is_empty())
+    }
+
     /// The text of the default answer where a scenario gives none (M-3).
     pub const DEFAULT_ANSWER: &str = "All right.";
 

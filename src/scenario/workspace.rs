@@ -2,7 +2,10 @@
 
 use super::language::forms::{TextTable, TrueMark, Word};
 use super::language::keys::{ConvertedTable, keys};
-use super::language::tables::Sections;
+use super::language::sections::plan::{AnyNames, Choices};
+use super::language::tables::{Flat, Sections};
+use super::plan::NamedChoices;
+use crate::interrupt::InterruptMoment;
 use crate::language::forms::word_forms;
 use crate::parse::reader::TableReader;
 use reenact_engine::time::Micros;
@@ -15,8 +18,12 @@ keys! {
     /// `[workspace]`: files in memory. The built-in tools (Read, Edit, MultiEdit, Write, Grep, Glob, TodoWrite, Bash) work on them where the scenario gives
     /// no result. The folder is the engine's `cwd`.
     pub struct WorkspaceScript {
-        /// The files, by their paths in the folder. The first one is the newest.
+        /// A folder beside this file, whose files are there, by their paths in it. It is copied; nothing is written to it.
+        dir: Option<String> = None, example("\"fixture\"");
+        /// The files, by their paths in the folder. They are newer than those of `dir`, and the first one is the newest.
         files: Vec<(String, String)> as TextTable = Vec::new(), example("{ \"a.txt\" = \"one\\ntwo\\n\" }");
+        /// How long before the session files were changed, by their paths; by default each is a second older than the one before it.
+        mtime: NamedChoices<Micros> as Choices<Micros, AnyNames> = NamedChoices::new(), example("{ \"a.txt\" = \"2h\" }");
         /// Another process changes a file.
         change: Vec<ScriptedFileChange> as Sections<ScriptedFileChange> = Vec::new(), example("[{ at = \"2s\", path = \"a.txt\", text = \"three\" }]");
         /// Something is wrong with a file or a folder.
@@ -27,8 +34,8 @@ keys! {
 /// Something that another process does to a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedFileChange {
-    /// The time of it.
-    pub at: Micros,
+    /// The moment of it.
+    pub moment: InterruptMoment,
     /// The path in the folder.
     pub path: Arc<str>,
     /// The new content; `None` where the file is removed.
@@ -49,8 +56,8 @@ pub struct ScriptedFileFault {
 keys! {
     /// `[[workspace.change]]`: another process writes or removes a file.
     pub(crate) struct FileChangeKeys {
-        /// The time of it.
-        at: Option<Micros> = None, required;
+        /// The moment of it.
+        moment: Option<InterruptMoment> as Flat<Option<InterruptMoment>> = None;
         /// The path in the folder.
         path: Option<Arc<str>> = None, required, example("\"a.txt\""), checked(path_problem);
         /// The new content.
@@ -75,17 +82,17 @@ keys! {
 impl ConvertedTable for ScriptedFileChange {
     type Keys = FileChangeKeys;
 
-    fn from_keys(FileChangeKeys { at, path, text, removed, may }: FileChangeKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
+    fn from_keys(FileChangeKeys { moment, path, text, removed, may }: FileChangeKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
         if reader.one_of(&["text", "removed"]).is_none() {
             let message = format!("{} needs a change", reader.title());
             reader.lacks(&["text", "removed"], message, Some("give `text`, or `removed = true`".into()));
         }
-        Some(Self { at: at?, path: path?, text: text.filter(|_| !removed), may })
+        Some(Self { moment: moment?, path: path?, text: text.filter(|_| !removed), may })
     }
 
     fn to_keys(&self) -> FileChangeKeys {
-        let Self { at, path, text, may } = self.clone();
-        FileChangeKeys { at: Some(at), path: Some(path), removed: text.is_none(), text, may }
+        let Self { moment, path, text, may } = self.clone();
+        FileChangeKeys { moment: Some(moment), path: Some(path), removed: text.is_none(), text, may }
     }
 }
 

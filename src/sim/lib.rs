@@ -207,7 +207,8 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         }
         self.interrupt_as_planned(RunBoundary { event: self.events + 1, side: BoundarySide::Before });
         let (mut agent, mut input) = self.due.pop()?;
-        let first = self.world.before(&self.setup, &agent, &input);
+        let first = self.world.before(&self.setup, self.now, &agent, &input);
+        self.note_files();
         if !first.is_empty() {
             self.due.push((agent, input));
             self.due.extend(first.into_iter().rev().map(|input| (Agent::ROOT, input)));
@@ -443,6 +444,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         let next = self.world.after(&self.setup, self.now, effects.agent(), input, &mut schedule);
         self.put_on_agenda(schedule);
+        self.note_files();
         self.due.extend(next.into_iter().rev().map(|input| (Agent::ROOT, input)));
         self.scratch.effects = effects;
         end

@@ -1,10 +1,11 @@
 //! Files that tools work on, other processes that change them, and faults of the disk.
 
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::interrupts::moment;
 use super::values::some_time;
 use reenact_scenario::workspace::{ScriptedFileChange, ScriptedFileFault, WorkspaceScript};
 use reenact_tools::virtual_workspace::WorkspaceFaultKind;
@@ -21,9 +22,13 @@ pub fn workspace() -> BoxedStrategy<WorkspaceScript> {
         let files = PATHS.into_iter().zip(contents);
         files.map(|(path, content)| (String::from(path), String::from(content))).collect::<Vec<_>>()
     });
-    let change = (some_time(), select(PATHS.to_vec()), option::weighted(0.8, content()));
-    let change = change.prop_map(|(at, path, text)| ScriptedFileChange { at, path: path.into(), text: text.map(Into::into), may: true });
+    let change = (moment(), select(PATHS.to_vec()), option::weighted(0.8, content()));
+    let change =
+        change.prop_map(|(moment, path, text)| ScriptedFileChange { moment, path: path.into(), text: text.map(Into::into), may: true });
     let fault = (select(PATHS.to_vec()), select(WorkspaceFaultKind::ALL.to_vec()));
     let fault = fault.prop_map(|(path, kind)| ScriptedFileFault { path: path.into(), kind });
-    (files, vec(change, 0..3), vec(fault, 0..2)).prop_map(|(files, change, fault)| WorkspaceScript { files, change, fault }).boxed()
+    let mtime = btree_map(select(PATHS.to_vec()).prop_map(Arc::from), some_time(), 0..2);
+    (files, mtime, vec(change, 0..3), vec(fault, 0..2))
+        .prop_map(|(files, mtime, change, fault)| WorkspaceScript { dir: None, files, mtime, change, fault })
+        .boxed()
 }

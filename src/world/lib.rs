@@ -30,6 +30,7 @@ mod healing;
 pub mod model;
 #[doc(hidden)]
 pub mod model_request;
+mod moments;
 pub mod normalise;
 mod outside_tools;
 pub mod pacing;
@@ -64,13 +65,13 @@ use tool_uses::{FirstRuns, ServedAnswers, ToolUseNames};
 use tools::{ActiveTools, ToolAct};
 use user::SimulatedUser;
 use watch::TriggerWatch;
-pub use workspace::FileChangeNote;
 use workspace::SimulatedFiles;
+pub use workspace::{CopiedFile, FileChangeNote};
 pub use world_note::WorldNote;
 
 use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Input, Note, RequestId, Terminal, ToolRun, ToolUse};
 use reenact_engine::settings::RequestPlace;
-use reenact_engine::time::{Micros, Time};
+use reenact_engine::time::Time;
 use reenact_scenario::interrupt::InterruptMoment;
 use reenact_scenario::plan::{Plan as ChosenPlan, WaitKind};
 use reenact_scenario::script::AnswerOrigin;
@@ -159,15 +160,12 @@ pub type ArrivalSink = Vec<(Time, Arrival)>;
 impl World {
     /// Begins: the first prompt is on its way, and so is what the user does at set times.
     pub fn start(&mut self, setup: &RunSetup, schedule: &mut ArrivalSink) {
-        for (index, interrupt) in setup.scenario.interrupts.iter().enumerate() {
-            if let InterruptMoment::At(at) = interrupt.moment {
-                schedule.push((Time::ZERO + at, Arrival(ArrivalKind::Interrupt(index))));
+        for (index, moment) in setup.scenario.moments().enumerate() {
+            if let InterruptMoment::At(at) = moment {
+                schedule.push((Time::ZERO + *at, moments::arrival(setup, index)));
             }
         }
         self.files.clone_from(&setup.files);
-        for (index, change) in setup.scenario.workspace.iter().flat_map(|workspace| &workspace.change).enumerate() {
-            schedule.push((Time::ZERO + change.at, Arrival(ArrivalKind::FileChange(index))));
-        }
         self.model.single_faults.add_planned(&setup.scenario.plan);
         self.schedule_prompt(setup, Time::ZERO, schedule);
     }
@@ -303,37 +301,8 @@ impl World {
             ArrivalKind::Answered(agent, number) => inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input))),
             ArrivalKind::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
             ArrivalKind::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
-            ArrivalKind::FileChange(index) => {
-                self.passed.note(Statement::FileChange(index));
-                if let (Some(files), Some(script)) = (&mut self.files, &setup.scenario.workspace) {
-                    files.change(now, script, index);
-                }
-            }
+            ArrivalKind::FileChange(index) => self.change_file(setup, now, index),
         }
-    }
-
-    /// The user's inputs before the engine gets this one, in order. If there are any, this input comes after them, and is shown
-    /// here once more.
-    pub fn before(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<Input> {
-        let happening = self.watch.before(setup, agent, input);
-        happening.into_iter().map(|index| self.user.interrupt(setup, index)).collect()
-    }
-
-    /// The user's inputs that an input and the effects carried out since cause at once, in order.
-    pub fn after(&mut self, setup: &RunSetup, now: Time, agent: &Agent, input: &Input, schedule: &mut ArrivalSink) -> Vec<Input> {
-        let mut happening = self.watch.after(setup, agent, input);
-        happening.append(&mut self.happening);
-        happening.sort_unstable();
-        let mut inputs = Vec::new();
-        for index in happening {
-            match setup.scenario.interrupts[index].moment {
-                InterruptMoment::When { offset, .. } if offset > Micros::ZERO => {
-                    schedule.push((now + offset, Arrival(ArrivalKind::Interrupt(index))))
-                }
-                _ => inputs.push(self.user.interrupt(setup, index)),
-            }
-        }
-        inputs
     }
 
     /// From here on the run's choices are noted (F-11).

@@ -13,7 +13,7 @@ use super::normalise::{FolderMoves, Normaliser};
 use super::pacing::KnownTimes;
 use super::recorded_requests::{RecordedRequest, RequestDigest};
 use super::tool_uses;
-use super::workspace::SimulatedFiles;
+use super::workspace::{CopiedFile, SimulatedFiles};
 use reenact_engine::budget::PriceTable;
 use reenact_engine::contract::original_id;
 use reenact_engine::schema::Validators;
@@ -56,6 +56,7 @@ pub struct RunSetup {
     pub(crate) folders: Vec<(ClientFolder, String)>,
     /// The files at the beginning of each run, if the scenario has any.
     pub(crate) files: Option<SimulatedFiles>,
+    copied_files: Arc<[CopiedFile]>,
     /// Where the folders of the recording are for the client that is served.
     pub(crate) moves: FolderMoves,
     /// The permitted differences between the recorded requests and those of the served client; `None` for no difference.
@@ -234,6 +235,21 @@ impl RunSetup {
         ids
     }
 
+    /// Puts the files of its folder into the session, if it names one.
+    pub fn copy_files(&mut self, copied: Arc<[CopiedFile]>) {
+        if self.scenario.workspace.as_ref().is_none_or(|workspace| workspace.dir.is_none()) {
+            return;
+        }
+        self.files = SimulatedFiles::from_scenario(&self.scenario, &copied);
+        self.copied_files = copied;
+    }
+
+    /// The files of its folder.
+    #[doc(hidden)]
+    pub fn copied_files(&self) -> &Arc<[CopiedFile]> {
+        &self.copied_files
+    }
+
     /// The same for another scenario with the same answers and tools: limits, expectations, the seed or the plan may differ.
     #[must_use]
     pub fn with_scenario(&self, scenario: Scenario) -> Self {
@@ -282,7 +298,7 @@ impl RunSetup {
             tokenizer: Tokenizer::default(),
         };
         let (threads, folders) = (Vec::new(), recording.map_or_else(Vec::new, |recording| recording.header().folders.clone()));
-        let files = SimulatedFiles::from_scenario(&scenario);
+        let files = SimulatedFiles::from_scenario(&scenario, &[]);
         Ok(Self {
             scenario,
             environment,
@@ -293,6 +309,7 @@ impl RunSetup {
             threads,
             folders,
             files,
+            copied_files: Arc::default(),
             moves: FolderMoves::default(),
             varying: None,
         })

@@ -1,4 +1,5 @@
-//! The moments of interrupts: checks every input and effect, and returns the interrupts that are due (M-8).
+//! The moments of interrupts and of changes of files: checks every input and effect, and returns what is due (M-8). Both are counted together, in the order of
+//! `Scenario::moments`.
 //!
 //! A tool's states are seen by the engine's notes and, so that an engine without notes can be interrupted too, by the contract's own inputs and
 //! effects; each run reaches each state once, even if several events report it.
@@ -42,10 +43,10 @@ enum TriggerSight<'a> {
 }
 
 impl TriggerWatch {
-    /// The interrupts that come before the engine sees this input. When there are any, the input must be shown again after them.
+    /// The interrupts that come before the engine sees this input. If one of them is an input, this one must be shown again after it.
     pub(crate) fn before(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<usize> {
         let is_of_the_plan = matches!(input, Input::Cancel | Input::Interrupt { .. } | Input::MarkedDead { .. } | Input::CollapseStaged(_));
-        if setup.scenario.interrupts.is_empty() || is_of_the_plan || core::mem::take(&mut self.has_looked) {
+        if !setup.scenario.has_moments() || is_of_the_plan || core::mem::take(&mut self.has_looked) {
             return Vec::new();
         }
         let sight = match input {
@@ -53,14 +54,17 @@ impl TriggerWatch {
             Input::ToolEnded { run, .. } => self.unreached(agent, *run, ReachedState::Completed),
             _ => None,
         };
-        let happening = sight.map(|sight| self.due_interrupts(setup, agent, &sight, BoundarySide::Before)).unwrap_or_default();
-        self.has_looked = !happening.is_empty();
-        happening
+        sight.map(|sight| self.due_interrupts(setup, agent, &sight, BoundarySide::Before)).unwrap_or_default()
+    }
+
+    /// The next input was looked at already.
+    pub(crate) fn expect_again(&mut self) {
+        self.has_looked = true;
     }
 
     /// The interrupts that come when the engine has seen this input.
     pub(crate) fn after(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<usize> {
-        if setup.scenario.interrupts.is_empty() {
+        if !setup.scenario.has_moments() {
             return Vec::new();
         }
         match input {
@@ -72,7 +76,7 @@ impl TriggerWatch {
 
     /// The interrupts that come because of this effect.
     pub(crate) fn effect(&mut self, setup: &RunSetup, agent: &Agent, effect: &Effect) -> Vec<usize> {
-        if setup.scenario.interrupts.is_empty() {
+        if !setup.scenario.has_moments() {
             return Vec::new();
         }
         match effect {
@@ -105,11 +109,10 @@ impl TriggerWatch {
     }
 
     fn due_interrupts(&mut self, setup: &RunSetup, agent: &Agent, sight: &TriggerSight<'_>, side: BoundarySide) -> Vec<usize> {
-        let interrupts = &setup.scenario.interrupts;
-        self.seen.resize(interrupts.len(), 0);
+        self.seen.resize(setup.scenario.moments().count(), 0);
         let mut happening = Vec::new();
-        for (index, interrupt) in interrupts.iter().enumerate() {
-            let InterruptMoment::When { anchor, agent: whose, side: wanted, .. } = &interrupt.moment else { continue };
+        for (index, moment) in setup.scenario.moments().enumerate() {
+            let InterruptMoment::When { anchor, agent: whose, side: wanted, .. } = moment else { continue };
             // What the engine does can only be seen afterwards.
             let wanted = if anchor.is_an_input() { *wanted } else { BoundarySide::After };
             if wanted == side && whose == agent && fits(anchor, sight) {

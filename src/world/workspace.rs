@@ -19,6 +19,9 @@ use reenact_wire::prelude::*;
 /// One file is so many microseconds older than the one before it.
 const AGE_STEP: i64 = 1_000_000;
 
+/// A file of a scenario's folder: its path in it, and its content.
+pub type CopiedFile = (String, Arc<[u8]>);
+
 /// Files with the session's knowledge of them.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct SimulatedFiles {
@@ -41,15 +44,18 @@ pub struct FileChangeNote {
 }
 
 impl SimulatedFiles {
-    /// The files of the scenario, if it has any.
-    pub(crate) fn from_scenario(scenario: &Scenario) -> Option<Self> {
-        let WorkspaceScript { files, change: _, fault } = scenario.workspace.as_ref()?;
+    /// The files of the scenario, if it has any; `copied` are those of its folder.
+    pub(crate) fn from_scenario(scenario: &Scenario, copied: &[CopiedFile]) -> Option<Self> {
+        let WorkspaceScript { dir: _, files, mtime, change: _, fault } = scenario.workspace.as_ref()?;
         let root = &*scenario.settings.session.cwd;
         let faults: Vec<WorkspaceFault> =
             fault.iter().map(|fault| WorkspaceFault { path: normal_path(root, &fault.path).into(), kind: fault.kind }).collect();
         let mut workspace = VirtualWorkspace::new(root).with_faults(faults);
-        for (age, (path, content)) in (1..).zip(files) {
-            workspace.place(path, content.as_bytes(), -AGE_STEP * age);
+        let copied = copied.iter().filter(|(path, _)| files.iter().all(|(written, _)| written != path));
+        let all = files.iter().map(|(path, content)| (path, content.as_bytes())).chain(copied.map(|(path, content)| (path, &**content)));
+        for (age, (path, content)) in (1..).zip(all) {
+            let age = mtime.get(path.as_str()).map_or(AGE_STEP * age, |age| i64::try_from(age.0).unwrap_or(i64::MAX));
+            workspace.place(path, content, -age);
         }
         let added = scenario.settings.permissions.iter().flat_map(|permissions| permissions.directories.iter().cloned());
         let directories = core::iter::once(root.into()).chain(added).collect();

@@ -31,6 +31,7 @@ const LEFT_OUT: [(&str, &str); 43] = [
     ("engine.preset", "its settings are drawn one by one"),
     ("engine.prices", "a file of its own"),
     ("engine.windows", "a file of its own"),
+    ("workspace.dir", "a folder of its own"),
     ("limits.events", "the usual one is a finding"),
     ("limits.requests", "the usual one is a finding"),
     ("prompt.turn.text", "written as `content`"),

@@ -41,6 +41,7 @@ impl ScenarioVariants {
     pub fn ready(&self, scenario: Scenario) -> Option<Arc<RunSetup>> {
         let mut setup = RunSetup::new(scenario, self.tape.as_ref()).ok()?;
         setup.check_results().ok()?;
+        setup.copy_files(self.original.copied_files().clone());
         setup.environment.prices = self.original.environment.prices.clone();
         setup.environment.windows = self.original.environment.windows.clone();
         if setup.environment.tools == self.original.environment.tools {
@@ -64,6 +65,11 @@ pub fn digest(loaded: &LoadedScenario) -> std::io::Result<String> {
     for file in [&loaded.tape_file, &loaded.prices_file, &loaded.windows_file] {
         let bytes = file.as_ref().map(|file| open::read(file, u64::MAX)).transpose()?.unwrap_or_default();
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
+    }
+    for (path, content) in loaded.setup.copied_files().iter() {
+        for part in [path.as_bytes(), content] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
     }
     Ok(hasher.finalize().to_hex().as_str().into())
 }

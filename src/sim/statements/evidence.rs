@@ -74,8 +74,14 @@ impl RunsEvidence {
 
     fn file_change(&self, run: &PlayedRun<'_>, index: usize) -> (String, String) {
         let changes = run.setup.scenario.workspace.iter().flat_map(|workspace| &workspace.change);
-        let when = changes.skip(index).map(|change| format!(" at {}", change.at)).next().unwrap_or_default();
-        (format!("this [[workspace.change]]{when} never came"), format!("the last prompt ended at {}", Micros(self.last_end.0)))
+        let section = "workspace.change";
+        match changes.skip(index).map(|change| &change.moment).next() {
+            Some(InterruptMoment::At(at)) => {
+                (format!("this [[{section}]] at {at} never came"), format!("the last prompt ended at {}", Micros(self.last_end.0)))
+            }
+            Some(InterruptMoment::When { anchor, .. }) => (format!("the moment of this [[{section}]] never came"), self.instead_of(anchor)),
+            None => (format!("this [[{section}]] never came"), String::new()),
+        }
     }
 
     /// The statement that did not come to pass, and the event in its place.
@@ -201,19 +207,24 @@ impl RunsEvidence {
                 format!("the last prompt ended at {}: choose an earlier time, or `when`", self.last_end),
             ),
             InterruptMoment::When { anchor, .. } => {
-                let instead = match anchor {
-                    InterruptTrigger::Tool { name, .. } => {
-                        format!("tools that were used: {}{}", list(&self.tools), did_you_mean(self.near_tool(name)))
-                    }
-                    InterruptTrigger::Request { .. } => format!("requests: {}", list(&self.requests)),
-                    _ => format!("it was not seen so often; the last prompt ended at {}", self.last_end),
-                };
+                let instead = self.instead_of(anchor);
                 let what = match interrupt.kind {
                     InterruptKind::Cancel => format!("the moment of this [[{section}]] never came, or all was cancelled before it"),
                     _ => format!("the moment of this [[{section}]] never came"),
                 };
                 (what, instead)
             }
+        }
+    }
+
+    /// The sights in place of an event that was waited for.
+    fn instead_of(&self, anchor: &InterruptTrigger) -> String {
+        match anchor {
+            InterruptTrigger::Tool { name, .. } => {
+                format!("tools that were used: {}{}", list(&self.tools), did_you_mean(self.near_tool(name)))
+            }
+            InterruptTrigger::Request { .. } => format!("requests: {}", list(&self.requests)),
+            _ => format!("it was not seen so often; the last prompt ended at {}", self.last_end),
         }
     }
 

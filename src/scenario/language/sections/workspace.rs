@@ -35,7 +35,11 @@ fn path_problem_in(workspace: &WorkspaceScript, scenario: &Scenario) -> Option<S
         file_above(&change.path).or_else(|| is_unknown.then(|| unknown_path("[[workspace.change]]", &change.path)))
     };
     let of_fault = |fault: &ScriptedFileFault| (!is_known(scenario, &fault.path)).then(|| unknown_path("[[workspace.fault]]", &fault.path));
-    files.or_else(|| workspace.change.iter().find_map(of_change)).or_else(|| workspace.fault.iter().find_map(of_fault))
+    let of_time = |path: &Arc<str>| (!is_known(scenario, path)).then(|| unknown_path("`mtime`", path));
+    files
+        .or_else(|| workspace.mtime.keys().find_map(of_time))
+        .or_else(|| workspace.change.iter().find_map(of_change))
+        .or_else(|| workspace.fault.iter().find_map(of_fault))
 }
 
 /// The mistake in a path of `files` or `absent` in `[expect]`.
@@ -50,7 +54,7 @@ fn unknown_path(what: &str, path: &str) -> String {
     format!("{what} names `{path}`, which is neither among the files nor in an input of a tool: correct the spelling")
 }
 
-/// Whether a path in the folder occurs: among the files, in a change, or in an input of a tool. The inputs of a tape are not known here.
+/// Whether a path in the folder occurs: among the files, in a change, or in an input of a tool.
 fn is_known(scenario: &Scenario, path: &str) -> bool {
     let Some(workspace) = &scenario.workspace else { return false };
     let written = workspace.change.iter().filter(|change| change.text.is_some()).map(|change| &*change.path);
@@ -61,7 +65,8 @@ fn is_known(scenario: &Scenario, path: &str) -> bool {
             _ => false,
         })
     };
-    scenario.tape.is_some() || files.any(|file| file == path || lies_below(file, path)) || is_in_input()
+    // The inputs of a tape are not known here, and neither are the files of a folder.
+    scenario.tape.is_some() || workspace.dir.is_some() || files.any(|file| file == path || lies_below(file, path)) || is_in_input()
 }
 
 /// Whether the text has the path, with nothing on its sides that belongs to a longer name.

@@ -1,9 +1,12 @@
 //! `[workspace]`, and what is expected of its files.
 
 use super::{prompt, reads_back, side};
+use crate::boundary::BoundarySide;
+use crate::interrupt::{InterruptMoment, InterruptTrigger, ReachedState};
 use crate::parse;
 use crate::types::{Expectations, Scenario};
 use crate::workspace::{ScriptedFileChange, ScriptedFileFault, WorkspaceScript};
+use reenact_engine::contract::Agent;
 use reenact_engine::time::Micros;
 use reenact_tools::virtual_workspace::WorkspaceFaultKind;
 use reenact_wire::prelude::*;
@@ -11,15 +14,19 @@ use reenact_wire::prelude::*;
 #[test]
 fn b_1_the_files_of_a_session_read_back() {
     let files = vec![("src/a b.txt".into(), "one\n\"two\"\n".into()), ("empty".into(), String::new())];
+    let anchor = InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Completed, nth: 2 };
+    let when = InterruptMoment::When { anchor, agent: Agent::ROOT, side: BoundarySide::Before, offset: Micros::ZERO };
     let change = |text: Option<&str>, may| ScriptedFileChange {
-        at: Micros::from_secs(2),
+        moment: if may { InterruptMoment::At(Micros::from_secs(2)) } else { when.clone() },
         path: "src/a b.txt".into(),
         text: text.map(Into::into),
         may,
     };
     let fault = |kind| ScriptedFileFault { path: "src".into(), kind };
     let script = WorkspaceScript {
+        dir: Some("fixture".into()),
         files: files.clone(),
+        mtime: [("empty".into(), Micros::from_secs(90))].into(),
         change: vec![change(Some("three"), true), change(None, false)],
         fault: WorkspaceFaultKind::ALL.map(fault).to_vec(),
     };
@@ -47,7 +54,8 @@ fn b_1_mistakes_in_a_workspace_are_told() {
         ("[workspace]\nfiles = { a = \"\", \"a/b\" = \"\" }", "`a` is a file, and the folder of `a/b`"),
         ("[[workspace.change]]\nat = \"1s\"\npath = \"a\"", "needs a change"),
         ("[[workspace.change]]\nat = \"1s\"\npath = \"a/\"\ntext = \"\"", "`a/` is no path in the folder"),
-        ("[[workspace.change]]\npath = \"a\"\nremoved = true", "needs `at`"),
+        ("[[workspace.change]]\npath = \"a\"\nremoved = true", "needs `at` or `when`"),
+        ("[workspace]\nfiles = { a = \"\" }\nmtime = { b = \"1s\" }", "`mtime` names `b`"),
         ("[expect]\nfiles = { a = \"\" }", "are about the files of a [workspace]"),
         ("[workspace]\nfiles = { \"a.txt\" = \"\" }\n[expect]\nabsent = [\"a.tx\"]", "`absent` names `a.tx`"),
         ("[workspace]\nfiles = { \"a.txt\" = \"\" }\n[expect]\nabsent = [\"/w/a.txt\"]", "`/w/a.txt` is no path in the folder"),
