@@ -32,4 +32,5 @@ pub mod signals;
 #[cfg(feature = "network")]
 pub mod simulation;
 pub mod tls;
+pub mod web_fetch;
 pub mod workspace_run;

@@ -36,6 +36,7 @@ mod site;
 pub mod todo;
 mod tool_texts;
 pub mod virtual_workspace;
+pub mod web_address;
 pub mod workspace;
 
 pub use builtin::BuiltinTool;

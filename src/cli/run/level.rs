@@ -43,6 +43,9 @@ pub(super) struct LevelArguments {
     /// At level live: let the built-in tools work for real in this folder and nowhere else; the user at the terminal is asked
     #[arg(long, value_name = "DIR")]
     tools: Option<PathBuf>,
+    /// With --tools: a host whose pages WebFetch may fetch although its addresses are private; may be given several times
+    #[arg(long, value_name = "HOST", requires = "tools")]
+    private_host: Vec<String>,
     /// How long a second of the scenario takes at level network, e.g. `10%`: answers, tools, waits and limits together
     #[arg(long, value_name = "N%", value_parser = scale)]
     scale: Option<TimeScale>,
@@ -75,7 +78,7 @@ const NAMED_MAX: usize = 5;
 
 /// Refuses options that do not go together.
 pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
-    let LevelArguments { level, upstream, scale, tools, ca: _, api_key_var: _ } = &arguments.level;
+    let LevelArguments { level, upstream, scale, tools, private_host: _, ca: _, api_key_var: _ } = &arguments.level;
     let only = |option: &str, of: &str| Err(format!("{option} is for --level {of}: add that, or leave out {option}"));
     match level {
         Level::Engine | Level::Network if upstream.is_some() => return only("--upstream", "live"),
@@ -207,7 +210,7 @@ fn on_network<E: Engine + 'static>(scenario: &LoadedScenario, engine: E, scale: 
 }
 
 fn live<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: E) -> Result<RunOutcome<E>, String> {
-    let LevelArguments { upstream, ca, api_key_var, tools, .. } = &arguments.level;
+    let LevelArguments { upstream, ca, api_key_var, tools, private_host, .. } = &arguments.level;
     let url = upstream.as_deref().unwrap_or_default();
     let key = match api_key_var {
         Some(name) => key(name)?,
@@ -226,7 +229,8 @@ fn live<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: 
             complain("stopped: the run so far follows");
         };
         let mut people = JoinSet::new();
-        let tools = with_tools.as_ref().map(|scenario| real_tools::tools(&scenario.setup.scenario, &mut people)).transpose()?;
+        let tools =
+            with_tools.as_ref().map(|scenario| real_tools::tools(&scenario.setup.scenario, private_host, &mut people)).transpose()?;
         let options = EngineDriverOptions { tools, ..EngineDriverOptions::default() };
         Ok::<_, String>(drive(run, MachineNetwork, upstream, options, stop).await)
     });

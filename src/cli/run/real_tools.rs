@@ -13,6 +13,7 @@ use super::super::watcher;
 use crate::engine::contract::PermissionAnswer;
 use crate::files::scenario::{LoadedScenario, ScenarioVariants};
 use crate::live::driver::{PermissionRequest, RealTools};
+use crate::live::web_fetch::WebFetch;
 use crate::prelude::*;
 use crate::scenario::types::Scenario;
 use crate::scenario::workspace::WorkspaceScript;
@@ -35,7 +36,7 @@ pub(super) fn with_real_tools(scenario: &LoadedScenario, folder: &Path) -> Resul
 }
 
 /// The real tools of a run. It is to be called in a runtime. The task that asks people is one of `tasks`.
-pub(super) fn tools(scenario: &Scenario, tasks: &mut JoinSet<()>) -> Result<RealTools, String> {
+pub(super) fn tools(scenario: &Scenario, private_hosts: &[String], tasks: &mut JoinSet<()>) -> Result<RealTools, String> {
     let permissions = scenario.settings.permissions.clone().unwrap_or_default();
     let folder = Path::new(&*scenario.settings.session.cwd);
     let options = ToolHostOptions {
@@ -46,7 +47,8 @@ pub(super) fn tools(scenario: &Scenario, tasks: &mut JoinSet<()>) -> Result<Real
     };
     let host = ToolHost::open(options).map_err(|error| format!("--tools {}: {error}", folder.display()))?;
     let asker = scenario.permissions.is_empty().then(|| asker(tasks));
-    Ok(RealTools { host, asker, rules: permissions.rules })
+    let web = WebFetch { private_hosts: private_hosts.to_vec() };
+    Ok(RealTools { host, asker, web, rules: permissions.rules })
 }
 
 /// Where questions go: to the terminal, one after the other; without a terminal everything that is asked about is refused.

@@ -1,16 +1,19 @@
 //! Real tools of a live session: in a directory that is named, asking as P-1 says (B-1 to B-7).
 
-use reenact_engine::contract::{Agent, Input, PermissionAnswer, ToolRun};
+use reenact_engine::contract::{Agent, Input, PermissionAnswer, ToolOutcome, ToolRun};
 use reenact_engine::permission::rule::RuleTarget;
 use reenact_engine::permission::{PermissionRule, PermissionWord, RuleSource};
 use reenact_sim::outside_tools::{OutsideToolCall, ToolOrder};
 use reenact_tool_host::ToolHost;
 use reenact_tools::BuiltinTool;
+use reenact_tools::inputs::{WebFetchInput, read_input};
 use reenact_wire::block::ToolUse;
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+
+use crate::web_fetch::WebFetch;
 
 /// The real tools of a session.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct RealTools {
     pub host: ToolHost,
     /// Where questions to a person go; `None` where the scenario answers them.
     pub asker: Option<mpsc::UnboundedSender<PermissionRequest>>,
+    /// The fetcher of pages.
+    pub web: WebFetch,
     /// The rules of the session: a path outside that one of them allows needs no question.
     pub rules: Vec<PermissionRule>,
 }
@@ -137,12 +142,33 @@ impl ToolsAtWork {
                 core::future::pending::<()>().await;
             }
         };
+        if tool == BuiltinTool::WebFetch {
+            let web = self.tools.web.clone();
+            tasks.spawn(async move {
+                let outcome = tokio::select! {
+                    biased;
+                    () = stop => ToolOutcome::error("stopped"),
+                    outcome = page(&web, &input) => outcome,
+                };
+                told(sender.send(ToolArrival { agent, input: Input::ToolEnded { run, outcome: Arc::new(outcome) } }));
+            });
+            return;
+        }
         let call = self.tools.host.call((tool, &input), is_agreed, stop, progress);
         tasks.spawn(async move {
             let outcome = Arc::new(call.await);
             told(sender.send(ToolArrival { agent, input: Input::ToolEnded { run, outcome } }));
         });
     }
+}
+
+/// The text of a page; the question about it is left to the model.
+async fn page(web: &WebFetch, input: &Json) -> ToolOutcome {
+    let fetched = match read_input::<WebFetchInput>(input) {
+        Ok(input) => web.text(&input.url).await,
+        Err(problem) => Err(problem),
+    };
+    fetched.map_or_else(|problem| ToolOutcome::error(&problem), |text| ToolOutcome::text(&text))
 }
 
 fn input_of(tool_use: &ToolUse) -> Json {
