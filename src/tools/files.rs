@@ -2,6 +2,7 @@
 
 pub(crate) mod edit;
 pub(crate) mod edited_text;
+mod image_size;
 pub(crate) mod notebook;
 pub(crate) mod read;
 pub(crate) mod write;

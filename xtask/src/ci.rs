@@ -28,7 +28,7 @@ enum StepWork {
 }
 
 /// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
-pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/proptest"];
+pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/images,reenact/proptest"];
 
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
@@ -87,7 +87,11 @@ const STEPS: &[CiStep] = &[
         holds: "the library gives strategies without reading files",
         work: StepWork::Run("cargo check --package reenact --no-default-features --features proptest --lib"),
     },
-    CiStep { name: "test", holds: "every test passes", work: StepWork::Run("cargo test --workspace --features reenact/proptest") },
+    CiStep {
+        name: "test",
+        holds: "every test passes",
+        work: StepWork::Run("cargo test --workspace --features reenact/images,reenact/proptest"),
+    },
     CiStep {
         name: "fuzz-scenarios",
         holds: "no rule is broken by two thousand generated scenarios",

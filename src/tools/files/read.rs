@@ -7,6 +7,7 @@ use serde::Deserialize;
 use reenact_engine::contract::ToolOutcome;
 use reenact_wire::prelude::*;
 
+use super::image_size::fitting;
 use super::notebook;
 use crate::file_kind::{FileKind, HEAD_BYTES, file_kind};
 use crate::line_text::{LineCutter, numbered_line};
@@ -71,7 +72,10 @@ pub(crate) fn read(workspace: &impl Workspace, state: &mut ReadState, path: &str
 
 fn media(path: &str, kind: FileKind, content: &[u8]) -> Result<ToolOutcome, String> {
     match kind {
-        FileKind::Image(media_type) => Ok(blocks(&[media_block("image", media_type, content)])),
+        FileKind::Image(media_type) => {
+            let (media_type, content) = fitting(media_type, content).map_err(|problem| format!("{path}: {problem}"))?;
+            Ok(blocks(&[media_block("image", media_type, &content)]))
+        }
         FileKind::Pdf => Ok(blocks(&[media_block("document", "application/pdf", content)])),
         _ => notebook::cells(content).map_err(|problem| format!("{path}: {problem}")),
     }
