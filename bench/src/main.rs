@@ -13,6 +13,7 @@ mod doctor;
 mod explore;
 mod foreign;
 mod framing;
+mod grep;
 mod growth;
 mod level;
 mod museum;

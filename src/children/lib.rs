@@ -7,7 +7,7 @@
 //!
 //! The watcher is this program, started again. It ends all descendants of its command when the socket closes: also when this process is killed. A
 //! folder guard removes the folder of a run in the same case. On systems other than Linux the watcher knows the command's group of processes alone.
-//! A command may run in a sandbox: the watcher enters it before it starts the command, which inherits it.
+//! A command may run in a sandbox, which the watcher stays outside of.
 //!
 //! Its rules: `docs/rules/record.md` (K-13), `docs/rules/tools.md` (P-3).
 
@@ -82,6 +82,7 @@ pub fn helper_main(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
         Some(watcher::ROLE) => Some(watcher::main(arguments)),
         Some(folder_guard::ROLE) => Some(folder_guard::main(arguments)),
         Some(terminal::ROLE) => Some(terminal::main(arguments)),
+        Some(sandbox::ROLE) => Some(sandbox::main(arguments)),
         _ => Some(ExitCode::from(2)),
     }
 }

@@ -1,9 +1,26 @@
-//! A sandbox for a command: it reads everything, writes in a few folders alone, and opens no TCP connection (P-3).
+//! A sandbox for a command: it reads everything, writes in a few folders alone, opens no TCP connection, and reaches no process outside (P-3).
 //!
-//! On Linux it is Landlock. The watcher enters it, and whatever the command starts inherits it: nobody comes out again. Other systems have none here, and
-//! say so.
+//! ```text
+//!   watcher ──> this program again: read-only file systems, then Landlock ──> becomes the command ──> …
+//! ```
+//!
+//! On Linux it is Landlock, and before it a name space of mounts, where the system allows one: Landlock lets permissions and times of files be changed, and
+//! a read-only file system does not. Whatever the command starts inherits both: nobody comes out again. The watcher stays outside, so a command cannot
+//! reach it. Other systems have none of this here, and say so.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use super::WatcherProgram;
+
+#[cfg(target_os = "linux")]
+mod read_only;
+
+pub(super) const ROLE: &str = "sandbox";
+
+/// The exit code of a command that did not start, as shells have it.
+const NOT_STARTED: u8 = 126;
 
 /// The limits of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,10 +48,27 @@ impl SandboxSupport {
 }
 
 impl Sandbox {
-    /// Enters it, with the calling thread and all processes that it starts from now on.
-    pub(super) fn enter(&self) -> Result<(), String> {
-        system::enter(self)
+    /// The helper that becomes a command in this sandbox.
+    pub(super) fn command(&self, program: &WatcherProgram, words: &[OsString]) -> Command {
+        let mut command = program.command(ROLE);
+        command.arg(self.writable.len().to_string()).args(&self.writable).args(words);
+        command
     }
+}
+
+/// The helper's work: it does not return when the command runs.
+pub(super) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    use std::os::unix::process::CommandExt as _;
+    let count = arguments.next().and_then(|count| count.into_string().ok()?.parse::<usize>().ok());
+    let writable = count.map(|count| arguments.by_ref().take(count).map(PathBuf::from).collect());
+    let (Some(writable), Some(program)) = (writable, arguments.next()) else { return ExitCode::from(2) };
+    if let Err(problem) = system::enter(&Sandbox { writable }) {
+        eprintln!("the command was not started, because its sandbox is not there: {problem}");
+        return ExitCode::from(NOT_STARTED);
+    }
+    let problem = Command::new(&program).args(arguments).exec();
+    eprintln!("{}: {problem}", program.to_string_lossy());
+    ExitCode::from(NOT_STARTED)
 }
 
 #[cfg(target_os = "linux")]
@@ -76,6 +110,8 @@ mod system {
     }
 
     pub(super) fn enter(sandbox: &Sandbox) -> Result<(), String> {
+        // Where no name space is allowed, Landlock alone holds.
+        let _ = super::read_only::make(&sandbox.writable);
         match restrict(sandbox) {
             Ok(RulesetStatus::NotEnforced) => Err(String::from("the system does not enforce it")),
             Ok(_) => Ok(()),

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 
 use super::descendants::{self, Descendant};
 use super::message::{ChildExit, SignalTarget, WatcherReport, WatcherRequest};
-use super::sandbox::Sandbox;
+use super::sandbox::{Sandbox, SandboxSupport};
 use super::{WatcherProgram, terminal};
 
 pub(super) const ROLE: &str = "watch";
@@ -156,9 +156,8 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     /// Starts the command, and says what came of it.
     async fn start(&mut self) -> bool {
-        // The watcher itself enters it, with its only thread: it writes to what is open already, and needs no more.
-        if let Some(Err(reason)) = self.arguments.sandbox.as_ref().map(Sandbox::enter) {
-            self.report(WatcherReport::NotSandboxed(reason)).await;
+        if self.arguments.sandbox.is_some() && SandboxSupport::of_system() == SandboxSupport::None {
+            self.report(WatcherReport::NotSandboxed(String::from("this system has none"))).await;
             return false;
         }
         match self.command().and_then(|mut command| command.spawn()) {
@@ -182,8 +181,14 @@ impl Watcher<'_> {
             return Ok(terminal::command(&WatcherProgram::current()?, &self.arguments.terminal, &self.arguments.words));
         }
         let (program, rest) = self.arguments.words.split_first().unwrap_or_else(|| unreachable!("read checks it"));
-        let mut command = Command::new(program);
-        command.args(rest);
+        let mut command = match &self.arguments.sandbox {
+            Some(sandbox) => sandbox.command(&WatcherProgram::current()?, &self.arguments.words),
+            None => {
+                let mut command = Command::new(program);
+                command.args(rest);
+                command
+            }
+        };
         if self.arguments.has_own_session {
             command.process_group(0);
         }

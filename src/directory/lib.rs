@@ -99,7 +99,11 @@ impl Workspace for DirectoryWorkspace {
     }
 
     fn matches(&self, path: &str, pattern: &SearchPattern) -> Result<Vec<MatchedLine>, FileProblem> {
-        search::matches(&opening::open_file(&self.root, path)?, pattern)
+        search::ContentSearch::new(pattern)?.matches(&opening::open_file(&self.root, path)?)
+    }
+
+    fn matches_of(&self, paths: &[&str], pattern: &SearchPattern) -> Vec<Result<Vec<MatchedLine>, FileProblem>> {
+        search::matches_of(&self.root, paths, pattern)
     }
 
     fn run_shell(&mut self, run: &mut ShellRun) -> CallStep {

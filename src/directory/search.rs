@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
-use grep_regex::RegexMatcherBuilder;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 use ignore::WalkBuilder;
 use reenact_tools::line_text::without_end;
@@ -12,6 +13,7 @@ use reenact_tools::search::pattern::{MatchedLine, SearchPattern};
 use reenact_tools::workspace::{FileProblem, FileScope, FoundFile, UNSEARCHED_FOLDERS};
 
 use crate::of_error;
+use crate::opening::open_file;
 use crate::replacement::PARTIAL_FOLDER;
 
 /// Larger files are not searched for matches over several lines.
@@ -55,26 +57,81 @@ fn is_unsearched(name: &str) -> bool {
     UNSEARCHED_FOLDERS.contains(&name) || name.starts_with(PARTIAL_FOLDER)
 }
 
-/// The lines of a file that fit.
-pub(crate) fn matches(file: &File, pattern: &SearchPattern) -> Result<Vec<MatchedLine>, FileProblem> {
-    if pattern.is_multiline {
-        return matches_of_whole(file, pattern);
+/// A search for a pattern, which goes through one file after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct ContentSearch<'a> {
+    pattern: &'a SearchPattern,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+}
+
+impl<'a> ContentSearch<'a> {
+    pub(crate) fn new(pattern: &'a SearchPattern) -> Result<Self, FileProblem> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.case_insensitive(pattern.ignores_case).multi_line(true).crlf(true).line_terminator(Some(b'\n'));
+        let matcher = builder.build(&pattern.expression).map_err(|error| FileProblem::Other(error.to_string()))?;
+        let searcher = SearcherBuilder::new()
+            .line_number(true)
+            .before_context(pattern.context)
+            .after_context(pattern.context)
+            .binary_detection(BinaryDetection::quit(0))
+            .build();
+        Ok(Self { pattern, matcher, searcher })
     }
-    let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(pattern.ignores_case).multi_line(true).crlf(true).line_terminator(Some(b'\n'));
-    let matcher = builder.build(&pattern.expression).map_err(|error| FileProblem::Other(error.to_string()))?;
-    let mut searcher = SearcherBuilder::new()
-        .line_number(true)
-        .before_context(pattern.context)
-        .after_context(pattern.context)
-        .binary_detection(BinaryDetection::quit(0))
-        .build();
-    let mut sink = MatchSink { pattern, lines: Vec::new(), matches: 0, last_match: 0, is_binary: false };
-    searcher.search_file(&matcher, file, &mut sink).map_err(|error| of_error(&error))?;
-    if sink.is_binary {
-        return Ok(Vec::new());
+
+    /// The lines of a file that fit.
+    pub(crate) fn matches(&mut self, file: &File) -> Result<Vec<MatchedLine>, FileProblem> {
+        if self.pattern.is_multiline {
+            return matches_of_whole(file, self.pattern);
+        }
+        let mut sink = MatchSink { pattern: self.pattern, lines: Vec::new(), matches: 0, last_match: 0, is_binary: false };
+        self.searcher.search_file(&self.matcher, file, &mut sink).map_err(|error| of_error(&error))?;
+        if sink.is_binary {
+            return Ok(Vec::new());
+        }
+        Ok(sink.lines)
     }
-    Ok(sink.lines)
+}
+
+/// The lines of several files that fit, in their order. Threads take the files from one list; the result does not depend on their number.
+pub(crate) fn matches_of(root: &str, paths: &[&str], pattern: &SearchPattern) -> Vec<Result<Vec<MatchedLine>, FileProblem>> {
+    let search = match ContentSearch::new(pattern) {
+        Ok(search) => search,
+        Err(problem) => return paths.iter().map(|_| Err(problem.clone())).collect(),
+    };
+    let next = AtomicUsize::new(0);
+    let work = |mut search: ContentSearch<'_>| {
+        let mut found = Vec::new();
+        while let Some((index, path)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, paths.get(index)?))) {
+            found.push((index, open_file(root, path).and_then(|file| search.matches(&file))));
+        }
+        found
+    };
+    let threads = cores().min(paths.len().div_ceil(FILES_OF_THREAD));
+    let mut found = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|_| {
+                let own = search.clone();
+                let work = &work;
+                scope.spawn(move || work(own))
+            })
+            .collect();
+        let mut found = work(search.clone());
+        for other in others {
+            found.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        found
+    });
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, lines)| lines).collect()
+}
+
+/// For fewer files a thread costs more than it brings.
+const FILES_OF_THREAD: usize = 8;
+
+#[expect(clippy::disallowed_methods, reason = "it changes how long a search takes, never what it finds")]
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A match over several lines needs the whole file in memory. The library of ripgrep goes on behind a match as if a line began there, so the expression is

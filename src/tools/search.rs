@@ -72,6 +72,9 @@ fn hundred() -> usize {
     100
 }
 
+/// So many files are searched before it is asked whether enough was found; then four times as many.
+const BATCH_FILES: usize = 32;
+
 /// Searches a file, or the files below a folder, for a regular expression (B-6).
 ///
 /// # Errors
@@ -85,20 +88,27 @@ pub(crate) fn grep(workspace: &impl Workspace, folder: &str, input: &GrepInput) 
     sort_newest_first(&mut files);
     let mut found: Vec<(String, Vec<MatchedLine>)> = Vec::new();
     let mut is_cut = false;
-    for file in files {
-        // A file that may not be read, or that has gone in the meantime, is passed over as ripgrep does; not one that was named.
-        let lines = match workspace.matches(&file.path, &pattern) {
-            Err(problem) if file.path == folder => return Err(format!("{folder}: {problem}")),
-            lines => lines.unwrap_or_default(),
-        };
-        if lines.is_empty() {
-            continue;
+    let mut left = &files[..];
+    let mut size = BATCH_FILES;
+    while !left.is_empty() && !is_cut {
+        let (batch, rest) = left.split_at(size.min(left.len()));
+        let paths: Vec<&str> = batch.iter().map(|file| file.path.as_str()).collect();
+        for (path, lines) in paths.iter().zip(workspace.matches_of(&paths, &pattern)) {
+            // A file that may not be read, or that has gone in the meantime, is passed over as ripgrep does; not one that was named.
+            let lines = match lines {
+                Err(problem) if *path == folder => return Err(format!("{folder}: {problem}")),
+                lines => lines.unwrap_or_default(),
+            };
+            if lines.is_empty() {
+                continue;
+            }
+            is_cut = found.len() == input.limit.max(1);
+            if is_cut {
+                break;
+            }
+            found.push(((*path).to_owned(), lines));
         }
-        is_cut = found.len() == input.limit.max(1);
-        if is_cut {
-            break;
-        }
-        found.push((file.path, lines));
+        (left, size) = (rest, size * 4);
     }
     if found.is_empty() {
         return Ok(ToolOutcome::text("nothing was found"));

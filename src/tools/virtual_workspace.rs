@@ -371,6 +371,12 @@ impl Workspace for VirtualWorkspace {
         Ok(files)
     }
 
+    fn digest(&self, path: &str) -> Result<ContentDigest, FileProblem> {
+        let file = self.file(path)?;
+        self.check_readable(path)?;
+        Ok(file.digest)
+    }
+
     fn matches(&self, path: &str, pattern: &SearchPattern) -> Result<Vec<MatchedLine>, FileProblem> {
         let file = self.file(path)?;
         self.check_readable(path)?;

@@ -4,6 +4,7 @@ use core::ops::ControlFlow;
 
 use reenact_wire::prelude::*;
 
+use crate::read_state::ContentDigest;
 use crate::search::pattern::{MatchedLine, SearchPattern};
 use crate::shell_run::{CallStep, ShellRun};
 
@@ -30,6 +31,19 @@ pub trait Workspace {
     /// It is no file, or may not be read.
     fn read(&self, path: &str, piece: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), FileProblem>;
 
+    /// The digest of a file's content. A workspace may know it without reading.
+    ///
+    /// # Errors
+    /// It is no file, or may not be read.
+    fn digest(&self, path: &str) -> Result<ContentDigest, FileProblem> {
+        let mut hasher = blake3::Hasher::new();
+        self.read(path, &mut |piece| {
+            hasher.update(piece);
+            ControlFlow::Continue(())
+        })?;
+        Ok(ContentDigest::from_hasher(&hasher))
+    }
+
     /// Puts a content in place of the file, whole or not at all, and makes its folders. A file that was there keeps its permissions (B-2).
     ///
     /// # Errors
@@ -47,6 +61,11 @@ pub trait Workspace {
     /// # Errors
     /// It may not be read.
     fn matches(&self, path: &str, pattern: &SearchPattern) -> Result<Vec<MatchedLine>, FileProblem>;
+
+    /// The same for several files, in their order. A workspace may search them at the same time.
+    fn matches_of(&self, paths: &[&str], pattern: &SearchPattern) -> Vec<Result<Vec<MatchedLine>, FileProblem>> {
+        paths.iter().map(|path| self.matches(path, pattern)).collect()
+    }
 
     /// Goes on with the commands of a shell (B-5).
     fn run_shell(&mut self, run: &mut ShellRun) -> CallStep;

@@ -431,3 +431,18 @@ fn b_5_a_table_of_commands_gives_the_same_on_both_workspaces() {
     }
     assert!(different.is_empty(), "{} of {} commands differ:\n{}", different.len(), COMMANDS.len(), different.join("\n"));
 }
+
+/// Enough files for several batches, which threads search at the same time.
+#[test]
+fn b_6_many_files_are_found_in_one_order() {
+    let names: Vec<String> = (0..300).map(|number| format!("d{}/f{number}.txt", number % 7)).collect();
+    let files: Vec<(&str, &[u8])> =
+        names.iter().zip(0..).map(|(name, number)| (&**name, if number % 3 == 0 { &b"one\ntwo\n"[..] } else { b"two\n" })).collect();
+    let mut pair = WorkspacePair::new(&files);
+    for (mode, limit) in [("files", 500), ("content", 40), ("count", 100), ("files", 99), ("files", 1)] {
+        let input = Json::from_value(&json!({ "pattern": "one", "output_mode": mode, "limit": limit }));
+        let [directory, memory] = pair.call(BuiltinTool::Grep, &input);
+        assert_eq!(directory, memory, "{mode} {limit}");
+        assert_eq!(directory.matches("f0.txt").count(), 1, "the newest one is there: {directory:.200}");
+    }
+}

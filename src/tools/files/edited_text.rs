@@ -64,15 +64,44 @@ pub(crate) fn shown_change(path: &str, old: &str, new: &str) -> String {
 
 /// The lines that differ, each behind its sign.
 pub(crate) fn changed_lines(old: &str, new: &str) -> String {
+    let (old, new) = differing_lines(old, new);
     let diff = TextDiff::from_lines(old, new);
     let changes = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
     let lines = changes.map(|change| format!("{}{}", change.tag(), change.value().trim_end_matches('\n')));
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Both texts without the lines that they have in common at their beginnings and ends: most changes are small, and their files are not.
+fn differing_lines<'a>(old: &'a str, new: &'a str) -> (&'a str, &'a str) {
+    let common = |pairs: &mut dyn Iterator<Item = (&'a str, &'a str)>| -> usize {
+        pairs.take_while(|(old, new)| old == new).map(|(line, _)| line.len()).sum()
+    };
+    let lines = |text: &'a str| text.split_inclusive('\n');
+    let begin = common(&mut lines(old).zip(lines(new)));
+    let (old, new) = (&old[begin..], &new[begin..]);
+    let end = common(&mut lines(old).rev().zip(lines(new).rev()));
+    (&old[..old.len() - end], &new[..new.len() - end])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn b_2_only_lines_that_differ_are_told() {
+        let table = [
+            ("a\nb\nc\n", "a\nx\nc\n", "-b\n+x"),
+            ("a\na\n", "a\na\na\n", "+a"),
+            ("a\na\na\n", "a\n", "-a\n-a"),
+            ("", "a", "+a"),
+            ("a", "a\n", "-a\n+a"),
+            ("a\nb\nc\nd\n", "x\nb\nc\ny\n", "-a\n+x\n-d\n+y"),
+            ("a\n", "a\n", ""),
+        ];
+        for (old, new, expected) in table {
+            assert_eq!(changed_lines(old, new), expected, "{old:?} {new:?}");
+        }
+    }
 
     #[test]
     fn b_2_mark_and_line_ends_are_kept() {

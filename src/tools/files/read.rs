@@ -87,14 +87,8 @@ fn media(path: &str, kind: FileKind, content: &[u8]) -> Result<ToolOutcome, Stri
 /// It cannot be read.
 pub(crate) fn stamp(workspace: &impl Workspace, path: &str) -> Result<FileStamp, FileProblem> {
     let facts = workspace.facts(path)?;
-    let mut hasher = blake3::Hasher::new();
-    if facts.size <= DIGEST_BYTES_MAX {
-        workspace.read(path, &mut |piece| {
-            hasher.update(piece);
-            ControlFlow::Continue(())
-        })?;
-    }
-    Ok(FileStamp { modified: facts.modified, digest: (facts.size <= DIGEST_BYTES_MAX).then(|| ContentDigest::from_hasher(&hasher)) })
+    let digest = if facts.size <= DIGEST_BYTES_MAX { Some(workspace.digest(path)?) } else { None };
+    Ok(FileStamp { modified: facts.modified, digest })
 }
 
 /// The lines that are asked for, and how the file was while it was read.
