@@ -48,7 +48,7 @@ pub(super) struct FileSelection {
 /// Which files scenarios may name.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct ReachArguments {
-    /// Let scenarios name files outside of their project: `extends`, `tape`, `prices`, `windows`
+    /// Let scenarios name files outside of their project: `extends`, `tape`, `prices`, `windows`, `dir` of `[workspace]`
     #[arg(long)]
     allow_outside: bool,
 }

@@ -337,6 +337,10 @@ fn ready(file: &Path, runs: usize, bounds: &ReferenceBounds, parsed: ParsedScena
             Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
             None => LoadError::Read { path: folder.clone(), problem },
         })?;
+        let lost = fixture::unknown_path(&parsed.scenario, &copied);
+        if let Some(diagnostic) = lost.and_then(|problem| parsed.dir_diagnostic(&problem)) {
+            return Err(LoadError::Diagnostic(Box::new(diagnostic)));
+        }
         setup.copy_files(copied.into());
     }
     schema::attach(&mut setup.environment);

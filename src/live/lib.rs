@@ -19,6 +19,7 @@ pub mod access;
 pub mod base_url;
 pub mod base_url_variables;
 pub mod client_folders;
+mod client_form;
 pub mod clock;
 pub mod drive;
 pub mod driver;

@@ -19,6 +19,8 @@ use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use serde_json::Value;
 
+use crate::client_form::ClientForm;
+
 /// Where the tools of today work.
 #[derive(Debug)]
 pub struct WorkspaceRun {
@@ -97,8 +99,8 @@ impl WorkspaceRun {
         // How long a tool takes today is no part of a run on the virtual clock.
         let outcome = ToolOutcome { content, structured: None, ..outcome };
         let Some(recorded) = &start.scripted else { return (ToolComparison::Unrecorded, Some(outcome)) };
-        let is_same = recorded.is_error == outcome.is_error
-            && comparable(start.tool, &text_of(recorded)) == comparable(start.tool, &text_of(&outcome));
+        let form = ClientForm { tool: start.tool, folder: &self.recorded_folder };
+        let is_same = recorded.is_error == outcome.is_error && form.is_same(&text_of(recorded), &text_of(&outcome));
         let result = match is_same {
             true => ToolComparison::Same,
             false => ToolComparison::Different { recorded: said(recorded), today: said(&outcome) },
@@ -162,43 +164,6 @@ fn text_with_folder(text: &str, from: &str, to: &str) -> String {
     out
 }
 
-/// The content of a result without the form that a client gives it: numbers of lines, reminders, the order of paths.
-fn comparable(tool: BuiltinTool, text: &str) -> Vec<String> {
-    let text = without_reminders(text);
-    let lines = text.trim_end().lines();
-    match tool {
-        BuiltinTool::Read => lines.map(|line| without_number(line).trim_end().to_owned()).collect(),
-        BuiltinTool::Glob | BuiltinTool::Grep => {
-            let is_content = |line: &&str| !line.is_empty() && !line.starts_with("Found ") && !line.starts_with("No ");
-            let mut lines: Vec<String> = lines.filter(is_content).map(str::to_owned).collect();
-            lines.sort();
-            lines
-        }
-        _ => lines.map(|line| line.trim_end().to_owned()).collect(),
-    }
-}
-
-/// `  12→text` and `12⇥text` are `text`.
-fn without_number(line: &str) -> &str {
-    let rest = line.trim_start_matches(' ').trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_number = rest.len() < line.trim_start_matches(' ').len();
-    rest.strip_prefix(['\t', '→']).filter(|_| is_number).unwrap_or(line)
-}
-
-/// Without what a client adds for its model.
-fn without_reminders(text: &str) -> String {
-    const BEGIN: &str = "<system-reminder>";
-    const END: &str = "</system-reminder>";
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(BEGIN) {
-        out.push_str(before);
-        rest = behind.split_once(END).map_or("", |(_, after)| after);
-    }
-    out.push_str(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,19 +174,5 @@ mod tests {
         assert_eq!(of("/w/a/b.txt and /w/a, \"/w/a\" /w/ab /w/a.txt /x/w/a/b"), "/copy/b.txt and /copy, \"/copy\" /w/ab /w/a.txt /x/w/a/b");
         let json = Json::trusted(r#"{"a":["/w/a/x",{"b":"/w/a"}],"n":1}"#);
         assert_eq!(with_folder(&json, "/w/a", "/c").as_str(), r#"{"a":["/c/x",{"b":"/c"}],"n":1}"#);
-    }
-
-    #[test]
-    fn b_1_the_form_of_a_client_is_no_difference() {
-        let same = |tool, one: &str, other: &str| assert_eq!(comparable(tool, one), comparable(tool, other), "{one:?} {other:?}");
-        same(
-            BuiltinTool::Read,
-            "     1→fn a() {\n     2→    1\n     3→}\n\n<system-reminder>\nx\n</system-reminder>\n",
-            "1\tfn a() {\n2\t    1\n3\t}",
-        );
-        same(BuiltinTool::Glob, "/w/a\n/w/b", "/w/b\n/w/a");
-        same(BuiltinTool::Grep, "Found 1 file\n/w/a", "/w/a");
-        assert_ne!(comparable(BuiltinTool::Read, "1\t 2\tx"), comparable(BuiltinTool::Read, "1\tx"));
-        assert_ne!(comparable(BuiltinTool::Read, "12 apples"), comparable(BuiltinTool::Read, "13 apples"));
     }
 }

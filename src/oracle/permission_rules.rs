@@ -289,7 +289,8 @@ fn deciding(rules: &OracleRules, learnt: &[PermissionRule], tool_use: &ToolUse) 
     let whole = all().filter(|rule| target.fits(rule)).map(rank).max();
     let of_part = |command| all().filter(|rule| target.allows(rule, command)).map(rank).max();
     let parts: Option<Vec<_>> = target.commands().iter().map(of_part).collect();
-    whole.max(parts.and_then(|parts| parts.into_iter().min())).map(|(_, word)| word)
+    let doubts = all().filter(|rule| target.is_in_doubt(rule)).map(|rule| (rule.source == RuleSource::Policy, PermissionWord::Ask)).max();
+    whole.max(parts.and_then(|parts| parts.into_iter().min())).max(doubts).map(|(_, word)| word)
 }
 
 fn target<'a>(rules: &OracleRules, tool_use: &'a ToolUse) -> RuleTarget<'a> {

@@ -10,7 +10,7 @@ use crate::lexer::lexemes;
 pub struct CommandText {
     /// Its text, without blanks at both ends.
     pub text: String,
-    /// Whether it redirects output to a file, other than `/dev/null`.
+    /// Whether it redirects output to a file, other than `/dev/null`; or opens a connection by a redirection.
     pub writes: bool,
 }
 
@@ -76,6 +76,8 @@ fn push_substitutions(command: &str, word: &CommandWord, texts: &mut Vec<Command
 fn writes_to(operator: Operator, word: &CommandWord) -> bool {
     let target = word.literal();
     match operator {
+        // Some shells open a connection there.
+        Operator::Input => target.is_none_or(|target| target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/")),
         Operator::Output | Operator::Append | Operator::Overwrite | Operator::ReadWrite => target.as_deref() != Some("/dev/null"),
         // `2>&1` names an open file, and `>&file` a file.
         Operator::OutputTo => !target.is_some_and(|target| target == "-" || target.bytes().all(|byte| byte.is_ascii_digit())),

@@ -79,14 +79,22 @@ pub fn danger(command: &str) -> Option<Danger> {
     in_text(command, &mut ReadingLimits { depth: DEPTH_MAX, bytes: BYTES_MAX, programs: None }).err()
 }
 
-/// The programs that a command starts, each with its arguments and without quotes, as far as they can be known: those behind wrappers as well (P-1).
+/// The programs that a command starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartedPrograms {
+    /// Each with its arguments, without quotes: those behind wrappers as well. One that is named by its path stands there by its name, too.
+    pub texts: Vec<String>,
+    /// Whether these are all. What is not understood may start more.
+    pub are_all: bool,
+}
+
+/// The programs that a command starts, as far as they can be known (P-1).
 ///
-/// `A=1 sudo rm -r x; ls` starts `sudo rm -r x`, `rm -r x` and `ls`.
-pub fn started_programs(command: &str) -> Vec<String> {
+/// `A=1 sudo /bin/rm -r x; ls` starts `sudo /bin/rm -r x`, `/bin/rm -r x`, `rm -r x` and `ls`.
+pub fn started_programs(command: &str) -> StartedPrograms {
     let mut limits = ReadingLimits { depth: DEPTH_MAX, bytes: BYTES_MAX, programs: Some(Vec::new()) };
-    // What cannot be read on hides nothing of what was found before it.
-    let _ = in_text(command, &mut limits);
-    limits.programs.unwrap_or_default()
+    let are_all = in_text(command, &mut limits).is_ok();
+    StartedPrograms { texts: limits.programs.unwrap_or_default(), are_all }
 }
 
 /// How much more may be read, and what was found so far.
@@ -196,10 +204,15 @@ fn in_program(words: &[&CommandWord], given: &GivenInput, limits: &mut ReadingLi
         }
     }
     let [program, arguments @ ..] = words else { return Ok(()) };
+    let name = program_name(program);
     if let Some(programs) = &mut limits.programs {
-        programs.push(words.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" "));
+        let text = words.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" ");
+        let behind_path =
+            text.split(' ').next().and_then(|first| first.rsplit_once('/')).map(|(path, _)| text[path.len() + 1..].to_owned());
+        programs.push(text);
+        programs.extend(behind_path);
     }
-    let name = program_name(program)?;
+    let name = name?;
     if is_dangerous(&name) && limits.programs.is_none() {
         return Err(Danger::Program(name));
     }

@@ -25,7 +25,7 @@ mod simple_command;
 mod words;
 
 pub use command_text::{CommandText, command_texts};
-pub use dangers::{Danger, danger, started_programs};
+pub use dangers::{Danger, StartedPrograms, danger, started_programs};
 pub use lexeme::{CommandWord, Lexeme, Operator, ShellToken, WordPart};
 pub use lexer::{ShellError, ShellProblem, lexemes};
 pub use readers::only_reads;

@@ -31,7 +31,8 @@ impl BuiltinTool {
             Some(path) => check_path(path, site),
             None => ToolCheck::default(),
         };
-        if permission.permission == Some(PermissionWord::Deny) {
+        // Before somebody has agreed to a path outside, nothing is said about what is there.
+        if permission.permission.is_some() {
             return permission;
         }
         ToolCheck { problem: inputs.problem(site).map(Into::into), ..permission }

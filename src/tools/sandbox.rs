@@ -53,7 +53,7 @@ pub fn command_place(command: &str) -> CommandPlace {
         return CommandPlace::Sandbox;
     }
     let writes = command_texts(command).is_some_and(|texts| texts.iter().any(|text| text.writes));
-    if writes || started_programs(command).iter().any(|program| needs_outside(program)) {
+    if writes || started_programs(command).texts.iter().any(|program| needs_outside(program)) {
         CommandPlace::Outside
     } else {
         CommandPlace::Sandbox

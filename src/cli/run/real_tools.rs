@@ -19,6 +19,9 @@ use crate::scenario::types::Scenario;
 use crate::scenario::workspace::WorkspaceScript;
 use crate::tool_host::{CommandPlacement, ToolHost, ToolHostOptions};
 
+/// So much of an input is shown with a question.
+const SHOWN_CHARACTERS: usize = 600;
+
 /// The scenario with the tools as they are for real: their definitions, their folder, and permissions by default.
 pub(super) fn with_real_tools(scenario: &LoadedScenario, folder: &Path) -> Result<LoadedScenario, String> {
     if scenario.setup.scenario.workspace.is_some() {
@@ -80,7 +83,10 @@ async fn ask_each(mut questions: mpsc::UnboundedReceiver<PermissionRequest>) {
         let _ = write!(stderr(), "{about}\n  {}\n  y to allow it once{more}, anything else to refuse: ", question.reason);
         let answer = tokio::select! {
             biased;
-            line = lines.next_line() => line.ok().flatten().unwrap_or_default(),
+            line = lines.next_line() => line.ok().flatten().unwrap_or_else(|| {
+                complain("");
+                String::new()
+            }),
             () = question.reply.closed() => {
                 complain("\nthe question is withdrawn; press Enter");
                 let _ = lines.next_line().await;
@@ -99,5 +105,10 @@ async fn ask_each(mut questions: mpsc::UnboundedReceiver<PermissionRequest>) {
 
 /// `Bash {"command":"make"}`
 fn shown(question: &PermissionRequest) -> String {
-    format!("{} {}", question.tool_use.name, question.tool_use.input.as_str())
+    let input = question.tool_use.input.as_str();
+    let mut shown: String = input.chars().take(SHOWN_CHARACTERS).collect();
+    if shown.len() < input.len() {
+        shown.push_str(&format!("… ({} characters)", input.chars().count()));
+    }
+    format!("{} {shown}", question.tool_use.name)
 }

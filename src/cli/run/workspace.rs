@@ -9,7 +9,7 @@ use super::super::watcher;
 use super::RunArguments;
 use super::level::new_run;
 use crate::children::{FolderGuard, SandboxSupport};
-use crate::directory::copy_tree;
+use crate::directory::{CopiedTree, copy_tree};
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
 use crate::live::workspace_run::{ComparedTool, ToolComparison, WorkspaceRun, run_in_workspace};
@@ -59,28 +59,36 @@ pub(super) fn run<E: Engine>(
             scenario.path.display()
         )
     })?;
+    let recorded_folder = recorded_folder.trim_end_matches('/').to_owned();
+    if !recorded_folder.starts_with('/') {
+        return Err(String::from(
+            "--recorded-folder: give the absolute path of the folder that the recorded session worked in, and not the root",
+        ));
+    }
     let problem = |error: &dyn core::fmt::Display| format!("--workspace {}: {error}", folder.display());
     if !folder.is_dir() {
         return Err(problem(&"this is not a folder"));
     }
     let watcher = watcher()?;
     let copy = FolderGuard::new(FOLDER_NAME, &watcher).map_err(|error| problem(&error))?;
-    let copied = copy_tree(folder, copy.path()).map_err(|error| problem(&format!("cannot copy it: {error}")))?;
-    if let Some(first) = copied.left_out.first() {
-        complain(&format!(
-            "note: {} of the folder not copied, e.g. {}",
-            counted(copied.left_out.len(), "entry was", "entries were"),
-            first.display()
-        ));
+    // It has the name of the recorded one, beside nothing else: `ls ..` shows no more.
+    let name = Path::new(&recorded_folder).file_name().unwrap_or_default();
+    let inner = copy.path().join(name);
+    let copied = copy_tree(folder, &inner).map_err(|error| problem(&format!("cannot copy it: {error}")))?;
+    let CopiedTree { files: _, left_out, links_outside } = copied;
+    for (paths, what) in [
+        (left_out, "cannot be copied and was left out"),
+        (links_outside, "is a link that leads out of the folder, and leads nowhere in the copy"),
+    ] {
+        if let Some(first) = paths.first() {
+            let more = if paths.len() > 1 { format!(", and so for {} more", paths.len() - 1) } else { String::new() };
+            complain(&format!("note: {} {what}{more}", first.display()));
+        }
     }
     let run = new_run(arguments, scenario, engine);
     let finished = runtime().map_err(|_| String::from("without a runtime no tool can work"))?.block_on(async {
-        let options = ToolHostOptions {
-            directory: copy.path().to_owned(),
-            directories: Vec::new(),
-            watcher,
-            placement: CommandPlacement::AlwaysSandbox,
-        };
+        let options =
+            ToolHostOptions { directory: inner.clone(), directories: Vec::new(), watcher, placement: CommandPlacement::AlwaysSandbox };
         let host = ToolHost::open(options).map_err(|error| problem(&error))?;
         Ok::<_, String>(run_in_workspace(run, WorkspaceRun { host, recorded_folder, runs_writes: *run_writes }).await)
     })?;

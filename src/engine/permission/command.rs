@@ -59,7 +59,8 @@ fn suggestion(danger: &Danger, tool: &ToolDefinition, input: &Json) -> Option<Ar
 fn only_prints(command: &str) -> bool {
     let is_printing = |text: &String| text.split(' ').next().is_some_and(|program| PRINTING.contains(&program));
     let writes_nothing = command_texts(command).is_some_and(|texts| texts.iter().all(|text| !text.writes));
-    writes_nothing && started_programs(command).iter().all(is_printing)
+    let programs = started_programs(command);
+    writes_nothing && programs.are_all && programs.texts.iter().all(is_printing)
 }
 
 fn command_of(input: &Json) -> Option<String> {

@@ -17,7 +17,7 @@
 
 use super::context::PermissionContext;
 use super::path::{components, lies_inside};
-use super::rule::RuleTarget;
+use super::rule::{RuleTarget, RuleVerdict};
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, command, rule};
 use crate::settings::ToolDefinition;
 use crate::texts::{ModelTexts, TextName};
@@ -70,9 +70,9 @@ pub(crate) fn decide(
     let PermissionQuestion { tool, input, hooks, .. } = question;
     let mode = context.mode.or(settings.map(|settings| settings.mode));
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
-    let rule = RuleTarget::new(&tool.name, tool.shell, input).deciding(settings_rules.iter().chain(&context.rules));
-    let word = rule.map(|rule| rule.word);
-    let by_rule = || rule.map_or_else(String::new, rule_reason);
+    let verdict = RuleTarget::new(&tool.name, tool.shell, input).deciding(settings_rules.iter().chain(&context.rules));
+    let word = verdict.map(|verdict| verdict.word);
+    let by_rule = || verdict.map_or_else(String::new, rule_reason);
     let check = own_check(question, mode, settings);
     let tool_says = check.permission;
     let hooks_say = hooks.map(|(decision, _)| decision);
@@ -84,12 +84,12 @@ pub(crate) fn decide(
         return tool_denies();
     }
     if word == Some(PermissionWord::Deny) {
-        return deny(&rule.map_or_else(String::new, |rule| denied_by(rule, question.texts)));
+        return deny(&verdict.map_or_else(String::new, |verdict| denied_by(verdict.rule, question.texts)));
     }
     if mode == Some(PermissionMode::Plan) && !tool.reads_only {
         return deny(question.texts.template(TextName::ReasonPlanMode));
     }
-    let policy_decides = rule.is_some_and(|rule| rule.source == RuleSource::Policy);
+    let policy_decides = verdict.is_some_and(|verdict| verdict.rule.source == RuleSource::Policy);
     if tool_says == Some(PermissionWord::Deny) && mode != Some(PermissionMode::Bypass) && !policy_decides {
         return tool_denies();
     }
@@ -135,7 +135,11 @@ fn own_check<'a>(
     Cow::Owned(command::check(tool, input))
 }
 
-fn rule_reason(rule: &PermissionRule) -> String {
+fn rule_reason(RuleVerdict { rule, is_doubt, .. }: RuleVerdict<'_>) -> String {
+    if is_doubt {
+        let word = if rule.word == PermissionWord::Deny { "denies" } else { "asks about" };
+        return format!("it is not known whether it starts what rule {} of {} {word}", rule.about, rule.source.as_str());
+    }
     format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
 }
 
@@ -158,6 +162,10 @@ fn is_inside_edit(question: PermissionQuestion<'_>, settings: Option<&Permission
     let path = || RawObject::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
     let Some(path) = question.tool.edits.then(path).flatten() else { return false };
     let absolute = if path.starts_with('/') { path } else { format!("{}/{path}", question.cwd) };
+    // What is written there is run by git.
+    if components(&absolute).contains(&".git") {
+        return false;
+    }
     let added = settings.iter().flat_map(|settings| &settings.directories).map(|directory| &**directory);
     lies_inside(&components(&absolute), core::iter::once(question.cwd).chain(added))
 }

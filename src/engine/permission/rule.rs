@@ -14,11 +14,12 @@
 //!
 //! ```text
 //!   allow       every simple command, each by some rule, none with output to a file; or the whole text, by a rule without `*`
-//!   ask, deny   the whole text, some simple command, or some program that it starts: also behind `sudo` and `sh -c`
+//!   ask, deny   the whole text, some simple command, or some program that it starts: also behind `sudo` and `sh -c`, and by its path
+//!   in doubt    a text that is not understood may start anything: with rules that ask or deny a person decides
 //! ```
 
 use super::{PermissionRule, PermissionWord, RuleSource};
-use reenact_shell::{CommandText, command_texts, started_programs};
+use reenact_shell::{CommandText, StartedPrograms, command_texts, started_programs};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
@@ -34,7 +35,7 @@ pub struct RuleTarget<'a> {
     /// The simple commands, where the tool is a shell and they are known.
     commands: Vec<CommandText>,
     /// The programs that they start.
-    programs: Vec<String>,
+    programs: StartedPrograms,
     is_shell: bool,
 }
 
@@ -48,8 +49,18 @@ impl<'a> RuleTarget<'a> {
     }
 
     /// The rule that counts: policy before all others, then the strictest word, then the first.
-    pub fn deciding<'r>(&self, rules: impl Iterator<Item = &'r PermissionRule> + Clone) -> Option<&'r PermissionRule> {
-        first_of_highest_rank(rules.clone().filter(|rule| self.fits(rule)).chain(self.allowing(rules)))
+    pub fn deciding<'r>(&self, rules: impl Iterator<Item = &'r PermissionRule> + Clone) -> Option<RuleVerdict<'r>> {
+        let of = |rule: &'r PermissionRule| RuleVerdict { word: rule.word, rule, is_doubt: false };
+        let known = rules.clone().filter(|rule| self.fits(rule)).chain(self.allowing(rules.clone())).map(of);
+        let doubts = rules.filter(|rule| self.is_in_doubt(rule));
+        let doubts = doubts.map(|rule| RuleVerdict { word: PermissionWord::Ask, rule, is_doubt: true });
+        known.chain(doubts).reduce(|best, verdict| if verdict.rank() > best.rank() { verdict } else { best })
+    }
+
+    /// Whether a rule asks or denies some commands, and it is not known whether this is one of them.
+    pub fn is_in_doubt(&self, rule: &PermissionRule) -> bool {
+        let has_pattern = || parts(&rule.about).is_some_and(|(name, pattern)| pattern.is_some() && glob(name, self.tool));
+        self.is_shell && !self.programs.are_all && rule.word != PermissionWord::Allow && has_pattern() && !self.fits(rule)
     }
 
     /// Whether this rule alone has a word about the use.
@@ -59,8 +70,9 @@ impl<'a> RuleTarget<'a> {
         match (self.is_shell, rule.word) {
             (true, PermissionWord::Allow) => pattern == argument,
             (true, _) => {
-                glob(pattern, argument)
-                    || self.commands.iter().map(|command| &command.text).chain(&self.programs).any(|text| glob(pattern, text))
+                // `rm *` is for `rm` alone as well: its arguments may come from elsewhere.
+                let fits = |text: &String| glob(pattern, text) || pattern.strip_suffix(" *") == Some(text);
+                fits(argument) || self.commands.iter().map(|command| &command.text).chain(&self.programs.texts).any(fits)
             }
             (false, _) => glob(pattern, argument),
         }
@@ -82,6 +94,23 @@ impl<'a> RuleTarget<'a> {
         let of = |command: &CommandText| first_of_highest_rank(rules.clone().filter(|rule| self.allows(rule, command)));
         let allowing: Option<Vec<_>> = self.commands.iter().map(of).collect();
         allowing?.into_iter().min_by_key(|rule| rank(rule))
+    }
+}
+
+/// The verdict of rules about a use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleVerdict<'r> {
+    /// The word about it.
+    pub word: PermissionWord,
+    /// The rule that says it.
+    pub rule: &'r PermissionRule,
+    /// Whether it is not known that the rule is about this use.
+    pub is_doubt: bool,
+}
+
+impl RuleVerdict<'_> {
+    fn rank(&self) -> (bool, PermissionWord) {
+        (self.rule.source == RuleSource::Policy, self.word)
     }
 }
 

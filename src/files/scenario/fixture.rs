@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::references::ReferenceBounds;
+use reenact_scenario::types::Scenario;
 use reenact_wire::prelude::*;
 use reenact_world::CopiedFile;
 
@@ -16,6 +17,9 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The files of a folder, in the order of their paths. `.git` is left out.
 pub(super) fn read(folder: &Path, bounds: &ReferenceBounds) -> Result<Vec<CopiedFile>, String> {
     bounds.check("dir", folder)?;
+    if folder.file_name().is_none() && folder.as_os_str().is_empty() {
+        return Err(String::from("`dir` is empty: name a folder"));
+    }
     if !folder.is_dir() {
         return Err(format!("there is no folder {}; the path is relative to the file that names it", folder.display()));
     }
@@ -46,4 +50,14 @@ pub(super) fn read(folder: &Path, bounds: &ReferenceBounds) -> Result<Vec<Copied
     }
     files.sort();
     Ok(files)
+}
+
+/// The mistake in a path of `mtime`: neither the folder nor the scenario has it.
+pub(super) fn unknown_path(scenario: &Scenario, copied: &[CopiedFile]) -> Option<String> {
+    let workspace = scenario.workspace.as_ref()?;
+    let written = workspace.change.iter().filter(|change| change.text.is_some()).map(|change| &*change.path);
+    let paths = copied.iter().map(|(path, _)| path.as_str()).chain(workspace.files.iter().map(|(path, _)| path.as_str()));
+    let known: Vec<&str> = paths.chain(written).collect();
+    let unknown = workspace.mtime.keys().find(|path| !known.contains(&&***path));
+    unknown.map(|path| format!("`mtime` names `{path}`, which is neither in this folder nor among the files: correct the spelling"))
 }

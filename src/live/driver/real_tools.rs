@@ -129,7 +129,7 @@ impl ToolsAtWork {
         self.stops.push((agent.clone(), run, stop));
         let input = input_of(tool_use);
         let target = RuleTarget::new(&tool_use.name, tool.is_shell(), &input);
-        let is_allowed = target.deciding(self.tools.rules.iter()).is_some_and(|rule| rule.word == PermissionWord::Allow);
+        let is_allowed = target.deciding(self.tools.rules.iter()).is_some_and(|verdict| verdict.word == PermissionWord::Allow);
         let is_agreed = is_allowed || self.agreed.contains(&(agent.clone(), run));
         let (progress_sender, progress_agent, sender) = (self.sender.clone(), agent.clone(), self.sender.clone());
         let progress = move |kind, text: &str| {

@@ -139,7 +139,7 @@ fn p_1_modes() {
 
 #[test]
 fn p_1_each_command_of_a_text_needs_a_rule_that_allows_it_and_any_is_enough_to_deny() {
-    let table: [(&str, &[&str], PermissionWord); 19] = [
+    let table: [(&str, &[&str], PermissionWord); 30] = [
         ("git log; rm -r x", &["user allow Bash(git *)"], Ask),
         ("git log && git status", &["user allow Bash(git *)"], Allow),
         ("git add . && npm test", &["user allow Bash(git *)", "project allow Bash(npm *)"], Allow),
@@ -157,6 +157,17 @@ fn p_1_each_command_of_a_text_needs_a_rule_that_allows_it_and_any_is_enough_to_d
         ("sudo -u a rm x", &["user allow Bash", "user deny Bash(rm *)"], Deny),
         ("sh -c 'cd a && rm x'", &["user allow Bash", "user ask Bash(rm *)"], Ask),
         ("git rm x", &["user allow Bash", "user deny Bash(rm *)"], Allow),
+        ("sudo /bin/rm x", &["user allow Bash", "user deny Bash(rm *)"], Deny),
+        ("./rm x", &["user allow Bash", "user deny Bash(rm *)"], Deny),
+        ("ls | xargs rm", &["user allow Bash", "user deny Bash(rm *)"], Deny),
+        ("rmdir x", &["user allow Bash", "user deny Bash(rm *)"], Allow),
+        ("case x in x) rm a;; esac", &["user allow Bash", "user deny Bash(rm *)"], Ask),
+        ("rm${IFS}a", &["user allow Bash", "user deny Bash(rm *)"], Ask),
+        ("$'rm' a", &["user allow Bash", "user ask Bash(rm *)"], Ask),
+        ("$x a", &["user allow Bash"], Allow),
+        ("$x a", &["user allow Bash", "user deny Read"], Allow),
+        ("$x a", &["policy allow Bash", "user deny Bash(rm *)"], Allow),
+        ("git log < /dev/tcp/1.2.3.4/80", &["user allow Bash(git *)"], Ask),
         ("git a; npm b", &["policy allow Bash(git *)", "user allow Bash(npm *)", "user deny Bash(npm b)"], Deny),
         ("git a; git b", &["policy allow Bash(git *)", "user deny Bash(git b)"], Allow),
     ];
