@@ -444,5 +444,7 @@ fn b_6_many_files_are_found_in_one_order() {
         let [directory, memory] = pair.call(BuiltinTool::Grep, &input);
         assert_eq!(directory, memory, "{mode} {limit}");
         assert_eq!(directory.matches("f0.txt").count(), 1, "the newest one is there: {directory:.200}");
+        let most = limit.min(100);
+        assert_eq!((directory.matches(".txt").count(), directory.contains("(cut: ")), (most, limit < 100), "{mode} {limit}");
     }
 }
