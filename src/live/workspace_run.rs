@@ -65,7 +65,7 @@ pub enum ToolComparison {
 
 /// Runs a session with the tools of today, to its end. It is to be called in a runtime of tokio.
 pub async fn run_in_workspace<E: Engine>(run: Run<E>, mut workspace: WorkspaceRun) -> (RunReport<E>, Vec<ComparedTool>) {
-    let mut run = run.telling_tool_starts();
+    let mut run = run.with_tool_start_notices();
     let mut compared = Vec::new();
     loop {
         let end = run.advance();
@@ -103,13 +103,13 @@ impl WorkspaceRun {
         let is_same = recorded.is_error == outcome.is_error && form.is_same(&text_of(recorded), &text_of(&outcome));
         let result = match is_same {
             true => ToolComparison::Same,
-            false => ToolComparison::Different { recorded: said(recorded), today: said(&outcome) },
+            false => ToolComparison::Different { recorded: shown_outcome(recorded), today: shown_outcome(&outcome) },
         };
         (result, Some(outcome))
     }
 }
 
-fn said(outcome: &ToolOutcome) -> String {
+fn shown_outcome(outcome: &ToolOutcome) -> String {
     format!("{}{}", if outcome.is_error { "error: " } else { "" }, text_of(outcome))
 }
 

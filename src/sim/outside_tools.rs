@@ -65,7 +65,7 @@ pub struct ToolStart {
 #[derive(Clone, Debug)]
 pub(super) enum OutsideTools {
     /// It carries them out.
-    CarriedOut {
+    Execution {
         /// The orders since the last time.
         calls: Vec<OutsideToolCall>,
         /// The offers that are still to come.
@@ -74,7 +74,7 @@ pub(super) enum OutsideTools {
         asks: bool,
     },
     /// It is told of them, and says what comes of them.
-    Told(Vec<ToolStart>),
+    Notices(Vec<ToolStart>),
 }
 
 /// A kind of what is offered.
@@ -88,7 +88,7 @@ pub(super) enum ToolOfferKind {
 impl OutsideTools {
     /// Whether something is still to be offered.
     pub(super) fn is_waited_for(&self) -> bool {
-        matches!(self, Self::CarriedOut { open, .. } if !open.is_empty())
+        matches!(self, Self::Execution { open, .. } if !open.is_empty())
     }
 }
 
@@ -96,21 +96,21 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// The same with its built-in tools carried out outside, on the clock of who does it. `asks`: persons are asked outside as well.
     #[must_use]
     pub fn with_tools_outside(mut self, asks: bool) -> Self {
-        self.outside_tools = Some(OutsideTools::CarriedOut { calls: Vec::new(), open: Vec::new(), asks });
+        self.outside_tools = Some(OutsideTools::Execution { calls: Vec::new(), open: Vec::new(), asks });
         self
     }
 
-    /// The same, telling of each built-in tool that begins.
+    /// The same, with a notice of each built-in tool that begins.
     #[must_use]
-    pub fn telling_tool_starts(mut self) -> Self {
-        self.outside_tools = Some(OutsideTools::Told(Vec::new()));
+    pub fn with_tool_start_notices(mut self) -> Self {
+        self.outside_tools = Some(OutsideTools::Notices(Vec::new()));
         self
     }
 
     /// The orders about tools since the last time, in sequence.
     pub fn take_tool_calls(&mut self) -> Vec<OutsideToolCall> {
         match &mut self.outside_tools {
-            Some(OutsideTools::CarriedOut { calls, .. }) => core::mem::take(calls),
+            Some(OutsideTools::Execution { calls, .. }) => core::mem::take(calls),
             _ => Vec::new(),
         }
     }
@@ -118,7 +118,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// The tools that began since the last time, in sequence.
     pub fn take_tool_starts(&mut self) -> Vec<ToolStart> {
         match &mut self.outside_tools {
-            Some(OutsideTools::Told(starts)) => core::mem::take(starts),
+            Some(OutsideTools::Notices(starts)) => core::mem::take(starts),
             _ => Vec::new(),
         }
     }
@@ -130,7 +130,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
 
     /// Something of a tool came; what is not waited for is dropped.
     pub fn offer_tool(&mut self, agent: &Agent, input: Input) {
-        let Some(OutsideTools::CarriedOut { open, .. }) = &mut self.outside_tools else { return };
+        let Some(OutsideTools::Execution { open, .. }) = &mut self.outside_tools else { return };
         let (run, kind, is_last) = match &input {
             Input::ToolChecked { run, .. } => (*run, ToolOfferKind::Check, true),
             Input::PermissionAnswered { run, .. } => (*run, ToolOfferKind::Answer, true),
@@ -150,10 +150,10 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     pub(super) fn carry_out_tool(&mut self, agent: &Agent, effect: &Effect) -> bool {
         let Some(outside) = &mut self.outside_tools else { return false };
         let (run, order, kind) = match (effect, &outside) {
-            (Effect::StartTool { run, tool_use }, _) | (Effect::CheckTool { run, tool_use }, OutsideTools::CarriedOut { .. }) => {
+            (Effect::StartTool { run, tool_use }, _) | (Effect::CheckTool { run, tool_use }, OutsideTools::Execution { .. }) => {
                 let Some(tool) = BuiltinTool::from_name(&tool_use.name).filter(|tool| *tool != BuiltinTool::Agent) else { return false };
                 let scripted = self.world.scripted_outcome(&self.setup, agent, *run, tool_use);
-                if let OutsideTools::Told(starts) = outside {
+                if let OutsideTools::Notices(starts) = outside {
                     starts.push(ToolStart { agent: agent.clone(), run: *run, tool, tool_use: tool_use.clone(), scripted });
                     return false;
                 }
@@ -163,19 +163,19 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
                     _ => (*run, ToolOrder::Start(tool, tool_use.clone()), Some(ToolOfferKind::Result)),
                 }
             }
-            (Effect::StopTool { run }, OutsideTools::CarriedOut { open, .. })
+            (Effect::StopTool { run }, OutsideTools::Execution { open, .. })
                 if open.contains(&(agent.clone(), *run, ToolOfferKind::Result)) =>
             {
                 (*run, ToolOrder::Stop, None)
             }
-            (Effect::AskPermission { run, tool_use, reason, suggestions }, OutsideTools::CarriedOut { asks: true, .. }) => {
+            (Effect::AskPermission { run, tool_use, reason, suggestions }, OutsideTools::Execution { asks: true, .. }) => {
                 let order = ToolOrder::Ask { tool_use: tool_use.clone(), reason: reason.clone(), suggestions: suggestions.clone() };
                 (*run, order, Some(ToolOfferKind::Answer))
             }
-            (Effect::WithdrawPermission { run }, OutsideTools::CarriedOut { asks: true, .. }) => (*run, ToolOrder::WithdrawQuestion, None),
+            (Effect::WithdrawPermission { run }, OutsideTools::Execution { asks: true, .. }) => (*run, ToolOrder::WithdrawQuestion, None),
             _ => return false,
         };
-        let OutsideTools::CarriedOut { calls, open, .. } = outside else { return false };
+        let OutsideTools::Execution { calls, open, .. } = outside else { return false };
         if order == ToolOrder::WithdrawQuestion {
             open.retain(|waiting| *waiting != (agent.clone(), run, ToolOfferKind::Answer));
         }

@@ -1,4 +1,5 @@
-//! A command in the background (B-5): its task keeps what it prints until somebody asks, and ends it when nobody can ask any more.
+//! A command in the background (B-5): its task keeps what it prints until somebody asks, and ends it when nobody can ask any more. A listener that is gone misses
+//! nothing, so what cannot be sent is dropped.
 
 use core::fmt::Write as _;
 
@@ -26,13 +27,13 @@ pub(crate) async fn run(
 ) {
     let command = match site.start(&input).await {
         Ok(command) => command,
-        Err(problem) => return told(started.send(Err(problem))),
+        Err(problem) => return drop(started.send(Err(problem))),
     };
-    told(started.send(Ok(())));
+    drop(started.send(Ok(())));
     let (sender, printed) = mpsc::unbounded_channel();
     let stop = Notify::new();
     // As much as is kept is told, so that the channel holds no more.
-    let finishing = command.finish(stop.notified(), move |_, text: &str| told(sender.send(text.to_owned())));
+    let finishing = command.finish(stop.notified(), move |_, text: &str| drop(sender.send(text.to_owned())));
     BackgroundOutput::default().answer(finishing, &stop, printed, requests).await;
 }
 
@@ -65,7 +66,7 @@ impl BackgroundOutput {
                     }
                     self.outcome = Some(outcome);
                     for reply in core::mem::take(&mut self.waiting) {
-                        told(reply.send(self.take("ended")));
+                        drop(reply.send(self.take("ended")));
                     }
                 }
                 request = requests.recv() => match request {
@@ -76,7 +77,7 @@ impl BackgroundOutput {
                     }
                     Some(OutputRequest { reply, .. }) => {
                         let state = self.state();
-                        told(reply.send(self.take(&state)));
+                        drop(reply.send(self.take(&state)));
                     }
                 },
             }
@@ -100,6 +101,3 @@ impl BackgroundOutput {
         text
     }
 }
-
-/// A listener that is gone misses nothing.
-fn told<T>(_: T) {}

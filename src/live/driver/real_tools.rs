@@ -1,4 +1,5 @@
-//! Real tools of a live session: in a directory that is named, asking as P-1 says (B-1 to B-7).
+//! Real tools of a live session: in a directory that is named, asking as P-1 says (B-1 to B-7). The listener is gone when the session is over: what cannot be
+//! sent then is dropped.
 
 use reenact_engine::contract::{Agent, Input, PermissionAnswer, ToolOutcome, ToolRun};
 use reenact_engine::permission::rule::RuleTarget;
@@ -91,26 +92,26 @@ impl ToolsAtWork {
                 let check = self.tools.host.check(tool, &input_of(&tool_use));
                 tasks.spawn(async move {
                     let input = Input::ToolChecked { run, check: check.await };
-                    told(sender.send(ToolArrival { agent, input }));
+                    drop(sender.send(ToolArrival { agent, input }));
                 });
             }
             ToolOrder::Start(tool, tool_use) => self.start((agent, run), tool, &tool_use, tasks),
             ToolOrder::Stop => {
                 let at = self.stops.iter().position(|(of, running, _)| (of, *running) == (&agent, run));
                 if let Some(at) = at {
-                    told(self.stops.swap_remove(at).2.send(()));
+                    let _ = self.stops.swap_remove(at).2.send(());
                 }
             }
             ToolOrder::Ask { tool_use, reason, suggestions } => {
                 let (reply, answer) = oneshot::channel();
                 if let Some(asker) = &self.tools.asker {
-                    told(asker.send(PermissionRequest { tool_use, reason, suggestions, reply }));
+                    drop(asker.send(PermissionRequest { tool_use, reason, suggestions, reply }));
                 }
                 let of_task = agent.clone();
                 let task = tasks.spawn(async move {
                     let nobody = |_| PermissionAnswer::Refuse { reason: "nobody is there who could be asked".into() };
                     let answer = Arc::new(answer.await.unwrap_or_else(nobody));
-                    told(sender.send(ToolArrival { agent: of_task, input: Input::PermissionAnswered { run, answer } }));
+                    drop(sender.send(ToolArrival { agent: of_task, input: Input::PermissionAnswered { run, answer } }));
                 });
                 self.questions.push((agent, run, task));
             }
@@ -134,7 +135,7 @@ impl ToolsAtWork {
         let (progress_sender, progress_agent, sender) = (self.sender.clone(), agent.clone(), self.sender.clone());
         let progress = move |kind, text: &str| {
             let input = Input::ToolProgress { run, text: text.into(), kind: Some(kind) };
-            told(progress_sender.send(ToolArrival { agent: progress_agent.clone(), input }));
+            drop(progress_sender.send(ToolArrival { agent: progress_agent.clone(), input }));
         };
         let stop = async {
             if stopped.await.is_err() {
@@ -150,14 +151,14 @@ impl ToolsAtWork {
                     () = stop => ToolOutcome::error("stopped"),
                     outcome = page(&web, &input) => outcome,
                 };
-                told(sender.send(ToolArrival { agent, input: Input::ToolEnded { run, outcome: Arc::new(outcome) } }));
+                drop(sender.send(ToolArrival { agent, input: Input::ToolEnded { run, outcome: Arc::new(outcome) } }));
             });
             return;
         }
         let call = self.tools.host.call((tool, &input), is_agreed, stop, progress);
         tasks.spawn(async move {
             let outcome = Arc::new(call.await);
-            told(sender.send(ToolArrival { agent, input: Input::ToolEnded { run, outcome } }));
+            drop(sender.send(ToolArrival { agent, input: Input::ToolEnded { run, outcome } }));
         });
     }
 }
@@ -174,6 +175,3 @@ async fn page(web: &WebFetch, input: &Json) -> ToolOutcome {
 fn input_of(tool_use: &ToolUse) -> Json {
     Json::trusted(tool_use.input.as_str())
 }
-
-/// The listener is gone when the session is over.
-fn told<T>(_: T) {}
