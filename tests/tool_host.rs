@@ -4,15 +4,26 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use reenact::children::{SandboxSupport, WatcherProgram};
-use reenact::engine::contract::{FailureCause, ProgressKind, ToolOutcome};
-use reenact::engine::permission::PermissionWord;
+use reenact::engine::contract::{
+    Effect, Effects, Engine, FailureCause, Input, ProgressKind, RequestId, Terminal, ToolOutcome, ToolRun, ToolUse,
+};
+use reenact::engine::permission::{PermissionRule, PermissionWord, RuleSource};
+use reenact::engine::settings::Environment;
+use reenact::engine::time::Time;
+use reenact::files::scenario::from_text;
+use reenact::live::driver::{ApiAddress, EngineDriverOptions, RealTools, drive};
+use reenact::live::network::MachineNetwork;
+use reenact::live::web_fetch::WebFetch;
+use reenact::sim::Run;
 use reenact::tool_host::{CommandPlacement, ToolHost, ToolHostOptions};
 use reenact::tools::BuiltinTool;
 use reenact::tools::outcome::text_of;
+use reenact::wire::block::ToolInput;
 use reenact::wire::json::Json;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -392,4 +403,51 @@ fn b_5_commands_get_no_key_of_the_user() {
 fn host_that_shows_its_environment() {
     let folder = std::env::var_os("HOST_FOLDER").unwrap();
     wait(async { assert!(!bash(&mut host(Path::new(&folder)), "env > environment").await.is_error) });
+}
+
+/// An engine that asks nobody: it starts one tool with each prompt.
+#[derive(Clone, Debug, PartialEq)]
+struct AskNobody {
+    tool: &'static str,
+    input: &'static str,
+}
+
+impl Engine for AskNobody {
+    fn step(&mut self, _: &Environment, _: Time, input: &Input, effects: &mut Effects) {
+        match input {
+            Input::Prompt { prompt, .. } => {
+                let run = ToolRun { request: RequestId { prompt: *prompt, turn: 1, attempt: 1 }, index: 0 };
+                let input = ToolInput::Valid(Json::trusted(self.input));
+                let tool_use = Arc::new(ToolUse { id: "toolu_1".into(), name: self.tool.into(), input });
+                effects.push(Effect::StartTool { run, tool_use });
+            }
+            Input::ToolEnded { run, .. } => {
+                effects.push(Effect::Finished { prompt: run.request.prompt, terminal: Terminal::Completed });
+            }
+            _ => (),
+        }
+    }
+}
+
+#[test]
+fn p_4_a_path_outside_is_used_only_if_somebody_agreed_whatever_the_engine_does() {
+    let folder = TempDir::new().unwrap();
+    let text = "tools = [\"Read\"]\n[[prompt]]\ntext = \"hi\"\n[[prompt.turn]]\ntext = \"hi\"\nmay = true\n";
+    let setup = from_text("s.toml", text, &[]).unwrap();
+    let read = |input: &'static str, rules: Vec<PermissionRule>| {
+        wait(async {
+            let run = Run::new(setup.clone(), AskNobody { tool: "Read", input }).with_log().without_oracles();
+            let tools = RealTools { host: host(folder.path()), asker: None, web: WebFetch::default(), rules };
+            let options = EngineDriverOptions { tools: Some(tools), ..EngineDriverOptions::default() };
+            let upstream = ApiAddress::read("http://127.0.0.1:9", "", None).unwrap();
+            let report = drive(run, MachineNetwork, upstream, options, core::future::pending()).await.unwrap();
+            report.log.unwrap().as_str().to_owned()
+        })
+    };
+    let outside = r#"{"file_path":"/etc/hostname"}"#;
+    assert!(read(outside, Vec::new()).contains("nobody has agreed to it"));
+    let rule = |about: &str| PermissionRule { word: PermissionWord::Allow, about: about.into(), source: RuleSource::User };
+    assert!(!read(outside, vec![rule("Read(/etc/*)")]).contains("nobody has agreed to it"));
+    assert!(read(outside, vec![rule("Read(/usr/*)")]).contains("nobody has agreed to it"));
+    assert!(read(r#"{"file_path":"/etc/passwd"}"#, vec![rule("Read")]).contains("never to be read or written"));
 }
