@@ -100,12 +100,29 @@ impl WorkspaceRun {
         let outcome = ToolOutcome { content, structured: None, ..outcome };
         let Some(recorded) = &start.scripted else { return (ToolComparison::Unrecorded, Some(outcome)) };
         let form = ClientForm { tool: start.tool, folder: &self.recorded_folder };
-        let is_same = recorded.is_error == outcome.is_error && form.is_same(&text_of(recorded), &text_of(&outcome));
+        let is_same = recorded.is_error == outcome.is_error
+            && match (whole_text(&recorded.content), whole_text(&outcome.content)) {
+                (Some(recorded), Some(today)) => form.is_same(&recorded, &today),
+                // Images and documents have no other form.
+                _ => recorded.content.to_value() == outcome.content.to_value(),
+            };
         let result = match is_same {
             true => ToolComparison::Same,
             false => ToolComparison::Different { recorded: shown_outcome(recorded), today: shown_outcome(&outcome) },
         };
         (result, Some(outcome))
+    }
+}
+
+/// The text of a result, if it has nothing but text.
+fn whole_text(content: &Json) -> Option<String> {
+    match content.to_value() {
+        Value::String(text) => Some(text),
+        Value::Array(blocks) => {
+            let texts: Option<Vec<&str>> = blocks.iter().map(|block| block["text"].as_str().filter(|_| block["type"] == "text")).collect();
+            texts.map(|texts| texts.join("\n"))
+        }
+        _ => None,
     }
 }
 
@@ -167,6 +184,15 @@ fn text_with_folder(text: &str, from: &str, to: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn b_1_only_a_result_of_texts_is_compared_as_a_text() {
+        let of = |content: &str| whole_text(&Json::trusted(content));
+        assert_eq!(of(r#""a""#).as_deref(), Some("a"));
+        assert_eq!(of(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#).as_deref(), Some("a\nb"));
+        assert_eq!(of(r#"[{"type":"text","text":"a"},{"type":"image","source":{"data":"x"}}]"#), None);
+        assert_eq!(of(r#"[{"type":"image","source":{"data":"x"}}]"#), None);
+    }
 
     #[test]
     fn b_1_a_folder_is_replaced_as_a_whole_path() {
