@@ -25,7 +25,7 @@ impl BuiltinTool {
             Err(problem) => return ToolCheck { problem: Some(problem.into()), ..ToolCheck::default() },
         };
         if inputs.command().is_some() {
-            return command::check(&self.definition(), input);
+            return command::check(self.as_str(), input);
         }
         let permission = match inputs.path() {
             Some(path) => check_path(path, site),

@@ -8,7 +8,6 @@
 
 use super::rule::RuleTarget;
 use super::{PermissionRule, PermissionWord, RuleSource, ToolCheck};
-use crate::settings::ToolDefinition;
 use reenact_shell::{Danger, command_texts, danger, started_programs};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
@@ -29,7 +28,7 @@ pub(crate) fn dedicated_tool(input: &Json) -> Option<(&'static str, &'static str
 }
 
 /// The word of a shell about a command before it runs: 2 and 3 of the list.
-pub fn check(tool: &ToolDefinition, input: &Json) -> ToolCheck {
+pub fn check(tool: &str, input: &Json) -> ToolCheck {
     let Some(command) = command_of(input) else { return ToolCheck::default() };
     if let Some(danger) = danger(&command) {
         return ToolCheck {
@@ -49,10 +48,10 @@ pub fn wants_sandbox(input: &Json) -> bool {
 }
 
 /// The rule for the dangerous program, if it would make the question needless.
-fn suggestion(danger: &Danger, tool: &ToolDefinition, input: &Json) -> Option<Arc<str>> {
-    let about: Arc<str> = danger.suggested_rule(&tool.name)?.into();
+fn suggestion(danger: &Danger, tool: &str, input: &Json) -> Option<Arc<str>> {
+    let about: Arc<str> = danger.suggested_rule(tool)?.into();
     let rule = PermissionRule { word: PermissionWord::Allow, about: about.clone(), source: RuleSource::CommandLine };
-    RuleTarget::new(&tool.name, tool.shell, input).deciding(core::iter::once(&rule)).map(|_| about)
+    RuleTarget::new(tool, true, input).deciding(core::iter::once(&rule)).map(|_| about)
 }
 
 /// Whether each program that the command starts does nothing but print, and nothing is written to a file.
@@ -70,10 +69,6 @@ fn command_of(input: &Json) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn bash() -> ToolDefinition {
-        ToolDefinition { shell: true, ..ToolDefinition::new("Bash", None, Json::trusted("{}")) }
-    }
 
     fn input(command: &str, sandbox: bool) -> Json {
         Json::from_value(&serde_json::json!({ "command": command, "sandbox": sandbox }))
@@ -98,7 +93,7 @@ mod tests {
 
     #[test]
     fn p_2_a_sandbox_lets_programs_print_unasked() {
-        let word = |command: &str, sandbox| check(&bash(), &input(command, sandbox)).permission;
+        let word = |command: &str, sandbox| check("Bash", &input(command, sandbox)).permission;
         let (allow, ask) = (Some(PermissionWord::Allow), Some(PermissionWord::Ask));
         let table = [
             ("echo a", allow),
@@ -126,7 +121,7 @@ mod tests {
 
     #[test]
     fn p_2_a_rule_is_suggested_where_it_would_do() {
-        let of = |command: &str| check(&bash(), &input(command, false)).suggestions;
+        let of = |command: &str| check("Bash", &input(command, false)).suggestions;
         assert_eq!(of("rm -r a"), [Arc::from("Bash(rm *)")]);
         for command in ["cd a && rm b", "sudo rm a", "rm", "echo x > a; rm b"] {
             assert_eq!(of(command), [], "{command}");

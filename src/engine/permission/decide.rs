@@ -132,7 +132,8 @@ fn own_check<'a>(
         let reason = texts.say(TextName::ReasonDedicatedTool, &[("program", program), ("tool", dedicated)]);
         return Cow::Owned(ToolCheck { permission: Some(PermissionWord::Deny), reason: Some(reason.into()), ..check.clone() });
     }
-    Cow::Owned(command::check(tool, input))
+    let of_command = command::check(&tool.name, input);
+    if of_command.permission.is_none() { Cow::Borrowed(check) } else { Cow::Owned(of_command) }
 }
 
 fn rule_reason(RuleVerdict { rule, is_doubt, .. }: RuleVerdict<'_>) -> String {
@@ -162,12 +163,13 @@ fn is_inside_edit(question: PermissionQuestion<'_>, settings: Option<&Permission
     let path = || RawObject::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
     let Some(path) = question.tool.edits.then(path).flatten() else { return false };
     let absolute = if path.starts_with('/') { path } else { format!("{}/{path}", question.cwd) };
+    let parts = components(&absolute);
     // What is written there is run by git.
-    if components(&absolute).contains(&".git") {
+    if parts.contains(&".git") {
         return false;
     }
     let added = settings.iter().flat_map(|settings| &settings.directories).map(|directory| &**directory);
-    lies_inside(&components(&absolute), core::iter::once(question.cwd).chain(added))
+    lies_inside(&parts, core::iter::once(question.cwd).chain(added))
 }
 
 #[cfg(test)]

@@ -197,6 +197,22 @@ fn p_2_a_command_is_looked_at_where_there_are_permissions() {
 }
 
 #[test]
+fn p_2_rules_that_a_shell_suggests_stand_where_nothing_is_known_of_its_command() {
+    let own = ToolCheck { suggestions: vec!["Bash(make *)".into()], ..ToolCheck::default() };
+    let suggested = |command: &'static str| {
+        let (tool, input) = (tool("Bash"), Json::trusted(command));
+        let question =
+            PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w", texts: &ModelTexts::default() };
+        match decide(question, Some(&PermissionSettings::default()), &PermissionContext::default()) {
+            PermissionDecision::Ask { suggestions, .. } => suggestions,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(suggested(r#"{"command":"make all"}"#), [Arc::from("Bash(make *)")]);
+    assert_eq!(suggested(r#"{"command":"rm x"}"#), [Arc::from("Bash(rm *)")]);
+}
+
+#[test]
 fn p_4_a_path_outside_is_asked_about_in_each_mode() {
     let read = PermissionCase { tool: "Read", input: r#"{"file_path":"/x"}"#, check: Some(Ask), is_about_path: true, ..BASH };
     let edit = PermissionCase { tool: "Edit", input: r#"{"file_path":"/w/link"}"#, ..read.clone() };
