@@ -17,9 +17,6 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The files of a folder, in the order of their paths. `.git` is left out.
 pub(super) fn read(folder: &Path, bounds: &ReferenceBounds) -> Result<Vec<CopiedFile>, String> {
     bounds.check("dir", folder)?;
-    if folder.file_name().is_none() && folder.as_os_str().is_empty() {
-        return Err(String::from("`dir` is empty: name a folder"));
-    }
     if !folder.is_dir() {
         return Err(format!("there is no folder {}; the path is relative to the file that names it", folder.display()));
     }

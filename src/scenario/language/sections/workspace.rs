@@ -29,6 +29,9 @@ fn path_problem_in(workspace: &WorkspaceScript, scenario: &Scenario) -> Option<S
         let above = workspace.files.iter().find(|(other, _)| lies_below(path, other));
         above.map(|(other, _)| format!("`{other}` is a file, and the folder of `{path}`"))
     };
+    if workspace.dir.as_deref() == Some("") {
+        return Some(String::from("`dir` is empty: name a folder, or leave it out"));
+    }
     let files = workspace.files.iter().find_map(|(path, _)| path_problem(path).or_else(|| file_above(path)));
     let of_change = |change: &ScriptedFileChange| {
         let is_unknown = change.text.is_none() && !is_known(scenario, &change.path);

@@ -50,6 +50,7 @@ fn b_1_mistakes_in_a_workspace_are_told() {
     };
     for (workspace, problem) in [
         ("[workspace]\nfiles = { \"../a\" = \"\" }", "`../a` is no path in the folder"),
+        ("[workspace]\ndir = \"\"", "`dir` is empty"),
         ("[workspace]\nfiles = { \"/a\" = \"\" }", "`/a` is no path in the folder"),
         ("[workspace]\nfiles = { a = \"\", \"a/b\" = \"\" }", "`a` is a file, and the folder of `a/b`"),
         ("[[workspace.change]]\nat = \"1s\"\npath = \"a\"", "needs a change"),
