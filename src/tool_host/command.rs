@@ -171,14 +171,7 @@ impl RunningCommand {
 
     /// Keeps some output, and tells as much as is kept.
     fn tell(&mut self, kind: ProgressKind, text: &str, progress: &mut impl FnMut(ProgressKind, &str)) {
-        let is_output = kind == ProgressKind::Stdout;
-        let before = if is_output { self.run.output.len() } else { self.run.errors.len() };
-        if is_output {
-            self.run.print(text);
-        } else {
-            self.run.print_error(text);
-        }
-        let kept = if is_output { &self.run.output[before..] } else { &self.run.errors[before..] };
+        let kept = if kind == ProgressKind::Stdout { self.run.print(text) } else { self.run.print_error(text) };
         if !kept.is_empty() {
             progress(kind, kept);
         }

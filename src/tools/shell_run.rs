@@ -68,14 +68,14 @@ impl ShellRun {
         }
     }
 
-    /// Adds to what was printed.
-    pub fn print(&mut self, text: &str) {
-        push_within(&mut self.output, text);
+    /// Adds to what was printed: as much of it as is kept.
+    pub fn print(&mut self, text: &str) -> &str {
+        push_within(&mut self.output, text)
     }
 
-    /// Adds to what was printed as errors.
-    pub fn print_error(&mut self, text: &str) {
-        push_within(&mut self.errors, text);
+    /// Adds to what was printed as errors: as much of it as is kept.
+    pub fn print_error(&mut self, text: &str) -> &str {
+        push_within(&mut self.errors, text)
     }
 
     /// The output since this was asked last, if there is any.
@@ -125,10 +125,11 @@ impl ShellRun {
     }
 }
 
-/// Adds a text as long as there is room for it, and says once that it is full.
-fn push_within(out: &mut String, text: &str) {
-    if out.len() > OUTPUT_BYTES_MAX {
-        return;
+/// Adds a text as long as there is room for it, and says once that it is full. Returns what was added.
+fn push_within<'a>(out: &'a mut String, text: &str) -> &'a str {
+    let before = out.len();
+    if before > OUTPUT_BYTES_MAX {
+        return "";
     }
     let room = OUTPUT_BYTES_MAX - out.len();
     let end = if text.len() <= room { text.len() } else { (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0) };
@@ -136,4 +137,5 @@ fn push_within(out: &mut String, text: &str) {
     if end < text.len() {
         out.push_str(OUTPUT_CUT);
     }
+    &out[before..]
 }

@@ -216,15 +216,13 @@ impl Normaliser {
     }
 }
 
-/// The folder that a request names in its system prompt, or in its first message.
-pub(crate) fn named_folder(request: &Value) -> Option<String> {
-    named_folder::of_request(request)
-}
-
 /// The folders of a recorded client: as its recorder knows them, or as its first request names the one that it works in.
-pub(crate) fn recorded_folders(known: &[(ClientFolder, String)], first_request: Option<&str>) -> Vec<(ClientFolder, String)> {
+pub(super) fn recorded_folders(
+    known: &[(ClientFolder, String)],
+    first_request: impl FnOnce() -> Option<Value>,
+) -> Vec<(ClientFolder, String)> {
     let is_work = |(folder, _): &(ClientFolder, String)| *folder == ClientFolder::Work;
-    let named = || named_folder(&serde_json::from_str(first_request?).ok()?);
+    let named = || named_folder::of_request(&first_request()?);
     let work = if known.iter().any(is_work) { None } else { named() };
     known.iter().cloned().chain(work.map(|path| (ClientFolder::Work, path))).collect()
 }

@@ -1,9 +1,10 @@
 //! A name space of mounts in which everything but a few folders is read-only: not even permissions and times of a file can be changed elsewhere.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -91,7 +92,7 @@ fn unescaped(path: &[u8]) -> PathBuf {
             }
         }
     }
-    Path::new(&std::ffi::OsString::from_vec(bytes)).to_path_buf()
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 #[cfg(test)]

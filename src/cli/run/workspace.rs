@@ -13,6 +13,7 @@ use crate::directory::{CopiedTree, copy_tree};
 use crate::engine::contract::Engine;
 use crate::files::scenario::LoadedScenario;
 use crate::live::workspace_run::{ComparedTool, ToolComparison, WorkspaceRun, run_in_workspace};
+use crate::prelude::plural;
 use crate::runner::RunOutcome;
 use crate::tool_host::{CommandPlacement, ToolHost, ToolHostOptions};
 
@@ -111,7 +112,7 @@ pub(super) fn show(folder: &Path, compared: &[ComparedTool]) -> CommandExit {
     let unrecorded = if unrecorded > 0 { format!(", {unrecorded} not recorded") } else { String::new() };
     print_line(&format!(
         "{} ran today: {same} as recorded, {different} different{unrecorded}; {recorded} answered from the recording",
-        counted(ran, "tool", "tools")
+        plural(ran as u64, "tool")
     ));
     if ran == 0 {
         complain("no tool ran, so nothing was compared");
@@ -139,15 +140,11 @@ fn shortened(what: &str, text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut shown: Vec<String> = lines.iter().take(SHOWN_LINES).map(|line| line.chars().take(120).collect()).collect();
     if lines.len() > SHOWN_LINES {
-        shown.push(format!("… {} more", counted(lines.len() - SHOWN_LINES, "line", "lines")));
+        shown.push(format!("… {} more", plural((lines.len() - SHOWN_LINES) as u64, "line")));
     }
     if shown.is_empty() {
         shown.push(String::from("(nothing)"));
     }
     let indent = format!("\n{:18}", "");
     format!("         {what:<8} {}", shown.join(&indent))
-}
-
-fn counted(count: usize, one: &str, several: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -111,7 +111,9 @@ fn run_one(workspace: &mut VirtualWorkspace, run: &mut ShellRun, command: &Plann
     }
     run.print_error(&errors);
     match &file {
-        None => run.print(&output),
+        None => {
+            run.print(&output);
+        }
         Some((_, path, _)) => {
             let mut content = workspace.file(path).map_or_else(|_| Vec::new(), |file| file.content.to_vec());
             content.extend_from_slice(output.as_bytes());

@@ -1,7 +1,7 @@
 //! A scenario made ready for clients other than our engine: all threads of its tape, and what may vary between the recorded client and this one.
 
 use super::{PreparedAnswer, RecordedThread, RunSetup, recorded_answer};
-use crate::normalise::{FolderMoves, Normaliser, named_folder, recorded_folders};
+use crate::normalise::{FolderMoves, Normaliser, recorded_folders};
 use reenact_scenario::conversation::{OTHER, whole_bodies};
 use reenact_scenario::script::AnswerOrigin;
 use reenact_scenario::tape::{ClientFolder, Exchange, Tape};
@@ -10,8 +10,9 @@ use reenact_wire::prelude::*;
 impl RunSetup {
     /// The folder that the recorded client worked in, as its recorder knows it, or as its first request names it.
     pub fn recorded_work_folder(&self) -> Option<String> {
-        let known = self.folders.iter().find(|(folder, _)| *folder == ClientFolder::Work).map(|(_, path)| path.clone());
-        known.or_else(|| named_folder(&self.answers.iter().find_map(|answer| answer.request.as_ref())?.beginning()?))
+        let first_request = || self.answers.iter().find_map(|answer| answer.request.as_ref())?.beginning();
+        let folders = recorded_folders(&self.folders, first_request);
+        folders.into_iter().find(|(folder, _)| *folder == ClientFolder::Work).map(|(_, path)| path)
     }
 
     /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
@@ -47,7 +48,7 @@ impl RunSetup {
     /// difference to the recorded requests (K-10).
     #[must_use]
     pub fn for_client(mut self, folders: &[(String, &'static str)]) -> Self {
-        self.folders = recorded_folders(&self.folders, self.threads.first().and_then(|thread| thread.first.as_deref()));
+        self.folders = recorded_folders(&self.folders, || serde_json::from_str(self.threads.first()?.first.as_deref()?).ok());
         self.moves = FolderMoves::new(&self.folders, folders);
         let recorded = self.folders.iter().map(|(folder, path)| (path.clone(), folder.as_str()));
         let all: Vec<_> = folders.iter().cloned().chain(recorded).collect();
