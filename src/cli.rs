@@ -43,6 +43,7 @@ mod terminal;
 mod test;
 mod timeline_source;
 mod tools;
+mod world;
 
 pub use program::set_first_arguments;
 
@@ -106,6 +107,8 @@ enum ProgramCommand {
     Schema(SchemaArguments),
     /// Print the settings of a real client that a scenario can take, or list the clients
     Preset(preset::PresetArguments),
+    /// Be the simulated API for the Python and TypeScript packages, by JSON lines over standard input and output (docs/world.md)
+    World(world::WorldArguments),
     /// Print the built-in tools, their schemas, or the section of a system prompt about them
     Tools(tools::ToolsArguments),
     /// Show what a tape, another recording or a boundary log holds: threads, requests, tools, gaps and tokens on one axis of time
@@ -210,6 +213,7 @@ where
         }
         ProgramCommand::Preset(arguments) => preset::run(&arguments),
         ProgramCommand::Tools(arguments) => tools::run(&arguments),
+        ProgramCommand::World(arguments) => world::run(&arguments),
         ProgramCommand::Show(arguments) => show::run(&arguments),
         ProgramCommand::Completions(arguments) => program_pages::complete(&arguments, ProgramArguments::command()),
         ProgramCommand::Man(arguments) => program_pages::write_manual(&arguments, ProgramArguments::command()),

@@ -33,6 +33,7 @@ pub use reenact_engine as engine;
 pub use reenact_explore as explore;
 #[cfg(feature = "files")]
 pub use reenact_files as files;
+pub use reenact_foreign as foreign;
 #[cfg(feature = "files")]
 pub use reenact_import as import;
 #[cfg(all(feature = "live", unix))]

@@ -164,8 +164,8 @@ fn read(arguments: &CertifyArguments) -> Result<(Certificate, LoadedScenario), C
     }
     let reach = if arguments.allow_outside { FileReach::Anywhere } else { FileReach::Project };
     let path = arguments.scenario.clone().unwrap_or_else(|| PathBuf::from(&claim.path));
-    let loaded =
-        load_with(&path, &LoadOptions { overrides: claim.set.clone(), reach }).map_err(|error| CertifyProblem::Input(error.to_string()))?;
+    let loaded = load_with(&path, &LoadOptions { overrides: claim.set.clone(), reach, ..LoadOptions::default() })
+        .map_err(|error| CertifyProblem::Input(error.to_string()))?;
     let known = digest(&loaded).map_err(|error| CertifyProblem::Input(error.to_string()))?;
     if known != claim.scenario {
         return Err(CertifyProblem::Refused(format!("the scenario {} is not the one that was explored", path.display())));

@@ -200,7 +200,8 @@ fn operand<E: Engine>(
     if is_scenario(path) {
         let seed = seed.map(|seed| (String::from("seed"), seed.to_string()));
         let overrides = set.iter().cloned().chain(seed).collect();
-        let loaded = load_with(path, &LoadOptions { overrides, reach: arguments.run.reach.reach() }).map_err(|error| error.to_string())?;
+        let loaded = load_with(path, &LoadOptions { overrides, reach: arguments.run.reach.reach(), ..LoadOptions::default() })
+            .map_err(|error| error.to_string())?;
         loaded.warnings.iter().for_each(|warning| complain(&warning.text));
         return Ok(Run::new(loaded.setup, new_engine()).without_oracles().to_end().text(detail));
     }

@@ -90,7 +90,7 @@ impl FileSelection {
     /// Everything that can be read, with these keys set; what cannot is complained about, all of it.
     pub(super) fn load(&self, overrides: Vec<(String, String)>) -> SelectedScenarios {
         let (paths, exit) = self.search();
-        let read = read_all(&paths, &LoadOptions { overrides, reach: self.reach.reach() });
+        let read = read_all(&paths, &LoadOptions { overrides, reach: self.reach.reach(), ..LoadOptions::default() });
         SelectedScenarios { exit: exit.max(read.exit), ..read }
     }
 
@@ -154,7 +154,7 @@ impl Selection {
         let mut all = SelectedScenarios { scenarios: Vec::new(), unread: Vec::new(), exit: CommandExit::Fine };
         for seed in seeds.iter() {
             let overrides = [&self.set[..], &[(String::from("seed"), format!("\"{seed}\""))]].concat();
-            let read = read_all(&[path.into()], &LoadOptions { overrides, reach: self.reach() });
+            let read = read_all(&[path.into()], &LoadOptions { overrides, reach: self.reach(), ..LoadOptions::default() });
             if read.exit != CommandExit::Fine {
                 return SelectedScenarios {
                     exit: read.exit,

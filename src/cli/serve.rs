@@ -12,14 +12,15 @@ use super::output::{complain, print_line, wrong_input};
 use super::selection::ReachArguments;
 use crate::children::{ChildCommand, ChildExit, ChildSession, WatchedChild};
 use crate::files::scenario::{LoadOptions, LoadedScenario, find, load_with};
+use crate::foreign::TranscriptExtent;
+use crate::foreign::verdict::SessionVerdict;
 use crate::live::access::{exposure_note, local_url};
 use crate::live::base_url_variables::{BaseUrlVariable, inherited_key, known_variables};
 use crate::live::client_folders;
 use crate::live::drive::ClientHarnessError;
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::no_proxy::inherited_variables;
-use crate::live::serve::verdict::ServeVerdict;
-use crate::live::serve::{AnswerPace, PacketGrouping, ServeLimit, ServeOptions, ServedScenario, TokenReporting, TranscriptExtent};
+use crate::live::serve::{AnswerPace, PacketGrouping, ServeLimit, ServeOptions, ServedScenario, TokenReporting};
 use crate::live::signals::StopSignals;
 use crate::prelude::*;
 use crate::runner::statements::{RunEvidence, StatementsVerdict, judge};
@@ -120,7 +121,7 @@ impl ServeArgumentsOfScenario {
     }
 
     fn load_file(&self, path: &std::path::Path) -> Result<LoadedScenario, CommandExit> {
-        let options = LoadOptions { overrides: self.set.clone(), reach: self.reach.reach() };
+        let options = LoadOptions { overrides: self.set.clone(), reach: self.reach.reach(), ..LoadOptions::default() };
         match load_with(path, &options).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(&warning.text));
@@ -225,7 +226,7 @@ async fn serve(arguments: &ServeArguments, loaded: &[LoadedScenario]) -> Command
 }
 
 /// Adds what no session of a scenario showed.
-fn judge_sessions(loaded: &LoadedScenario, verdicts: &mut [(Arc<str>, ServeVerdict)], is_stopped: bool) -> CommandExit {
+fn judge_sessions(loaded: &LoadedScenario, verdicts: &mut [(Arc<str>, SessionVerdict)], is_stopped: bool) -> CommandExit {
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
     match verdicts.last_mut() {
         // All sessions are over, so the last one's verdict says what none of them showed.
@@ -239,8 +240,8 @@ fn judge_sessions(loaded: &LoadedScenario, verdicts: &mut [(Arc<str>, ServeVerdi
 }
 
 /// Adds what each scenario did not show. One that nobody asked for is not judged, unless nobody asked for any.
-fn judge_several(loaded: &[LoadedScenario], verdicts: &mut Vec<(Arc<str>, ServeVerdict)>, is_stopped: bool) {
-    let is_asked = |verdict: &ServeVerdict| !verdict.asked.is_empty();
+fn judge_several(loaded: &[LoadedScenario], verdicts: &mut Vec<(Arc<str>, SessionVerdict)>, is_stopped: bool) {
+    let is_asked = |verdict: &SessionVerdict| !verdict.asked.is_empty();
     if !verdicts.iter().any(|(_, verdict)| is_asked(verdict)) {
         return;
     }
@@ -317,12 +318,12 @@ async fn command_exit(arguments: &ServeArguments, child: Option<WatchedChild>, s
 }
 
 /// Statements about faults and answers that no session showed (F-10). A stopped server might have come to them later.
-pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a ServeVerdict>, is_stopped: bool) -> Vec<String> {
+pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a SessionVerdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
         complain(NOT_CHECKED);
         return Vec::new();
     }
-    let ran = |ServeVerdict { passed, transcript, end, .. }: &'a ServeVerdict| RunEvidence { passed, transcript, end };
+    let ran = |SessionVerdict { passed, transcript, end, .. }: &'a SessionVerdict| RunEvidence { passed, transcript, end };
     let runs: Vec<_> = verdicts.map(|verdict| (loaded, Some(ran(verdict)))).collect();
     let StatementsVerdict { failures, not_asked } = judge(&runs, RunView::Server);
     not_asked.iter().for_each(|(file, reason)| {
@@ -331,7 +332,7 @@ pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item
     failures.into_iter().flat_map(|(_, failures)| failures).collect()
 }
 
-fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> CommandExit {
+fn show(arguments: &ServeArguments, session: &str, verdict: &SessionVerdict) -> CommandExit {
     if !session.is_empty() {
         let what = if arguments.sessions { "session" } else { "scenario" };
         print_line(&format!("{what} {session}"));

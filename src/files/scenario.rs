@@ -190,6 +190,8 @@ pub struct LoadOptions {
     pub overrides: Vec<(String, String)>,
     /// Which files the scenario may name.
     pub reach: FileReach,
+    /// The text of a plan, in place of the scenario's own.
+    pub plan: Option<String>,
 }
 
 impl From<&[(String, String)]> for LoadOptions {
@@ -236,7 +238,7 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
 /// Everything that is wrong, with its place.
 pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedScenario>, LoadError> {
     let is_tape = path.to_string_lossy().ends_with(".jsonl");
-    if is_tape && options.overrides.is_empty() {
+    if is_tape && options.overrides.is_empty() && options.plan.is_none() {
         return load_tape(path).map(|loaded| vec![loaded]);
     }
     let (file, combination) = split(path);
@@ -250,10 +252,14 @@ pub fn load_all_with(path: &Path, options: &LoadOptions) -> Result<Vec<LoadedSce
         false => LoadError::NotScenario(file.into()),
     })?;
     let count = runs.len();
-    let chosen = match combination {
+    let mut chosen = match combination {
         None => runs,
         Some(wanted) => choose(path, file, wanted, runs)?,
     };
+    if let Some(text) = &options.plan {
+        let plan = parse::plan("plan", text).map_err(LoadError::Diagnostics)?;
+        chosen.iter_mut().for_each(|run| run.scenario.plan = plan.clone());
+    }
     let mut loaded: Vec<LoadedScenario> = chosen.into_iter().map(|run| ready(file, count, &bounds, run)).collect::<Result<_, _>>()?;
     // What is left out of a tape is told once.
     loaded.iter_mut().skip(1).for_each(|run| run.warnings.clear());

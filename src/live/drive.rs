@@ -44,7 +44,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::network::{LOOPBACK, MachineNetwork, Network};
 use super::serve::gate::{AnswerBoundary, AnswerGates};
-use super::serve::verdict::ServeVerdict;
 use super::serve::{ServeOptions, ServedScenario};
 pub use action::{ActionOutcome, BoundaryAction, ClientAction, TerminalKey};
 pub use call_result::CallResult;
@@ -59,6 +58,7 @@ use process_message::ProcessAction;
 use profile::ClientProfile;
 pub use reenact_children::{ChildSignal, SignalTarget};
 use reenact_children::{ChildStartError, WatcherProgram};
+use reenact_foreign::verdict::SessionVerdict;
 use reenact_wire::prelude::*;
 use reenact_world::normalise::Normaliser;
 use reenact_world::setup::RunSetup;
@@ -123,7 +123,7 @@ pub enum ClientTerminal {
 #[derive(Clone, Debug)]
 pub struct ClientRun {
     /// Its requests.
-    pub verdict: ServeVerdict,
+    pub verdict: SessionVerdict,
     /// How many of the answers to requests for messages the first command got.
     pub first_answers: usize,
     /// Its output, and its end.

@@ -12,17 +12,13 @@
 
 mod connection;
 pub mod gate;
-pub(super) mod judge;
 mod message;
 mod owner;
 mod play;
-pub mod questions;
 mod request_body;
 pub mod scenario_choice;
 mod schedule;
-mod session;
-pub mod verdict;
-pub mod verdict_json;
+mod timed_session;
 
 use std::time::Duration;
 
@@ -39,18 +35,16 @@ use gate::AnswerGates;
 use reenact_engine::contract::{Agent, RequestId};
 #[cfg(feature = "network")]
 use reenact_engine::time::Time;
+use reenact_foreign::verdict::SessionVerdict;
+use reenact_foreign::{ServedClient, SessionTerms, TranscriptExtent, answer_terms};
 use reenact_scenario::parse::TablePlaces;
 use reenact_transcript::event::EventKind;
 use reenact_wire::prelude::*;
 use reenact_world::model_request::AnswerTerms;
 use reenact_world::setup::RunSetup;
-use verdict::ServeVerdict;
 
 /// The header in which a client of ours says whose its request is; see [`name`].
 pub const NAME_HEADER: &str = "x-reenact-request";
-
-/// The header of an answer that is none of the scenario's: `tape_exhausted` (M-3).
-pub const END_HEADER: &str = "x-reenact-end";
 
 /// A note of the answering world, for a transcript.
 pub type AnswerNote = (Agent, EventKind);
@@ -68,8 +62,8 @@ struct ScenarioOfServer {
     /// By which clients ask for it, and for its verdict.
     name: Arc<str>,
     setup: Arc<RunSetup>,
-    /// Where it is not answered as it is written.
-    terms: AnswerTerms,
+    /// The assumptions of its sessions.
+    terms: SessionTerms,
     /// Where its statements stand; empty where nobody asks whether they come to pass (F-10).
     places: TablePlaces,
 }
@@ -119,16 +113,6 @@ impl Default for ServerBounds {
     }
 }
 
-/// The client of a server, as far as the server knows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ServedClient {
-    /// A client's of which nothing else is seen: what cannot be asked of it fails the verdict, unless it may be left out (F-10).
-    #[default]
-    Foreign,
-    /// Those of the scenario's engine, which is asked for the rest elsewhere.
-    OwnEngine,
-}
-
 /// The server's assumptions about the ways to its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransportAssumptions {
@@ -163,16 +147,6 @@ pub enum PacketGrouping {
 
 /// How far the end keeps from the last piece, so that a client can have read it.
 pub const APART: Duration = Duration::from_millis(20);
-
-/// The contents of the verdict's transcript.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TranscriptExtent {
-    /// Requests and all that was sent.
-    #[default]
-    Everything,
-    /// Requests, and of what was sent the heads and ends alone: what many long streams can afford (K-8).
-    Outlines,
-}
 
 /// When serving is over by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -225,15 +199,17 @@ pub fn name(agent: &Agent, id: RequestId) -> String {
 }
 
 impl ServeOptions {
-    /// Where the answers of a scenario are not as it is written.
-    fn terms(&self, setup: &RunSetup) -> AnswerTerms {
-        let tells_tokens = self.tokens == TokenReporting::Always && setup.scenario.tape.is_none();
-        let thinks = |piece: &Arc<[u8]>| memchr::memmem::find(piece, b"\"thinking\"").is_some();
-        AnswerTerms {
-            at_once: self.pace == AnswerPace::None,
-            tells_tokens,
-            lacks_thinking: tells_tokens && !setup.answers.iter().flat_map(|answer| &*answer.pieces).any(thinks),
-            lends: self.ways == TransportAssumptions::Rough,
+    /// The assumptions of a session of the scenario.
+    fn terms(&self, setup: &RunSetup) -> SessionTerms {
+        let counted = if self.tokens == TokenReporting::Always { answer_terms(setup) } else { AnswerTerms::default() };
+        let lends = self.ways == TransportAssumptions::Rough;
+        SessionTerms {
+            answers: AnswerTerms { at_once: self.pace == AnswerPace::None, lends, ..counted },
+            client: self.client,
+            is_driven: self.gates.is_some(),
+            by_event: self.gates.is_some(),
+            keeps: self.keeps,
+            ..SessionTerms::default()
         }
     }
 
@@ -261,7 +237,7 @@ impl ServedScenario {
     }
 
     /// Serves until `stop` comes, or until it is over by itself. What is open then is closed.
-    pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> ServeVerdict {
+    pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> SessionVerdict {
         let mut verdicts = owner::serve::<N>(vec![self.scenario], self.options, SessionIdentity::One, listener, stop).await;
         verdicts.swap_remove(0).1 // of one session there is one
     }
@@ -273,7 +249,7 @@ impl ServedScenario {
     }
 
     /// The same for clients that are sessions of their own: a verdict for each, with its name, in the order in which they came.
-    pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, ServeVerdict)> {
+    pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, SessionVerdict)> {
         owner::serve::<N>(vec![self.scenario], self.options, SessionIdentity::ByPath, listener, stop).await
     }
 
@@ -283,7 +259,7 @@ impl ServedScenario {
         several: Vec<Self>,
         listener: N::Listener,
         stop: impl Future<Output = ()>,
-    ) -> Vec<(Arc<str>, ServeVerdict)> {
+    ) -> Vec<(Arc<str>, SessionVerdict)> {
         let options = several.first().map(|first| first.options.clone()).unwrap_or_default();
         let scenarios = several.into_iter().map(|served| served.scenario).collect();
         owner::serve::<N>(scenarios, options, SessionIdentity::ByScenario, listener, stop).await
@@ -304,7 +280,7 @@ impl ServerMemory {
     }
 
     /// The verdict at the end.
-    pub(super) fn into_verdict(self, at: Time) -> ServeVerdict {
+    pub(super) fn into_verdict(self, at: Time) -> SessionVerdict {
         let mut verdicts = self.0.into_verdicts(at);
         verdicts.swap_remove(0).1 // of one session there is one
     }

@@ -20,10 +20,10 @@ use super::clock::TimeScale;
 use super::driver::{self, ApiAddress, EngineDriverError, drive};
 use super::network::Network as _;
 use super::network::simulated_network::SimulatedNetwork;
-use super::serve::verdict::ServeVerdict;
 use super::serve::{self, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
 use reenact_engine::contract::{Agent, Engine};
 use reenact_engine::time::{Micros, Time};
+use reenact_foreign::verdict::SessionVerdict;
 use reenact_scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
 use reenact_scenario::statement::Statement;
 use reenact_sim::expect;
@@ -52,7 +52,7 @@ pub struct NetworkRun<E> {
     /// The engine's side, with what the server has to say in the transcript. Its failures hold the server's too.
     pub report: RunReport<E>,
     /// The server's side.
-    pub verdict: ServeVerdict,
+    pub verdict: SessionVerdict,
 }
 
 /// A run on a network that came to nothing.
@@ -81,7 +81,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         packets: PacketGrouping::Together,
         scale,
         ways,
-        client: serve::ServedClient::OwnEngine,
+        client: reenact_foreign::ServedClient::OwnEngine,
         notes: Some(notes),
         access: AccessRules { hosts: HostName::read("api").into_iter().collect(), ..AccessRules::default() },
         ..serve::ServeOptions::default()
@@ -241,10 +241,12 @@ fn finished<E>(mut report: RunReport<E>, kept: ServerMemory, shortened: bool) ->
         report.failures.push("a simulated network runs for an hour at most: scale the times, e.g. --scale 1%".into());
     }
     // The server sees requests only: what it says of a rule, the report has said. Whether an attempt came too early is known where it waited (O-9).
-    let early = serve::judge::early_attempts(&verdict);
+    let early = reenact_foreign::judge::early_attempts(&verdict);
     let is_told = |failure: &String| {
         let mut broken = report.violations.iter().flatten();
-        early.contains(failure) || report.failures.contains(failure) || broken.any(|violation| *failure == serve::judge::words(violation))
+        early.contains(failure)
+            || report.failures.contains(failure)
+            || broken.any(|violation| *failure == reenact_foreign::judge::words(violation))
     };
     let new: Vec<String> = verdict.failures.iter().filter(|failure| !is_told(failure)).cloned().collect();
     report.failures.extend(new);

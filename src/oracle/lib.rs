@@ -76,7 +76,7 @@ pub mod repeated_requests;
 #[doc(hidden)]
 pub mod run_end;
 
-pub use oracle_list::ORACLES;
+pub use oracle_list::{ORACLES, OracleNeeds, needs};
 pub use violation::Violation;
 
 use abort::AbortOracle;

@@ -71,3 +71,26 @@ pub const ORACLES: &[(&str, &str)] = &[
         "a request for a summary comes when it is due, has no tools, its tries have their bound, and the newest results are not cleared",
     ),
 ];
+
+/// The parts of an agent that must be seen before an oracle can be asked (G-2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OracleNeeds {
+    /// Its requests and their answers.
+    Wire,
+    /// The notes that a client in virtual time sends of itself: these.
+    Notes(&'static str),
+    /// The inputs and effects of an engine.
+    Engine,
+}
+
+/// The needs of an oracle.
+pub fn needs(oracle: &str) -> OracleNeeds {
+    match oracle {
+        pairs::ORACLE | signatures::ORACLE | validity::ORACLE | stable_prefix::ORACLE => OracleNeeds::Wire,
+        terminal::ORACLE => OracleNeeds::Notes("`prompt` and `terminal`"),
+        repeated_effects::ORACLE => OracleNeeds::Notes("`tool_start`"),
+        livelock::ORACLE => OracleNeeds::Notes("`prompt`"),
+        leftovers::ORACLE => OracleNeeds::Notes("`terminal`"),
+        _ => OracleNeeds::Engine,
+    }
+}

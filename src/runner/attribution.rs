@@ -67,7 +67,7 @@ impl TranscriptWatch for AttributionProbe {
                 let head = RequestHead { has_key: true, version: Some("2023-06-01".into()), has_betas: true };
                 let (method, path, base) = ("POST".into(), "/v1/messages?beta=true".into(), "http://localhost".into());
                 let incoming = IncomingRequest { method, path, base, head, named, body: body.into_bytes() };
-                match self.endpoint.ask(&self.setup, at, &incoming) {
+                match self.endpoint.ask(&self.setup, at, &incoming, None) {
                     EndpointResponse::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
                     EndpointResponse::Message(reply) => {
                         self.mistaken.push(format!("{} is taken for {}", agent.key(*id), reply.agent.key(reply.id)));

@@ -34,7 +34,7 @@ fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(Run
     let scenario = planned(&loaded.setup, &AgentLoop::default(), interrupt, &PanicCatcher);
     plan::write(&file, loaded, scenario.clone()).unwrap();
     // The plan stands elsewhere, and names the tape of its scenario.
-    let options = |overrides: &[_]| LoadOptions { overrides: overrides.to_vec(), reach: FileReach::Anywhere };
+    let options = |overrides: &[_]| LoadOptions { overrides: overrides.to_vec(), reach: FileReach::Anywhere, ..LoadOptions::default() };
     let read = |overrides: &[_]| load_with(&file, &options(overrides)).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
     let back = &read(&[]).setup.scenario;
     let mut paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), windows: back.windows.clone(), ..scenario };

@@ -34,6 +34,8 @@ use self::preset::PresetTrees;
 use self::report::DiagnosticReport;
 use self::tree::{TextPlace, TreeMember, TreeTable};
 use super::language::read_table::read_table;
+use super::language::sections::plan::PlanFileKeys;
+use super::plan::Plan;
 use super::types::Scenario;
 use reenact_wire::prelude::*;
 
@@ -121,6 +123,14 @@ pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -
     let mut runs = all_runs(&file, overrides, &mut no_base, RunMultiplicity::Refused)?;
     // A file without a matrix is one run, and one with several has been refused.
     Ok(runs.remove(0))
+}
+
+/// Reads the text of a plan: a file with `[plan]` and nothing else (F-11).
+///
+/// # Errors
+/// As for [`scenario`].
+pub fn plan(source_name: &str, text: &str) -> Result<Plan, Diagnostics> {
+    Ok(data_file::read::<PlanFileKeys>(source_name, text)?.plan)
 }
 
 /// Reads a scenario, with what it extends, as the runs that it is: one for each combination of its `[matrix]`, in the order of its keys and

@@ -26,6 +26,8 @@ pub struct Plan {
     pub drawn_from: Option<Seed>,
     /// Where the run is interrupted, in the order in which that happens.
     pub interrupts: Vec<PlannedInterrupt>,
+    /// Where a client in virtual time is interrupted (G-4). A simulated run has no such places.
+    pub client_interrupts: Vec<ClientInterrupt>,
     /// Where an arrival comes out of the order of the usual times, in the order in which that happens (E-3).
     pub deviations: Vec<PlannedDeviation>,
     /// Tool runs that come to their own ends although they were told to stop, in the order in which that happens (E-3).
@@ -66,6 +68,19 @@ pub enum PlannedInterruptKind {
     Interrupt(Vec<Block>),
     /// From here on, the API answers without faults.
     Heal,
+}
+
+/// An interrupt of a client in virtual time, and what it is asked then (G-5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientInterrupt {
+    /// The boundary, as the client's package names it: `answer 1 piece 21 + 8`.
+    pub boundary: Arc<str>,
+    /// The message of the user; `None` for a cancel.
+    pub message: Option<Arc<str>>,
+    /// The next prompt; `None` for those of the scenario alone.
+    pub then: Option<Arc<str>>,
+    /// Whether that prompt begins before the interrupted one has come to its end.
+    pub at_once: bool,
 }
 
 keys! {
@@ -171,6 +186,7 @@ impl Plan {
     pub const EMPTY: Self = Self {
         drawn_from: None,
         interrupts: Vec::new(),
+        client_interrupts: Vec::new(),
         deviations: Vec::new(),
         late_completions: Vec::new(),
         single_faults: Vec::new(),
@@ -185,13 +201,41 @@ impl Plan {
 
     /// Whether it names events or arrivals of a simulated run: over a real or simulated network there are others.
     pub fn has_injections(&self) -> bool {
-        !(self.interrupts.is_empty() && self.deviations.is_empty() && self.late_completions.is_empty() && self.single_faults.is_empty())
+        let Self { interrupts, client_interrupts, deviations, late_completions, single_faults, .. } = self;
+        !(interrupts.is_empty()
+            && client_interrupts.is_empty()
+            && deviations.is_empty()
+            && late_completions.is_empty()
+            && single_faults.is_empty())
     }
 
     /// The same plan without them.
     #[must_use]
     pub fn without_injections(&self) -> Self {
-        Self { interrupts: Vec::new(), deviations: Vec::new(), late_completions: Vec::new(), single_faults: Vec::new(), ..self.clone() }
+        Self {
+            interrupts: Vec::new(),
+            client_interrupts: Vec::new(),
+            deviations: Vec::new(),
+            late_completions: Vec::new(),
+            single_faults: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The injections of this plan with the choices of another.
+    #[must_use]
+    pub fn with_choices_of(&self, choices: Self, drawn_from: Seed) -> Self {
+        let Self { interrupts, client_interrupts, deviations, late_completions, single_faults, .. } = self.clone();
+        let drawn_from = Some(drawn_from);
+        Self { drawn_from, interrupts, client_interrupts, deviations, late_completions, single_faults, ..choices }
+    }
+
+    /// The injections that no simulated run comes to, in words.
+    pub fn missed_by_simulation(&self) -> impl Iterator<Item = String> {
+        let text = |interrupt: &ClientInterrupt| {
+            format!("the plan's interrupt at boundary {}, which only a client in virtual time has", interrupt.boundary)
+        };
+        self.client_interrupts.iter().map(text)
     }
 
     /// Adds an interrupt where it belongs. What is injected last comes first, so it stands before others at its boundary.
@@ -205,6 +249,7 @@ impl Plan {
         let Self {
             drawn_from: _,
             interrupts: _,
+            client_interrupts: _,
             deviations: _,
             late_completions: _,
             single_faults: _,
@@ -235,6 +280,7 @@ impl Plan {
         let Self {
             drawn_from: _,
             interrupts: _,
+            client_interrupts: _,
             deviations: _,
             late_completions: _,
             single_faults: _,

@@ -182,8 +182,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let mut plan = self.choices()?;
         // What was planned for later is still planned.
         plan.complete_with(&scenario.plan);
-        let Plan { interrupts, deviations, late_completions, single_faults, .. } = scenario.plan.clone();
-        Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts, deviations, late_completions, single_faults, ..plan })
+        Some(scenario.plan.with_choices_of(plan, scenario.shown_seed()))
     }
 
     /// Runs to the end without making a transcript of it.
@@ -392,7 +391,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         let late = plan.late_completions.iter().skip(self.planned_completions);
         let late = late.map(|left| format!("the plan's late completion at event {}, of tool {}", left.event, left.tool));
         let faults = self.world.missed_faults().into_iter().map(|fault| format!("the plan's fault, {fault}"));
-        interrupts.chain(deviations).chain(late).chain(faults).collect()
+        interrupts.chain(plan.missed_by_simulation()).chain(deviations).chain(late).chain(faults).collect()
     }
 
     /// E-8: a plan that names what does not come fails. This is asked of runs that went to their own end without any other interrupt, and whose

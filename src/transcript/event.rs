@@ -105,6 +105,14 @@ pub enum EventKind {
     },
     /// From here on, the world makes no faults (O-18).
     Healed,
+    /// A client in virtual time says what it did (G-1).
+    Client {
+        /// A few words, as `tool toolu_1 starts`.
+        did: Arc<str>,
+        /// More about it; empty for nothing.
+        #[serde(default, skip_serializing_if = "str::is_empty")]
+        text: Arc<str>,
+    },
     /// The run is over.
     Ended {
         /// The reason of the end.

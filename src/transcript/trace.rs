@@ -72,6 +72,7 @@ impl TraceBuilder {
             }
             EventKind::Healed => self.instant(agent, at, PROMPTS, ("healed", "g")),
             EventKind::Misuse { text } => self.instant(agent, at, PROMPTS, (text, "p")),
+            EventKind::Client { did, .. } => self.instant(agent, at, PROMPTS, (did, "t")),
             EventKind::Ended { end } => self.instant(agent, at, PROMPTS, (end.as_str(), "g")),
             _ => (),
         }

@@ -28,6 +28,14 @@ pub struct NotedChoices {
     told: BTreeMap<String, Micros>,
 }
 
+impl NotedChoices {
+    /// The choices as a plan.
+    #[doc(hidden)]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
 /// Choices that were made change nothing later: no part of a state's key (E-3).
 impl core::hash::Hash for NotedChoices {
     fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}

@@ -12,13 +12,14 @@ use alloc::collections::BTreeSet;
 
 use super::WorldNote;
 use super::answer_queue::AnswerOwner;
-use super::choices::ChoiceMaker;
+use super::choices::{ChoiceMaker, NotedChoices};
 use super::model::{ModelResponse, ModelServer};
 use super::model_request::{AnswerTerms, ModelRequest};
 use super::plan::{ResponseHead, ResponsePlan};
 use super::setup::RunSetup;
+use super::tools::clients::{ClientToolRun, client_tool_run};
 use attribution::RequestAttribution;
-use reenact_engine::contract::{Agent, AnswerEnd, RequestId};
+use reenact_engine::contract::{Agent, AnswerEnd, RequestId, ToolUse};
 use reenact_engine::settings::CommandAction;
 use reenact_engine::time::Time;
 use reenact_scenario::conversation::{AnswerFate, CompleteRequest, IncompleteRequest};
@@ -132,17 +133,23 @@ impl ApiEndpoint {
         Self { model: ModelServer::new(terms), ..Self::default() }
     }
 
-    /// Answers what a client sent.
+    /// Answers what a client sent. `noted` gets the choices that are drawn.
     #[doc(hidden)]
-    pub fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest) -> EndpointResponse {
+    pub fn ask(
+        &mut self,
+        setup: &RunSetup,
+        now: Time,
+        incoming: &IncomingRequest,
+        noted: Option<&mut Arc<NotedChoices>>,
+    ) -> EndpointResponse {
         if self.asked == 0 {
             self.model.single_faults.add_planned(&setup.scenario.plan);
         }
         self.asked += 1;
-        let request_id = headers::request_id(setup.scenario.seed.0, self.asked);
+        let request_id = headers::request_id(setup.scenario.shown_seed().0, self.asked);
         let route = ApiRoute::read(&incoming.method, &incoming.path);
         let answered = match route {
-            ApiRoute::Message => self.message(setup, now, incoming, &request_id),
+            ApiRoute::Message => self.message(setup, now, (incoming, &request_id), noted),
             _ => self.other(setup, route, incoming, &request_id).map(EndpointResponse::Whole),
         };
         answered.unwrap_or_else(|problem| EndpointResponse::Whole(problem.response(&request_id)))
@@ -181,6 +188,13 @@ impl ApiEndpoint {
             (_, None) => model_list(setup),
         };
         Ok(WholeResponse { remarks, ..WholeResponse::json(200, request_id, body) })
+    }
+
+    /// The run of a scripted tool. `nth` counts the runs of the same tool, from 0.
+    #[doc(hidden)]
+    pub fn tool_run(&self, setup: &RunSetup, noted: Option<&mut Arc<NotedChoices>>, tool_use: &ToolUse, nth: usize) -> ClientToolRun {
+        let scripted_id = setup.scripted_id(self.model.original_id(&tool_use.id));
+        client_tool_run(setup, noted, tool_use, scripted_id, nth)
     }
 
     /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
@@ -236,8 +250,8 @@ impl ApiEndpoint {
         &mut self,
         setup: &RunSetup,
         now: Time,
-        incoming: &IncomingRequest,
-        request_id: &str,
+        (incoming, request_id): (&IncomingRequest, &str),
+        noted: Option<&mut Arc<NotedChoices>>,
     ) -> Result<EndpointResponse, EndpointProblem> {
         let read = if setup.scenario.api.lenient { validate::countable } else { validate::request };
         let (whole, request) = match self.complete_request(&incoming.body, read) {
@@ -268,7 +282,7 @@ impl ApiEndpoint {
             of_head,
             of_body,
         };
-        let mut answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, None));
+        let mut answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, noted));
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
                 // Where there are several conversations, answers tell which of them a request continues from.

@@ -62,6 +62,8 @@ use questions::AgentQuestions;
 use setup::RunSetup;
 use timers::TimerTable;
 use tool_uses::{FirstRuns, ServedAnswers, ToolUseNames};
+#[doc(hidden)]
+pub use tools::clients::ClientToolRun;
 use tools::{ActiveTools, ToolAct};
 use user::SimulatedUser;
 use watch::TriggerWatch;

@@ -4,6 +4,7 @@
 //! is deaf, and then gives a result that reports the stop; a later result never comes.
 
 mod calls;
+pub(crate) mod clients;
 mod words;
 
 use calls::CallArrival;

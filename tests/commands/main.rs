@@ -15,6 +15,7 @@ mod seeds;
 mod showing;
 mod testing;
 mod tools;
+mod world;
 
 use std::path::Path;
 use std::process::Command;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::log::replay;
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::live::driver::{ApiAddress, EngineDriverOptions, UpstreamError, drive};
 use reenact::live::network::{LOOPBACK, MachineNetwork, Network};
-use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{self, AnswerPace, ServedScenario};
 use reenact::live::tls::TlsError;
 use reenact::sim::Run;
@@ -49,7 +49,7 @@ pub(crate) async fn driven(setup: &Arc<RunSetup>, url: &str, ca: Option<&std::pa
 }
 
 /// Serves a scenario while `work` continues.
-pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<RunSetup>, work: impl FnOnce(SocketAddr) -> W) -> (R, ServeVerdict) {
+pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<RunSetup>, work: impl FnOnce(SocketAddr) -> W) -> (R, SessionVerdict) {
     let listener = MachineNetwork.bind(LOOPBACK).await.unwrap();
     let address = MachineNetwork::address(&listener).unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -62,7 +62,7 @@ pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<RunSetup>, work
     (result, server.await.unwrap())
 }
 
-fn both(text: &str) -> (RunReport<AgentLoop>, ServeVerdict) {
+fn both(text: &str) -> (RunReport<AgentLoop>, SessionVerdict) {
     let setup = setup(text);
     in_runtime(served(&setup, |address| {
         let setup = setup.clone();

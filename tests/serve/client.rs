@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reenact::files::scenario::load;
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::live::network::{LOOPBACK, MachineNetwork, Network};
-use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{ServeOptions, ServedScenario};
 use reenact::world::setup::RunSetup;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,7 +29,7 @@ pub(crate) fn served<R, W: Future<Output = R>>(
     setup: &Arc<RunSetup>,
     options: ServeOptions,
     work: impl FnOnce(SocketAddr) -> W,
-) -> (R, ServeVerdict) {
+) -> (R, SessionVerdict) {
     with_server(setup, options, |replay, listener, stop| replay.serve::<MachineNetwork>(listener, stop), work)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn served_all<R, W: Future<Output = R>>(
     setup: &Arc<RunSetup>,
     options: ServeOptions,
     work: impl FnOnce(SocketAddr) -> W,
-) -> (R, Vec<(Arc<str>, ServeVerdict)>) {
+) -> (R, Vec<(Arc<str>, SessionVerdict)>) {
     with_server(setup, options, |replay, listener, stop| replay.serve_all::<MachineNetwork>(listener, stop), work)
 }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use super::client::{End, Seen, body, exchange, request, served, setup};
-use reenact::live::serve::verdict::ServeVerdict;
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use tokio::net::TcpStream;
 
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
 
 /// Sends requests one after another, each over a connection of its own.
-fn asked(scenario: &str, requests: Vec<Vec<u8>>) -> (Vec<Seen>, ServeVerdict) {
+fn asked(scenario: &str, requests: Vec<Vec<u8>>) -> (Vec<Seen>, SessionVerdict) {
     served(&setup(scenario), ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() }, |address| async move {
         let mut seen = Vec::new();
         for request in requests {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::client::{End, Seen, body, in_some_try, post, served, setup};
-use reenact::live::serve::verdict::ServeVerdict;
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// The first attempt as a client sees it under this fault, and the verdict.
-fn hit_by(fault: &str) -> (Seen, ServeVerdict) {
+fn hit_by(fault: &str) -> (Seen, SessionVerdict) {
     let scenario = format!(
         "tools = [\"Read\"]
 

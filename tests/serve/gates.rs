@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::client::{End, Seen, body, post, served, setup};
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::live::serve::gate::{AnswerGates, AnswerPart, HeldAnswer, HoldRelease};
-use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n";
 
 /// Asks once, with each held answer given to `decide`; what the client saw, where it was held, and the verdict.
-fn held_with(decide: impl Fn(&HeldAnswer) -> HoldRelease + Send + 'static) -> (Seen, Vec<String>, ServeVerdict) {
+fn held_with(decide: impl Fn(&HeldAnswer) -> HoldRelease + Send + 'static) -> (Seen, Vec<String>, SessionVerdict) {
     let (gates, mut held) = AnswerGates::new();
     let options = ServeOptions { pace: AnswerPace::None, gates: Some(gates), ..ServeOptions::default() };
     let (tell, places) = mpsc::channel();

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::client::{End, body, exchange, request, served_all, setup};
-use reenact::live::serve::{AnswerPace, ServeOptions, TranscriptExtent};
+use reenact::foreign::TranscriptExtent;
+use reenact::live::serve::{AnswerPace, ServeOptions};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;

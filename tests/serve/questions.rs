@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reenact::live::serve::verdict::ServeVerdict;
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const TWO_TURNS: &str = "tools = [\"Read\"]\n[[prompt]]\ntext = \"Hello?\"\n[[pr
 const PATIENCE: Duration = Duration::from_millis(600);
 
 /// The answers to these conversations, one request each, and the verdict.
-fn asked(scenario: &str, conversations: &[Value], stream: bool) -> (Vec<Seen>, ServeVerdict) {
+fn asked(scenario: &str, conversations: &[Value], stream: bool) -> (Vec<Seen>, SessionVerdict) {
     let bodies: Vec<String> = conversations
         .iter()
         .map(|messages| {
@@ -48,7 +48,7 @@ fn with_results(messages: &[&[&str]]) -> Value {
     all.into()
 }
 
-fn verdict_on(scenario: &str) -> ServeVerdict {
+fn verdict_on(scenario: &str) -> SessionVerdict {
     asked(scenario, &[hello(), with_results(&[&["toolu_a", "toolu_b"]])], true).1
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{post, served};
+use reenact::foreign::verdict::SessionVerdict;
 use reenact::import::{ImportOptions, import_file};
-use reenact::live::serve::verdict::ServeVerdict;
 use reenact::live::serve::{AnswerPace, ServeOptions};
 use reenact::redact::RedactionRules;
 use reenact::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, RecordedResponse, ResponseEnd, Tape, TapeHeader};
@@ -74,7 +74,7 @@ fn setup() -> Arc<RunSetup> {
 }
 
 /// Sends these requests one after another; the text of each answer.
-fn asked(bodies: Vec<String>) -> (Vec<String>, ServeVerdict) {
+fn asked(bodies: Vec<String>) -> (Vec<String>, SessionVerdict) {
     let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     served(&setup(), at_once, |address| async move {
         let mut texts = Vec::new();

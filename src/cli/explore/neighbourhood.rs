@@ -47,7 +47,7 @@ pub(super) fn of_log<E: Engine>(selection: &Selection, new_engine: &impl Fn() ->
         return Err(format!("{name}: the log does not name its scenario: write it anew with `reenact run SCENARIO --log FILE`"));
     };
     let selection = selection.for_scenario(&scenario, set.clone());
-    let options = LoadOptions { overrides: set, reach: selection.reach() };
+    let options = LoadOptions { overrides: set, reach: selection.reach(), ..LoadOptions::default() };
     let loaded = load_with(Path::new(&scenario), &options).map_err(|error| format!("{name}: its scenario: {error}"))?;
     let again = Run::new(loaded.setup, new_engine()).with_log().without_oracles().to_end().log;
     let steps = |text: &str| text.split_once('\n').map(|(_, steps)| String::from(steps)).unwrap_or_default();

@@ -25,7 +25,11 @@ pub(super) fn write<E: Engine>(path: &Path, arguments: &RunArguments, loaded: &L
         return wrong_input(&format!("{}: cannot write the plan: {error}", path.display()));
     }
     // The plan was written here, and names what the scenario names.
-    let options = LoadOptions { overrides: vec![(String::from("seed"), format!("\"{other_seed}\""))], reach: FileReach::Anywhere };
+    let options = LoadOptions {
+        overrides: vec![(String::from("seed"), format!("\"{other_seed}\""))],
+        reach: FileReach::Anywhere,
+        ..LoadOptions::default()
+    };
     match load_with(path, &options) {
         Ok(written) if digest(&written.setup, engine) == known => CommandExit::Fine,
         Ok(_) => {

@@ -3,14 +3,14 @@
 //! Agents in the wild shorten and rewrite their histories, and the judge of driven clients lets them. These short scenarios give nobody a reason to.
 
 use super::run_history::{RunExchange, exchanges};
-use crate::serve::verdict::ServeVerdict;
+use reenact_foreign::verdict::SessionVerdict;
 use reenact_stores::conversation::StoredMessage;
 use reenact_stores::rules::quoted;
 use reenact_wire::block::{Block, BlockKind, Role};
 use reenact_wire::prelude::*;
 
 /// Everything that a client changed, left out or made up, a sentence each.
-pub fn departures(verdict: &ServeVerdict) -> Vec<String> {
+pub fn departures(verdict: &SessionVerdict) -> Vec<String> {
     let exchanges: Vec<RunExchange> = exchanges(verdict).into_iter().filter(RunExchange::is_of_root).collect();
     let mut found = Vec::new();
     for (at, exchange) in exchanges.iter().enumerate() {

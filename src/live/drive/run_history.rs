@@ -5,8 +5,8 @@ use core::time::Duration;
 use super::BoundaryAction;
 use super::moment::ClientMoment;
 use crate::serve::gate::{AnswerBoundary, AnswerPart};
-use crate::serve::verdict::{ServeVerdict, ServedEnd};
 use reenact_engine::contract::{Agent, Input, Message, RequestId};
+use reenact_foreign::verdict::{ServedEnd, SessionVerdict};
 use reenact_stores::conversation::StoredMessage;
 use reenact_transcript::event::EventKind;
 use reenact_wire::assembler::Assembler;
@@ -134,7 +134,7 @@ impl RunExchange {
 }
 
 /// The exchanges of a run.
-pub(super) fn exchanges(verdict: &ServeVerdict) -> Vec<RunExchange> {
+pub(super) fn exchanges(verdict: &SessionVerdict) -> Vec<RunExchange> {
     let mut exchanges: Vec<RunExchange> = Vec::new();
     let mut last: Vec<(Agent, Vec<Arc<Message>>)> = Vec::new();
     for event in verdict.transcript.events.iter() {

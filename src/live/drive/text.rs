@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::profile::ClientProfile;
 use super::{ClientOutput, ClientRun};
-use crate::serve::verdict::ServedExchange;
 use reenact_engine::contract::{Agent, Message, RequestId};
+use reenact_foreign::verdict::ServedExchange;
 use reenact_transcript::event::{Event, EventKind, RequestRecord};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;

@@ -11,7 +11,7 @@ use super::{
     ActionOutcome, BoundaryAction, ChildSignal, ClientAction, ClientExit, ClientHarness, ClientLeaving, ClientOutput, ClientRun,
     ClientTerminal, TerminalKey,
 };
-use crate::serve::verdict::ServedEnd;
+use reenact_foreign::verdict::ServedEnd;
 use reenact_scenario::types::Scenario;
 use reenact_wire::prelude::*;
 

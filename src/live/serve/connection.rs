@@ -139,7 +139,7 @@ async fn answer(
     let incoming = IncomingRequest {
         method,
         base: format!("http://{}", text_of(&head.headers, "host").as_deref().unwrap_or("HOST:PORT")),
-        head: head_of(&head.headers, &path),
+        head: RequestHead::read(&path, |name| text_of(&head.headers, name)),
         path,
         named: named.map(|name| (name.agent, name.id)),
         body,
@@ -182,18 +182,6 @@ fn response(head: &ResponseHead, body: AnyBody) -> Response<AnyBody> {
         }
     }
     response
-}
-
-/// The parts of a request's head that the API looks at. A header without a value is none.
-fn head_of(headers: &hyper::HeaderMap, path: &str) -> RequestHead {
-    let given = |name: &str| text_of(headers, name).filter(|value| !value.trim().is_empty());
-    let token = |value: Arc<str>| value.strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());
-    let query = path.split_once('?').map_or("", |(_, query)| query);
-    RequestHead {
-        has_key: given("x-api-key").is_some() || given("authorization").is_some_and(token),
-        version: given("anthropic-version"),
-        has_betas: given("anthropic-beta").is_some() || query.split('&').any(|pair| pair == "beta=true"),
-    }
 }
 
 fn text_of(headers: &hyper::HeaderMap, name: &str) -> Option<Arc<str>> {

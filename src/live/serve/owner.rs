@@ -10,9 +10,7 @@ use super::connection::{self, ConnectionContext};
 use super::message::{OwnerMessage, ReceivedRequest, ServerResponse, json_head};
 use super::request_body::OpenBodiesRoom;
 use super::scenario_choice;
-use super::session::ClientSession;
-use super::verdict::ServeVerdict;
-use super::verdict_json::{self, VERDICTS_PATH, asked_verdict};
+use super::timed_session::TimedSession;
 use super::{ScenarioOfServer, ServeLimit, ServeOptions, SessionIdentity};
 use crate::access::{AccessGuard, RefusedRequests};
 use crate::clock::SessionClock;
@@ -20,6 +18,8 @@ use crate::head_watch::HeadWatch;
 use crate::network::{LOOPBACK, Network};
 use reenact_engine::time::Time;
 use reenact_explore::panic_text;
+use reenact_foreign::verdict::SessionVerdict;
+use reenact_foreign::verdict_json::{self, VERDICTS_PATH, asked_verdict};
 use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_wire::prelude::*;
 use reenact_world::delivery::AnswerPart;
@@ -35,7 +35,7 @@ pub(super) async fn serve<N: Network>(
     sessions: SessionIdentity,
     listener: N::Listener,
     stop: impl Future<Output = ()>,
-) -> Vec<(Arc<str>, ServeVerdict)> {
+) -> Vec<(Arc<str>, SessionVerdict)> {
     let mut owner = SessionOwner::new(scenarios, options, sessions);
     serve_with::<N>(&mut owner, listener, stop).await;
     let now = owner.clock.time(Instant::now());
@@ -100,7 +100,7 @@ pub(super) struct SessionOwner {
     clock: SessionClock,
     by: SessionIdentity,
     /// Those of several scenarios in the scenarios' order.
-    sessions: Vec<(Arc<str>, ClientSession)>,
+    sessions: Vec<(Arc<str>, TimedSession)>,
     problems: Vec<String>,
     refused: RefusedRequests,
 }
@@ -110,7 +110,7 @@ impl SessionOwner {
         let clock = SessionClock { began: Instant::now(), scale: options.scale };
         let begin = |scenario: &ScenarioOfServer| {
             let name = if by == SessionIdentity::ByScenario { scenario.name.clone() } else { "".into() };
-            (name, ClientSession::new(scenario, options.clone(), clock))
+            (name, TimedSession::new(scenario, options.clone(), clock))
         };
         let sessions = scenarios.iter().map(begin).collect();
         Self { scenarios, options, clock, by, sessions, problems: Vec::new(), refused: RefusedRequests::default() }
@@ -184,7 +184,7 @@ impl SessionOwner {
             SessionIdentity::ByPath => {
                 let name = arrived.incoming.path.split("/v1").next().unwrap_or_default().trim_matches('/');
                 Ok(self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
-                    let session = ClientSession::new(&self.scenarios[0], self.options.clone(), self.clock);
+                    let session = TimedSession::new(&self.scenarios[0], self.options.clone(), self.clock);
                     self.sessions.push((name.into(), session));
                     self.sessions.len() - 1
                 }))
@@ -214,7 +214,7 @@ impl SessionOwner {
         ServerResponse::Whole { head: json_head(200, &[]), body: shown.to_string().into() }
     }
 
-    pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, ServeVerdict)> {
+    pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, SessionVerdict)> {
         let mut of_all = Some((self.problems, self.refused.texts()));
         // What concerns no session stands in a verdict that somebody reads.
         let first_used = self.sessions.iter().position(|(_, session)| session.is_used());
@@ -237,8 +237,8 @@ impl SessionOwner {
 
 impl ScenarioOfServer {
     /// The statements that did not come to pass (F-10).
-    fn unpassed(&self, verdict: &ServeVerdict) -> Vec<String> {
-        let ServeVerdict { transcript, end, passed, .. } = verdict;
+    fn unpassed(&self, verdict: &SessionVerdict) -> Vec<String> {
+        let SessionVerdict { transcript, end, passed, .. } = verdict;
         let run = PlayedRun { setup: &self.setup, places: &self.places, passed, transcript, end };
         if self.places.is_empty() || run.not_asked().is_some() {
             return Vec::new();

@@ -82,21 +82,6 @@ impl AnswerSchedule {
     }
 }
 
-/// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.
-pub(super) fn cannot_carry(id: RequestId, end: Option<&AnswerEnd>) -> Option<String> {
-    let (wanted, sees) = match end? {
-        AnswerEnd::ConnectRefused => ("a refused connection", "a connection that breaks before any byte"),
-        AnswerEnd::Dns => ("an unknown host name", "a connection that breaks before any byte"),
-        AnswerEnd::Tls => ("a failed TLS handshake", "a connection that breaks before any byte"),
-        AnswerEnd::ConnectTimeout => ("a connection that is not made in time", "a connection on which no answer comes"),
-        AnswerEnd::BrokenPipe => {
-            ("a connection that breaks while the request is sent", "a connection that breaks when the request is complete")
-        }
-        _ => return None,
-    };
-    Some(format!("request {id}: the scenario wants {wanted}; over HTTP the client sees {sees}"))
-}
-
 fn ending(end: Option<&AnswerEnd>) -> ConnectionEnding {
     match end {
         Some(AnswerEnd::Complete) => ConnectionEnding::Complete,

@@ -107,7 +107,8 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
 /// All runs of a file with these settings, and the failures of its statements; `None` where it cannot run or is not checked.
 pub(super) fn run_and_judge(file: &Path, settings: &[(String, String)]) -> Option<(Vec<RunReport<AgentLoop>>, Vec<String>)> {
     // A planted file extends a scenario that stands elsewhere.
-    let runs = load_all_with(file, &LoadOptions { overrides: settings.to_vec(), reach: FileReach::Anywhere }).ok()?;
+    let runs =
+        load_all_with(file, &LoadOptions { overrides: settings.to_vec(), reach: FileReach::Anywhere, ..LoadOptions::default() }).ok()?;
     // An engine that panics at what it is given is another test's affair.
     let run = |run: &LoadedScenario| PanicCatcher.run(|| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).ok();
     let reports = runs.iter().map(run).collect::<Option<Vec<_>>>()?;

@@ -68,6 +68,7 @@ pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> 
             let what = if *overruled { "would refuse" } else { "refuses" };
             line(DetailLevel::Brief, LineClock::Request(*id), "api", what, cut(&one_line(text), ERROR_CHARACTERS_MAX))
         }
+        EventKind::Client { did, text } => line(DetailLevel::Brief, LineClock::Latest, "client", did, short(text)),
         EventKind::Ended { end } => line(Normal, LineClock::Run, "run", end.as_str(), end_text(end)),
     })
 }

@@ -19,6 +19,20 @@ pub struct RequestHead {
     pub has_betas: bool,
 }
 
+impl RequestHead {
+    /// Reads a head. A header without a value is none.
+    pub fn read(path: &str, header: impl Fn(&str) -> Option<Arc<str>>) -> Self {
+        let given = |name: &str| header(name).filter(|value| !value.trim().is_empty());
+        let token = |value: Arc<str>| value.strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());
+        let query = path.split_once('?').map_or("", |(_, query)| query);
+        Self {
+            has_key: given("x-api-key").is_some() || given("authorization").is_some_and(token),
+            version: given("anthropic-version"),
+            has_betas: given("anthropic-beta").is_some() || query.split('&').any(|pair| pair == "beta=true"),
+        }
+    }
+}
+
 /// A request, with what decides about it.
 #[derive(Clone, Copy, Debug, Hash)]
 pub struct EndpointQuery<'a> {

@@ -6,6 +6,8 @@ use std::path::Path;
 
 /// Folders and endings that git ignores; a checkout without git (a source archive) is then read the same way.
 const IGNORED: &[&str] = &["target", ".git"];
+/// Folders that tools of Python and TypeScript make, wherever they are.
+const IGNORED_ANYWHERE: &[&str] = &["node_modules", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", "dist"];
 const IGNORED_ENDING: &str = ".snap.new";
 
 /// The crates beside the library that are for development: each is a folder with its files in `src`.
@@ -100,7 +102,8 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = format!("{prefix}{name}");
-        if IGNORED.contains(&path.as_str()) || path.ends_with(IGNORED_ENDING) {
+        let is_ignored = IGNORED.contains(&path.as_str()) || IGNORED_ANYWHERE.contains(&name.as_str());
+        if is_ignored || path.ends_with(IGNORED_ENDING) {
             continue;
         }
         if entry.file_type()?.is_dir() {

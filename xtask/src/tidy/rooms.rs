@@ -10,7 +10,7 @@ use super::{Checkout, TidyProblem};
 const PROGRAM: &str = "cli";
 
 const PURE: &[&str] =
-    &["wire", "shell", "engine", "tools", "scenario", "transcript", "world", "oracle", "sim", "explore", "stores", "timeline"];
+    &["wire", "shell", "engine", "tools", "scenario", "transcript", "world", "oracle", "sim", "explore", "foreign", "stores", "timeline"];
 
 /// The rooms that a room may import; `PureAnd` stands for all pure rooms and these.
 enum RoomImports {
@@ -31,6 +31,7 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("oracle", RoomImports::Import(&["wire", "engine", "transcript"])),
     ("sim", RoomImports::Import(&["wire", "engine", "tools", "scenario", "transcript", "world", "oracle"])),
     ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
+    ("foreign", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore"])),
     ("strategies", RoomImports::Import(&["wire", "engine", "tools", "scenario"])),
     ("stores", RoomImports::Import(&["wire"])),
     ("timeline", RoomImports::Import(&["wire", "engine", "scenario"])),

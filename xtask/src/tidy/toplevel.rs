@@ -18,11 +18,13 @@ const ALLOWED: &[&str] = &[
     "docs",
     "fuzz",
     "museum",
+    "python",
     "rustfmt.toml",
     "scenarios",
     "snapshots",
     "src",
     "tests",
+    "typescript",
     "xtask",
 ];
 

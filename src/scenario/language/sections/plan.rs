@@ -16,14 +16,24 @@ use crate::parse::reader::TableReader;
 use crate::parse::report::DiagnosticReport;
 use crate::parse::tree::{TreeValue, TreeValueKind};
 use crate::plan::{
-    AnswerTimes, LateCompletion, NamedChoices, Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind,
+    AnswerTimes, ClientInterrupt, LateCompletion, NamedChoices, Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind,
+    StreamShape, WaitKind,
 };
 use crate::single_fault::{FaultReach, SingleFault, SingleFaultKind};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Micros;
+use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
 word_forms!(FaultReach, SingleFaultKind);
+
+keys! {
+    /// A file with a plan and nothing else.
+    pub(crate) struct PlanFileKeys {
+        /// The plan.
+        plan: Plan as Section<Plan> = Plan::EMPTY, required;
+    }
+}
 
 keys! {
     /// `[plan]`: the choices of one run, each by its name (F-11). All other choices are drawn from the seed.
@@ -31,7 +41,7 @@ keys! {
         /// The seed that the choices were drawn from. Transcripts name it; nothing is drawn from it.
         drawn_from: Option<Seed> as Option<SeedNumber> = None;
         /// Interrupts at boundaries of the run.
-        interrupt: Vec<PlannedInterrupt> as Sections<PlannedInterrupt> = Vec::new(), example("[{ event = 12, kind = \"cancel\" }]");
+        interrupt: Vec<InterruptOfPlan> as Sections<InterruptOfPlan> = Vec::new(), example("[{ event = 12, kind = \"cancel\" }]");
         /// Arrivals that come out of the order of the usual times.
         deviation: Vec<PlannedDeviation> as Sections<PlannedDeviation> = Vec::new(), example("[{ event = 12, arrival = \"tool 1A ends\", at = \"1.2s\" }]");
         /// Tool runs that come to their own ends although they were told to stop.
@@ -92,9 +102,10 @@ impl Plan {
     /// Its injections where they are others than those of `written`, each list under its key and as a line of TOML. With these keys set, a run of a scenario
     /// that has the plan `written` is a run of this one.
     pub fn injections_as_toml(&self, written: &Self) -> Vec<(&'static str, String)> {
-        let Self { interrupts, deviations, late_completions, single_faults, .. } = self;
+        let Self { interrupts, client_interrupts, deviations, late_completions, single_faults, .. } = self;
+        let are_other_interrupts = (interrupts, client_interrupts) != (&written.interrupts, &written.client_interrupts);
         let lists = [
-            ("interrupt", *interrupts != written.interrupts, Sections::<PlannedInterrupt>::write(interrupts)),
+            ("interrupt", are_other_interrupts, Sections::<InterruptOfPlan>::write(&InterruptOfPlan::all(self))),
             ("deviation", *deviations != written.deviations, Sections::<PlannedDeviation>::write(deviations)),
             ("late", *late_completions != written.late_completions, Sections::<LateCompletion>::write(late_completions)),
             ("fault", *single_faults != written.single_faults, Sections::<SingleFault>::write(single_faults)),
@@ -109,7 +120,10 @@ impl ConvertedTable for Plan {
     fn from_keys(mut keys: PlanKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
         let mut plan = Self { drawn_from: keys.drawn_from, ..Self::default() };
         for interrupt in core::mem::take(&mut keys.interrupt).into_iter().rev() {
-            plan.add_interrupt(interrupt);
+            match interrupt {
+                InterruptOfPlan::Run(interrupt) => plan.add_interrupt(interrupt),
+                InterruptOfPlan::Client(interrupt) => plan.client_interrupts.insert(0, interrupt),
+            }
         }
         for (_, kind, _) in WaitKind::ALL {
             let latencies = core::mem::take(keys.wait(kind));
@@ -125,7 +139,8 @@ impl ConvertedTable for Plan {
     fn to_keys(&self) -> PlanKeys {
         let Self {
             drawn_from,
-            interrupts,
+            interrupts: _,
+            client_interrupts: _,
             deviations,
             late_completions,
             single_faults,
@@ -139,7 +154,7 @@ impl ConvertedTable for Plan {
         } = self.clone();
         let keys = PlanKeys {
             drawn_from,
-            interrupt: interrupts,
+            interrupt: InterruptOfPlan::all(self),
             deviation: deviations,
             late: late_completions,
             fault: single_faults,
@@ -153,25 +168,50 @@ impl ConvertedTable for Plan {
     }
 }
 
+/// One `[[plan.interrupt]]`: of a simulated run, or of a client in virtual time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum InterruptOfPlan {
+    Run(PlannedInterrupt),
+    Client(ClientInterrupt),
+}
+
+impl InterruptOfPlan {
+    fn all(plan: &Plan) -> Vec<Self> {
+        let of_runs = plan.interrupts.iter().cloned().map(Self::Run);
+        of_runs.chain(plan.client_interrupts.iter().cloned().map(Self::Client)).collect()
+    }
+}
+
 keys! {
-    /// `[[plan.interrupt]]`: an interrupt at a boundary of the run.
+    /// `[[plan.interrupt]]`: an interrupt at a boundary of the run, by the number of an event, or of a client, by the name of a boundary.
     pub(crate) struct PlannedInterruptKeys {
         /// The number of the engine's input.
-        event: Option<u32> = None, required, above_zero("events are counted from 1");
-        /// On which side of it.
+        event: Option<u32> = None, above_zero("events are counted from 1");
+        /// On which side of it. Only with `event`.
         side: Option<BoundarySide> = None;
+        /// The boundary of a client in virtual time, as its package names it. In place of `event`.
+        boundary: Option<Arc<str>> = None, example("\"answer 1 piece 21 + 8\"");
         /// The injection.
         kind: Option<InjectionKind> = None, required;
         /// The message. Only with kind `interrupt`.
         content: ContentKeys as Flat<ContentKeys> = ContentKeys::default();
+        /// The prompt that the client gets then. Only with `boundary`.
+        then: Option<Arc<str>> = None, example("\"Go on.\"");
+        /// Whether that prompt begins before the interrupted one has come to its end. Only with `then`.
+        at_once: bool = false;
     }
 }
 
-impl ConvertedTable for PlannedInterrupt {
+impl ConvertedTable for InterruptOfPlan {
     type Keys = PlannedInterruptKeys;
 
     fn from_keys(keys: PlannedInterruptKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
-        let PlannedInterruptKeys { event, side, kind, content } = keys;
+        let PlannedInterruptKeys { event, side, boundary, kind, content, then, at_once } = keys;
+        if !reader.has_any(&["event", "boundary"]) {
+            let message =
+                "[[plan.interrupt]] needs `event`, the number of an input of a simulated run, or `boundary`, the place of a client";
+            reader.lacks(&["event", "boundary"], String::from(message), None);
+        }
         let word = kind?;
         let kind = match word {
             InjectionKind::Interrupt => PlannedInterruptKind::Interrupt(Content::from_keys(content, reader)?.0),
@@ -180,18 +220,75 @@ impl ConvertedTable for PlannedInterrupt {
                 if word == InjectionKind::Heal { PlannedInterruptKind::Heal } else { PlannedInterruptKind::Cancel }
             }
         };
-        let boundary = RunBoundary { event: event?.into(), side: side.unwrap_or_default() };
-        Some(Self { boundary, kind })
+        match (event, boundary) {
+            (None, Some(boundary)) => {
+                if side.is_some() {
+                    reader.key_problem("side", String::from("`side` belongs to `event`: the name of a boundary says its place itself"));
+                }
+                if at_once && then.is_none() {
+                    reader.key_problem(
+                        "at_once",
+                        String::from("`at_once` is about the prompt of `then`: write `then`, or leave `at_once` out"),
+                    );
+                }
+                let message = match kind {
+                    PlannedInterruptKind::Cancel => None,
+                    PlannedInterruptKind::Interrupt(said) => Some(text_of(&said).or_else(|| {
+                        reader.key_problem("kind", String::from("a client gets a message of text alone: write `text`"));
+                        None
+                    })?),
+                    PlannedInterruptKind::Heal => {
+                        reader.value_problem("kind", String::from("a client can be sent `cancel` or `interrupt`"));
+                        return None;
+                    }
+                };
+                Some(Self::Client(ClientInterrupt { boundary, message, then, at_once }))
+            }
+            (Some(event), None) => {
+                for (key, is_set) in [("then", then.is_some()), ("at_once", at_once)] {
+                    if is_set {
+                        reader.key_problem(key, format!("`{key}` belongs to `boundary`, the place of a client"));
+                    }
+                }
+                let boundary = RunBoundary { event: event.into(), side: side.unwrap_or_default() };
+                Some(Self::Run(PlannedInterrupt { boundary, kind }))
+            }
+            (Some(_), Some(_)) => {
+                reader.key_problem("boundary", String::from("an interrupt has one place: remove `event`, or `boundary`"));
+                None
+            }
+            (None, None) => None,
+        }
     }
 
     fn to_keys(&self) -> PlannedInterruptKeys {
-        let Self { boundary: RunBoundary { event, side }, kind } = self.clone();
-        let (kind, content) = match kind {
-            PlannedInterruptKind::Interrupt(content) => (InjectionKind::Interrupt, Content(content).to_keys()),
-            PlannedInterruptKind::Cancel => (InjectionKind::Cancel, ContentKeys::default()),
-            PlannedInterruptKind::Heal => (InjectionKind::Heal, ContentKeys::default()),
-        };
-        PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content }
+        let nothing = PlannedInterruptKeys::default();
+        match self.clone() {
+            Self::Run(PlannedInterrupt { boundary: RunBoundary { event, side }, kind }) => {
+                let (kind, content) = match kind {
+                    PlannedInterruptKind::Interrupt(content) => (InjectionKind::Interrupt, Content(content).to_keys()),
+                    PlannedInterruptKind::Cancel => (InjectionKind::Cancel, ContentKeys::default()),
+                    PlannedInterruptKind::Heal => (InjectionKind::Heal, ContentKeys::default()),
+                };
+                PlannedInterruptKeys { event: u32::try_from(event).ok(), side: Some(side), kind: Some(kind), content, ..nothing }
+            }
+            Self::Client(ClientInterrupt { boundary, message, then, at_once }) => {
+                let (kind, content) = match message {
+                    Some(text) => (InjectionKind::Interrupt, Content(vec![Block::text(&text)]).to_keys()),
+                    None => (InjectionKind::Cancel, ContentKeys::default()),
+                };
+                PlannedInterruptKeys { boundary: Some(boundary), kind: Some(kind), content, then, at_once, ..nothing }
+            }
+        }
+    }
+}
+
+/// The text of a message of text alone.
+fn text_of(said: &[Block]) -> Option<Arc<str>> {
+    let [block] = said else { return None };
+    match block.kind() {
+        BlockKind::Text(text) => Some(text.clone()),
+        _ => None,
     }
 }
 

@@ -3,7 +3,8 @@
 use super::*;
 use crate::boundary::RunBoundary;
 use crate::plan::{
-    AnswerTimes, LateCompletion, NamedChoices, Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind, StreamShape, WaitKind,
+    AnswerTimes, ClientInterrupt, LateCompletion, NamedChoices, Plan, PlannedDeviation, PlannedInterrupt, PlannedInterruptKind,
+    StreamShape, WaitKind,
 };
 use crate::single_fault::{FaultReach, SingleFault, SingleFaultKind};
 
@@ -24,6 +25,10 @@ fn f_11_a_plan_reads_back() {
                 kind: PlannedInterruptKind::Interrupt(vec![Block::text("stop")]),
             },
             PlannedInterrupt { boundary: RunBoundary { event: 9, side: BoundarySide::Before }, kind: PlannedInterruptKind::Heal },
+        ],
+        client_interrupts: vec![
+            ClientInterrupt { boundary: "answer 1 piece 2 + 1".into(), message: None, then: Some("Go on.".into()), at_once: true },
+            ClientInterrupt { boundary: "start + 3".into(), message: Some("stop".into()), then: None, at_once: false },
         ],
         deviations: vec![PlannedDeviation { event: 7, arrival: "tool 1A ends".into(), at: Micros::ZERO }],
         late_completions: vec![LateCompletion { event: 9, tool: "1A".into() }],

@@ -3,7 +3,7 @@
 //! A scenario is made for engines. Of a client only its requests are seen, and only its driver does anything to it. All else that the scenario says
 //! fails a verdict, unless it `may` be left out.
 
-use super::{ServeOptions, ServedClient};
+use super::{ServedClient, SessionTerms};
 use reenact_engine::settings::Settings;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::statement::{PathStep, Statement, statements};
@@ -19,8 +19,8 @@ pub struct VerdictQuestions {
     pub unasked: Vec<String>,
 }
 
-/// The one rule of an oracle that requests alone can break.
-pub(super) const BY_REQUESTS: &str = "O-1";
+/// The rules of oracles that any client is asked.
+pub const BY_REQUESTS: [&str; 1] = ["O-1"];
 
 /// The questions to each client.
 const ALWAYS: [&str; 4] =
@@ -28,11 +28,11 @@ const ALWAYS: [&str; 4] =
 
 impl VerdictQuestions {
     /// Those of a scenario, before anything is known of the client beside its requests.
-    pub(super) fn of_scenario(scenario: &Scenario, options: &ServeOptions) -> Self {
+    pub(super) fn of_scenario(scenario: &Scenario, terms: &SessionTerms) -> Self {
         let Expectations { requests, delays, models, sent, not_sent, refusals, .. } = &scenario.expect;
         let expected = [
             ("the number of requests", requests.is_some()),
-            ("the waits between attempts", delays.is_some() && options.client == ServedClient::Foreign),
+            ("the waits between attempts", delays.is_some() && terms.client == ServedClient::Foreign),
             ("the models", models.is_some()),
             ("texts that are sent", !sent.is_empty()),
             ("texts that are not sent", !not_sent.is_empty()),
@@ -45,7 +45,7 @@ impl VerdictQuestions {
             questions.unasked.push("requests as they were recorded (`strict` in [matching])".into());
         }
         let unaskable = unaskable_keys(&scenario.expect).into_iter().map(|key| format!("`{key}` in [expect]"));
-        let sections = unaskable_sections(scenario, options).into_iter().map(|(name, _)| name);
+        let sections = unaskable_sections(scenario, terms).into_iter().map(|(name, _)| name);
         questions.unasked.extend(unaskable.chain(sections).chain(own_affairs(scenario).map(String::from)));
         questions
     }
@@ -65,7 +65,7 @@ fn own_affairs(scenario: &Scenario) -> impl Iterator<Item = &'static str> {
 }
 
 /// A failure for all that cannot be asked and must be.
-pub(super) fn failures(scenario: &Scenario, options: &ServeOptions) -> Vec<String> {
+pub(super) fn failures(scenario: &Scenario, terms: &SessionTerms) -> Vec<String> {
     if scenario.drive.may {
         return Vec::new();
     }
@@ -77,7 +77,7 @@ pub(super) fn failures(scenario: &Scenario, options: &ServeOptions) -> Vec<Strin
             names(&keys)
         )
     });
-    let sections = unaskable_sections(scenario, options).into_iter().filter(|(_, may)| !may).map(|(name, _)| {
+    let sections = unaskable_sections(scenario, terms).into_iter().filter(|(_, may)| !may).map(|(name, _)| {
         format!(
             "{name} of the scenario is nothing that can be done to a client, or seen of it; to leave that out write `may = true` in [drive]"
         )
@@ -103,14 +103,14 @@ fn unaskable_keys(expect: &Expectations) -> Vec<&'static str> {
         ("ends_before", ends_before.is_some()),
         ("files", !expect.files.is_empty()),
         ("absent", !expect.absent.is_empty()),
-        ("breaks", expect.breaks.iter().any(|rule| rule != BY_REQUESTS)),
+        ("breaks", expect.breaks.iter().any(|rule| !BY_REQUESTS.contains(&rule.as_str()))),
     ];
     keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
 }
 
 /// The sections about what a client has or does by itself, each with whether all of it may be left out. A driver does the interrupts, and says itself
 /// which it could not do.
-fn unaskable_sections(scenario: &Scenario, options: &ServeOptions) -> Vec<(String, bool)> {
+fn unaskable_sections(scenario: &Scenario, terms: &SessionTerms) -> Vec<(String, bool)> {
     let mut found: Vec<(String, bool)> = Vec::new();
     let mut add = |name: String, may: bool| match found.iter_mut().find(|(known, _)| *known == name) {
         Some((_, all_may)) => *all_may &= may,
@@ -119,7 +119,7 @@ fn unaskable_sections(scenario: &Scenario, options: &ServeOptions) -> Vec<(Strin
     for entry in statements(scenario) {
         let is_unaskable = match entry.statement {
             Statement::Fault(_) | Statement::FaultChance(_) | Statement::Turn(_) | Statement::Exchange(_) | Statement::Result(_) => false,
-            Statement::Interrupt(_) => options.gates.is_none(),
+            Statement::Interrupt(_) => !terms.is_driven,
             _ => true,
         };
         if is_unaskable {

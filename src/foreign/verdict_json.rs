@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::verdict::{ServeVerdict, ServedExchange, ServedMessage};
+use super::verdict::{ServedExchange, ServedMessage, SessionVerdict};
 use reenact_wire::prelude::*;
 
 /// The path of all verdicts. One of them is below it, by its name.
 pub const VERDICTS_PATH: &str = "/reenact/verdicts";
 
 /// The name of the verdict that a request asks for: empty for all of them, `None` for another request.
-pub(super) fn asked_verdict<'a>(method: &str, path: &'a str) -> Option<&'a str> {
+pub fn asked_verdict<'a>(method: &str, path: &'a str) -> Option<&'a str> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let rest = path.strip_prefix(VERDICTS_PATH).filter(|rest| method == "GET" && (rest.is_empty() || rest.starts_with('/')))?;
     Some(rest.trim_matches('/'))
 }
 
 /// One verdict. `is_fine` is `null` as long as nothing was asked.
-pub(super) fn verdict(name: &str, verdict: &ServeVerdict) -> Value {
+pub fn verdict(name: &str, verdict: &SessionVerdict) -> Value {
     let is_asked = !verdict.asked.is_empty();
     json!({
         "name": name,

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::questions::VerdictQuestions;
 use reenact_engine::contract::{Agent, RequestId};
 use reenact_engine::time::{Micros, Time};
+use reenact_oracle::Violation;
 use reenact_scenario::statement::PassedStatements;
 use reenact_transcript::event::{RunEnd, Transcript};
 use reenact_transcript::text::end_text;
@@ -14,7 +15,7 @@ use reenact_wire::request::Request;
 
 /// The verdict on serving a scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ServeVerdict {
+pub struct SessionVerdict {
     /// Requests as effects, answers as inputs, and what the world has to say of them.
     pub transcript: Transcript,
     /// `tape_exhausted` when a request found no answer, else idle.
@@ -29,6 +30,8 @@ pub struct ServeVerdict {
     pub questions: VerdictQuestions,
     /// Remarks that are no failures: the parts of the scenario that HTTP cannot carry.
     pub remarks: Vec<String>,
+    /// The broken rules of oracles. Each is among the failures as well.
+    pub violations: Vec<Violation>,
     /// The failures, a sentence each; empty when all is well.
     pub failures: Vec<String>,
 }
@@ -154,7 +157,7 @@ impl ServedExchange {
     }
 }
 
-impl ServeVerdict {
+impl SessionVerdict {
     /// Whether nothing is wrong.
     pub fn is_fine(&self) -> bool {
         self.failures.is_empty()
@@ -162,7 +165,7 @@ impl ServeVerdict {
 }
 
 /// A line for each request, then what should be known, then what is wrong.
-impl fmt::Display for ServeVerdict {
+impl fmt::Display for SessionVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for asked in &self.asked {
             writeln!(f, "{asked}")?;

@@ -1,36 +1,38 @@
-//! The session of one client: its requests, their answers, and its verdict.
+//! The session of one client: its requests, their answers, and its verdict (K-6, G-1).
+//!
+//! It has no clock: the owner of the client's connection says when something happens.
 
-use tokio::time::Instant;
+use core::time::Duration;
 
-use super::message::{AnswerPlayback, AnswerSerial, ReceivedRequest, ServerResponse};
+use super::judge;
 use super::questions::VerdictQuestions;
-use super::schedule::{AnswerSchedule, ConnectionCut, cannot_carry};
-use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
-use super::{END_HEADER, ScenarioOfServer, ServeOptions, TranscriptExtent, judge};
-use crate::clock::SessionClock;
+use super::verdict::{ServedEnd, ServedExchange, SessionVerdict};
+use super::{END_HEADER, SessionTerms, TranscriptExtent};
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use reenact_engine::time::Time;
+use reenact_scenario::plan::Plan;
 use reenact_scenario::types::Chunking;
 use reenact_sim::notes;
 use reenact_transcript::event::{EventKind, RunEnd};
 use reenact_transcript::record::TranscriptRecorder;
 use reenact_transcript::watch::TranscriptWatch;
+use reenact_wire::block::ToolUse;
+use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
-use reenact_world::WorldNote;
 use reenact_world::answer_queue::AnswerOwner;
-use reenact_world::choices::ChoiceMaker;
+use reenact_world::choices::{ChoiceMaker, NotedChoices};
 use reenact_world::delivery::{AnswerDelivery, AnswerPart};
-use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, MessageResponse, WholeResponse};
+use reenact_world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse, WholeResponse};
 use reenact_world::model::ModelResponse;
-use reenact_world::plan::ResponsePlan;
+use reenact_world::plan::{ResponseHead, ResponsePlan};
 use reenact_world::setup::RunSetup;
+use reenact_world::{ClientToolRun, WorldNote};
 
 /// One client's session.
 #[derive(Clone, Debug)]
-pub(super) struct ClientSession {
+pub struct ClientSession {
     setup: Arc<RunSetup>,
-    options: ServeOptions,
-    clock: SessionClock,
+    terms: SessionTerms,
     endpoint: ApiEndpoint,
     recorder: TranscriptRecorder,
     /// The answers on their way, each with the place of its request among those that were asked.
@@ -41,19 +43,60 @@ pub(super) struct ClientSession {
     problems: Vec<String>,
     remarks: Vec<String>,
     exhausted: Option<(Agent, RequestId)>,
-    /// When something happened last.
-    last_at: Instant,
-    /// When the client was acted on first.
-    acted_at: Option<Instant>,
+    /// The choices that were made, where somebody wants them.
+    noted: Option<Arc<NotedChoices>>,
+}
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivedRequest<'a> {
+    /// The request.
+    pub incoming: &'a IncomingRequest,
+    /// Which connection it came over, from 1.
+    pub connection: u64,
+    /// How long after the first action on the client it came, by the clock on the wall; `None` where nothing was done to the client.
+    pub after_action: Option<Duration>,
+    /// The `x-stainless-retry-count` that it came with.
+    pub retry_count: Option<&'a Arc<str>>,
+}
+
+/// The response to a request.
+#[derive(Clone, Debug)]
+pub enum SessionAnswer {
+    /// It comes in parts, each at its time.
+    Planned(PlannedAnswer),
+    /// It comes at once.
+    Whole {
+        /// Its head.
+        head: ResponseHead,
+        /// Its body.
+        body: Vec<u8>,
+    },
+}
+
+/// An answer that comes in parts.
+#[derive(Clone, Debug)]
+pub struct PlannedAnswer {
+    /// Its number among the answers of the session that come in parts, from 1.
+    pub number: u32,
+    /// The agent that asked.
+    pub agent: Agent,
+    /// The request.
+    pub id: RequestId,
+    /// Whether the scenario owes no further one.
+    pub is_last: bool,
+    /// All that will come. Its times count from the request.
+    pub plan: Arc<ResponsePlan>,
 }
 
 impl ClientSession {
-    pub(super) fn new(scenario: &ScenarioOfServer, options: ServeOptions, clock: SessionClock) -> Self {
+    /// A session that has not begun.
+    pub fn new(setup: &Arc<RunSetup>, terms: SessionTerms) -> Self {
         Self {
-            setup: scenario.setup.clone(),
-            endpoint: ApiEndpoint::new(scenario.terms),
-            options,
-            clock,
+            setup: setup.clone(),
+            endpoint: ApiEndpoint::new(terms.answers),
+            noted: terms.notes_choices.then(Arc::default),
+            terms,
             recorder: TranscriptRecorder::default(),
             open: Vec::new(),
             answers: 0,
@@ -61,20 +104,11 @@ impl ClientSession {
             problems: Vec::new(),
             remarks: Vec::new(),
             exhausted: None,
-            last_at: clock.began,
-            acted_at: None,
         }
     }
 
-    fn time(&self, at: Instant) -> Time {
-        self.clock.time(at)
-    }
-
-    /// A new process serves: what was open is lost.
-    #[cfg(feature = "network")]
-    pub(super) fn begin(&mut self, clock: SessionClock) {
-        (self.clock, self.last_at) = (clock, clock.began);
-        let now = self.time(Instant::now());
+    /// The server is gone, and all that was open with it.
+    pub fn on_server_gone(&mut self, now: Time) {
         for (asked, AnswerDelivery { agent, id, .. }) in core::mem::take(&mut self.open) {
             self.asked[asked].on_end(now, ServedEnd::ServerGone);
             self.endpoint.on_closed(&agent, id);
@@ -88,34 +122,32 @@ impl ClientSession {
         }
     }
 
-    fn remark(&mut self, text: String) {
+    /// Adds a remark to the verdict.
+    pub fn remark(&mut self, text: String) {
         if !self.remarks.contains(&text) {
             self.remarks.push(text);
         }
     }
 
-    /// Since when every answer was given and nothing is open.
-    pub(super) fn done_at(&self) -> Option<Instant> {
-        let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup, AnswerOwner::Own).is_empty();
-        is_done.then_some(self.last_at)
+    /// Whether every answer was given and nothing is open.
+    pub fn is_done(&self) -> bool {
+        self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup, AnswerOwner::Own).is_empty()
     }
 
     /// Whether anything was asked.
-    pub(super) fn is_used(&self) -> bool {
+    pub fn is_used(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// Answers a request.
-    pub(super) fn answer(&mut self, session: usize, arrived: &ReceivedRequest) -> ServerResponse {
-        self.last_at = arrived.at;
-        let now = self.time(arrived.at);
-        match self.endpoint.ask(&self.setup, now, &arrived.incoming) {
-            EndpointResponse::Message(response) => self.answer_message(session, now, arrived, *response),
+    /// Answers a request. `tell` gets the world's notes about it, which are in the transcript as well.
+    pub fn answer(&mut self, now: Time, arrived: ArrivedRequest<'_>, tell: &mut dyn FnMut(&Agent, &EventKind)) -> SessionAnswer {
+        match self.endpoint.ask(&self.setup, now, arrived.incoming, self.noted.as_mut()) {
+            EndpointResponse::Message(response) => self.answer_message(now, arrived, *response, tell),
             EndpointResponse::Whole(response) => self.answer_other(now, arrived, response),
         }
     }
 
-    fn answer_other(&mut self, now: Time, arrived: &ReceivedRequest, response: WholeResponse) -> ServerResponse {
+    fn answer_other(&mut self, now: Time, arrived: ArrivedRequest<'_>, response: WholeResponse) -> SessionAnswer {
         let WholeResponse { head, body, side, problem, remarks } = response;
         remarks.into_iter().for_each(|remark| self.remark(remark));
         let line = format!("{} {}", arrived.incoming.method, arrived.incoming.path);
@@ -128,10 +160,16 @@ impl ClientSession {
         };
         let asked = ServedExchange::other(now, arrived.connection, line, head.status, problem);
         self.asked.push(ServedExchange { answer, ..asked });
-        ServerResponse::Whole { head, body: body.into() }
+        SessionAnswer::Whole { head, body }
     }
 
-    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, response: MessageResponse) -> ServerResponse {
+    fn answer_message(
+        &mut self,
+        now: Time,
+        arrived: ArrivedRequest<'_>,
+        response: MessageResponse,
+        tell: &mut dyn FnMut(&Agent, &EventKind),
+    ) -> SessionAnswer {
         let MessageResponse { agent, id, request, answered, remarks } = response;
         remarks.into_iter().for_each(|remark| self.remark(remark));
         let ModelResponse { plan, note, refused } = answered;
@@ -142,15 +180,15 @@ impl ClientSession {
                 self.remark(format!("the API would refuse request {}: {}", agent.key(id), refused.text));
             }
             let what = EventKind::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
-            self.note(now, &agent, what);
+            self.note(now, &agent, &what, tell);
         }
         let mut asked = ServedExchange::message(now, arrived.connection, &arrived.incoming.path, &agent, id, &request);
-        asked.retry_count = arrived.retry_count.clone();
-        asked.after_action = self.acted_at.map(|acted_at| arrived.at.saturating_duration_since(acted_at));
+        asked.retry_count = arrived.retry_count.cloned();
+        asked.after_action = arrived.after_action;
         asked.answer = answer_name(&note);
-        let exhausted = notes::note_world(&agent, note, |what| self.note(now, &agent, what));
+        let exhausted = notes::note_world(&agent, note, |what| self.note(now, &agent, &what, tell));
         self.answers += 1;
-        let plan = if self.options.gates.is_some() { plan.map(ResponsePlan::by_event) } else { plan };
+        let plan = if self.terms.by_event { plan.map(ResponsePlan::by_event) } else { plan };
         let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
             asked.how = ServedEnd::Exhausted;
             self.asked.push(asked);
@@ -161,13 +199,11 @@ impl ClientSession {
             self.remarks.push(remark);
         }
         let plan = Arc::new(plan);
-        let schedule = AnswerSchedule::new(&self.setup.scenario, plan.clone(), (&agent, id), &self.options);
         asked.status = plan.head.as_ref().map(|head| head.status);
         self.asked.push(asked);
-        self.open.push((self.asked.len() - 1, AnswerDelivery::new(self.answers, agent.clone(), id, plan, now)));
-        let serial = AnswerSerial { session, number: self.answers };
-        let is_last = self.options.gates.is_some() && self.owes_none(id.prompt);
-        ServerResponse::Play(AnswerPlayback { serial, agent, id, is_last, in_flight: Arc::new(()), schedule })
+        self.open.push((self.asked.len() - 1, AnswerDelivery::new(self.answers, agent.clone(), id, plan.clone(), now)));
+        let is_last = self.terms.is_driven && self.owes_none(id.prompt);
+        SessionAnswer::Planned(PlannedAnswer { number: self.answers, agent, id, is_last, plan })
     }
 
     /// Whether the scenario owes no further answer within this prompt and those before: what need not be asked for is not waited for.
@@ -185,22 +221,20 @@ impl ClientSession {
     }
 
     /// A part of an answer was sent, or its client left.
-    pub(super) fn on_reached(&mut self, number: u32, part: AnswerPart, at: Instant) {
+    pub fn on_reached(&mut self, number: u32, part: AnswerPart, now: Time) {
         match part {
-            AnswerPart::Left => self.on_left(number, at),
-            _ => self.on_sent(number, part, at),
+            AnswerPart::Left => self.on_left(number, now),
+            _ => self.on_sent(number, part, now),
         }
     }
 
-    fn on_sent(&mut self, number: u32, part: AnswerPart, at: Instant) {
-        self.last_at = at;
-        let now = self.time(at);
+    fn on_sent(&mut self, number: u32, part: AnswerPart, now: Time) {
         let Some(position) = self.open.iter().position(|(_, open)| open.serial == number) else { return };
         let (asked, open) = &mut self.open[position];
         let asked = &mut self.asked[*asked];
         asked.pieces += usize::from(matches!(part, AnswerPart::Event(_)));
         // Reading it would cost more than sending it.
-        let is_left_out = matches!(part, AnswerPart::Event(_)) && self.options.keeps == TranscriptExtent::Outlines;
+        let is_left_out = matches!(part, AnswerPart::Event(_)) && self.terms.keeps == TranscriptExtent::Outlines;
         if !is_left_out {
             let mut inputs = Vec::new();
             // Its schedule has cut it, and the connection knows when the next part comes.
@@ -213,9 +247,8 @@ impl ClientSession {
         }
     }
 
-    fn on_left(&mut self, number: u32, at: Instant) {
-        let Some((asked, open)) = self.closed(number, at) else { return };
-        let now = self.time(at);
+    fn on_left(&mut self, number: u32, now: Time) {
+        let Some((asked, open)) = self.closed(number) else { return };
         let asked = &mut self.asked[asked];
         let (has_body, end) = (asked.pieces == open.plan.pieces.len(), &open.plan.end);
         let has_all = has_body && *end == Some(AnswerEnd::Complete);
@@ -228,23 +261,47 @@ impl ClientSession {
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
     }
 
-    pub(super) fn on_disturbed(&mut self, at: Instant) {
-        self.acted_at.get_or_insert(at);
+    /// Something was done to the client that the scenario knows nothing of.
+    pub fn on_disturbed(&mut self) {
         self.endpoint.on_disturbed();
     }
 
-    pub(super) fn on_cut_at_gate(&mut self, number: u32, at: Instant, cut: ConnectionCut) {
-        let Some((asked, AnswerDelivery { agent, id, .. })) = self.closed(number, at) else { return };
-        let now = self.time(at);
-        self.asked[asked].on_end(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
+    /// The driver of the client had the answer cut.
+    pub fn on_cut_at_gate(&mut self, number: u32, now: Time, is_reset: bool) {
+        let Some((asked, AnswerDelivery { agent, id, .. })) = self.closed(number) else { return };
+        self.asked[asked].on_end(now, if is_reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
         self.endpoint.on_closed(&agent, id);
         self.recorder.input(now, &agent, &Input::End { id, how: AnswerEnd::Reset });
     }
 
-    fn closed(&mut self, number: u32, at: Instant) -> Option<(usize, AnswerDelivery)> {
-        self.last_at = at;
+    fn closed(&mut self, number: u32) -> Option<(usize, AnswerDelivery)> {
         let position = self.open.iter().position(|(_, open)| open.serial == number)?;
         Some(self.remove_open(position))
+    }
+
+    /// The user does something.
+    pub(super) fn on_input(&mut self, now: Time, input: &Input) {
+        self.recorder.input(now, &Agent::ROOT, input);
+    }
+
+    /// Something stands in the transcript that is neither request nor answer.
+    pub(super) fn on_note(&mut self, now: Time, what: &EventKind) {
+        self.recorder.note(now, &Agent::ROOT, what);
+    }
+
+    /// The run of a scripted tool. `nth` counts the runs of the same tool, from 0.
+    pub(super) fn tool_run(&mut self, tool_use: &ToolUse, nth: usize) -> ClientToolRun {
+        self.endpoint.tool_run(&self.setup, self.noted.as_mut(), tool_use, nth)
+    }
+
+    /// Makes further choices of this run.
+    pub(super) fn with_choices<T>(&mut self, choose: impl FnOnce(&mut ChoiceMaker<'_>) -> T) -> T {
+        choose(&mut ChoiceMaker::new(&self.setup.scenario, self.noted.as_mut()))
+    }
+
+    /// The choices that were drawn; `None` where nobody wants them.
+    pub(super) fn choices(&self) -> Option<&Plan> {
+        self.noted.as_ref().map(|noted| noted.plan())
     }
 
     /// Takes an answer that is over. A session without one holds no room for any: there may be thousands that are done (K-8).
@@ -256,16 +313,20 @@ impl ClientSession {
         open
     }
 
-    /// Notes it for the transcript and the other watchers.
-    fn note(&mut self, now: Time, agent: &Agent, what: EventKind) {
-        self.recorder.note(now, agent, &what);
-        if let Some(notes) = &self.options.notes {
-            // Who does not listen any more wants to know nothing.
-            let _ = notes.send((agent.clone(), what));
-        }
+    /// Notes it for the transcript and for `tell`.
+    fn note(&mut self, now: Time, agent: &Agent, what: &EventKind, tell: &mut dyn FnMut(&Agent, &EventKind)) {
+        self.recorder.note(now, agent, what);
+        tell(agent, what);
     }
 
-    pub(super) fn into_verdict(mut self, now: Time) -> ServeVerdict {
+    /// The same, asked of these rules of oracles.
+    pub(super) fn judged_by(mut self, rules: &'static [&'static str]) -> Self {
+        self.terms.rules = rules;
+        self
+    }
+
+    /// The verdict at the end.
+    pub fn into_verdict(mut self, now: Time) -> SessionVerdict {
         for (asked, _) in core::mem::take(&mut self.open) {
             self.asked[asked].on_end(now, ServedEnd::OpenAtEnd);
         }
@@ -287,11 +348,11 @@ impl ClientSession {
         let end = self.exhausted.map_or(RunEnd::Idle, |(agent, id)| RunEnd::TapeExhausted { agent, id });
         self.recorder.note(now, &Agent::ROOT, &EventKind::Ended { end: end.clone() });
         let scenario = &self.setup.scenario;
-        let transcript = self.recorder.into_transcript(&scenario.title, scenario.seed);
-        let questions = VerdictQuestions::of_scenario(scenario, &self.options);
+        let transcript = self.recorder.into_transcript(&scenario.title, scenario.shown_seed());
+        let questions = VerdictQuestions::of_scenario(scenario, &self.terms);
         let (asked, remarks, failures) = (self.asked, self.remarks, self.problems);
-        let mut verdict = ServeVerdict { transcript, end, asked, unused, passed, questions, remarks, failures };
-        judge::judge(&self.setup, &self.options, &mut verdict);
+        let mut verdict = SessionVerdict { transcript, end, asked, unused, passed, questions, remarks, violations: Vec::new(), failures };
+        judge::judge(&self.setup, &self.terms, &mut verdict);
         verdict
     }
 }
@@ -308,9 +369,27 @@ fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
 }
 
 /// The response when no answer is left: an error that no client takes for a passing one.
-fn exhausted_answer(agent: &Agent, id: RequestId) -> ServerResponse {
+fn exhausted_answer(agent: &Agent, id: RequestId) -> SessionAnswer {
     let aside = if agent.is_root() { "" } else { "; requests beside the conversation are answered by [[side]]" };
     let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted){aside}", agent.key(id));
     // Clients take a 401 or a 403 for a matter of credentials, and ask their user to log in.
-    ServerResponse::error(400, "invalid_request_error", &message, &[(END_HEADER, "tape_exhausted")])
+    let body = serde_json::json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
+    let headers = [("x-should-retry", "false"), (END_HEADER, "tape_exhausted"), ("content-type", "application/json")];
+    let head = ResponseHead { status: 400, headers: headers.map(|(name, value)| HttpHeader::new(name, value)).into() };
+    SessionAnswer::Whole { head, body: body.to_string().into_bytes() }
+}
+
+/// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.
+fn cannot_carry(id: RequestId, end: Option<&AnswerEnd>) -> Option<String> {
+    let (wanted, sees) = match end? {
+        AnswerEnd::ConnectRefused => ("a refused connection", "a connection that breaks before any byte"),
+        AnswerEnd::Dns => ("an unknown host name", "a connection that breaks before any byte"),
+        AnswerEnd::Tls => ("a failed TLS handshake", "a connection that breaks before any byte"),
+        AnswerEnd::ConnectTimeout => ("a connection that is not made in time", "a connection on which no answer comes"),
+        AnswerEnd::BrokenPipe => {
+            ("a connection that breaks while the request is sent", "a connection that breaks when the request is complete")
+        }
+        _ => return None,
+    };
+    Some(format!("request {id}: the scenario wants {wanted}; over HTTP the client sees {sees}"))
 }

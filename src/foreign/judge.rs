@@ -4,8 +4,8 @@
 //! (O-10) was seen when it was answered. Others need to see what comes out of an engine.
 
 use super::questions::{self, BY_REQUESTS};
-use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
-use super::{ServeOptions, ServedClient};
+use super::verdict::{ServedEnd, ServedExchange, SessionVerdict};
+use super::{ServedClient, SessionTerms};
 use reenact_engine::contract::{Agent, Input, RequestId};
 use reenact_engine::settings::ResultOrder;
 use reenact_engine::time::{Micros, Time};
@@ -20,7 +20,7 @@ use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
 /// Adds what is wrong.
-pub(super) fn judge(setup: &RunSetup, options: &ServeOptions, verdict: &mut ServeVerdict) {
+pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, verdict: &mut SessionVerdict) {
     let mut failures = Vec::new();
     if let RunEnd::TapeExhausted { .. } = &verdict.end
         && setup.scenario.expect.terminal.as_deref() != Some(verdict.end.as_str())
@@ -37,15 +37,16 @@ pub(super) fn judge(setup: &RunSetup, options: &ServeOptions, verdict: &mut Serv
         };
         failures.push(format!("no request for a message came: {advice}"));
     }
-    if options.client == ServedClient::Foreign {
-        failures.extend(questions::failures(&setup.scenario, options));
+    if terms.client == ServedClient::Foreign {
+        failures.extend(questions::failures(&setup.scenario, terms));
     }
-    let (broken, orders) = oracle_findings(setup, verdict);
-    failures.extend(broken);
+    let (broken, orders) = oracle_findings(setup, terms, verdict);
+    failures.extend(broken.iter().map(words));
+    verdict.violations = broken;
     verdict.remarks.extend(orders);
     failures.extend(early_attempts(verdict));
     // The waits of our own engine are judged where it waits: requests may be late, or lost, on their way.
-    let tolerance = (options.client == ServedClient::Foreign).then(|| DelayTolerance::from_clock(Micros::ZERO));
+    let tolerance = (terms.client == ServedClient::Foreign).then(|| DelayTolerance::from_clock(Micros::ZERO));
     failures.extend(requests::failures(&verdict.transcript, &setup.scenario, tolerance));
     if setup.scenario.matching.strict {
         failures.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
@@ -57,32 +58,32 @@ pub(super) fn judge(setup: &RunSetup, options: &ServeOptions, verdict: &mut Serv
     verdict.failures.append(&mut failures);
 }
 
-/// The rules that requests break, and the requests with results in another order than their tool uses. The API takes any order.
-fn oracle_findings(setup: &RunSetup, verdict: &ServeVerdict) -> (Vec<String>, Vec<String>) {
-    if rules::shows(&setup.scenario.expect, BY_REQUESTS) {
-        return (Vec::new(), Vec::new());
-    }
-    let found = |order: ResultOrder| -> Vec<String> {
+/// The rules that requests break, and remarks on the requests with results in another order than their tool uses. The API takes any order.
+fn oracle_findings(setup: &RunSetup, terms: &SessionTerms, verdict: &SessionVerdict) -> (Vec<Violation>, Vec<String>) {
+    let found = |order: ResultOrder, asked: &[&str]| -> Vec<Violation> {
         let mut setup = setup.clone();
         setup.environment.settings.result_order = order;
         let mut oracles = rules::oracles(&setup);
         oracles.watch(&verdict.transcript);
-        oracles.into_violations().iter().filter(|violation| violation.oracle == BY_REQUESTS).map(words).collect()
+        let is_asked = |violation: &Violation| asked.contains(&violation.oracle) && !rules::shows(&setup.scenario.expect, violation.oracle);
+        oracles.into_violations().into_iter().filter(is_asked).collect()
     };
     // Of the order of emission nothing is seen.
-    let broken = found(ResultOrder::Emission);
-    let orders = found(ResultOrder::ToolUse).into_iter().filter(|violation| !broken.contains(violation));
-    let orders = orders.map(|violation| violation.trim_start_matches("O-1: ").to_string() + ", which the API takes").collect();
+    let broken = found(ResultOrder::Emission, terms.rules);
+    let known: Vec<String> = broken.iter().map(words).collect();
+    let orders =
+        found(ResultOrder::ToolUse, &BY_REQUESTS).iter().map(words).filter(|violation| !known.contains(violation)).collect::<Vec<_>>();
+    let orders = orders.iter().map(|violation| violation.trim_start_matches("O-1: ").to_string() + ", which the API takes").collect();
     (broken, orders)
 }
 
 /// A broken rule without the time: equal runs of a client are to fail with equal words.
-pub(crate) fn words(violation: &Violation) -> String {
+pub fn words(violation: &Violation) -> String {
     format!("{}: {}", violation.oracle, violation.text)
 }
 
 /// after `retry-after` no attempt comes sooner.
-pub(crate) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
+pub fn early_attempts(verdict: &SessionVerdict) -> Vec<String> {
     let mut failures = Vec::new();
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
     for event in verdict.transcript.events.iter() {
@@ -109,7 +110,7 @@ pub(crate) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
     failures
 }
 
-fn model_of(verdict: &ServeVerdict, agent: &Agent, id: RequestId) -> Option<Arc<str>> {
+fn model_of(verdict: &SessionVerdict, agent: &Agent, id: RequestId) -> Option<Arc<str>> {
     let is_it = |asked: &&ServedExchange| asked.message.as_ref().is_some_and(|message| (&message.agent, message.id) == (agent, id));
     verdict.asked.iter().find(is_it)?.message.as_ref().map(|message| message.model.clone())
 }

@@ -1,0 +1,123 @@
+//! The notes of a client in virtual time about itself, and the rules that they can break (G-2).
+//!
+//! A rule is asked only where the client sends the notes that it needs. A verdict names the rules that were not asked, and why.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::lines::{ClientDeed, DeedEnd};
+use reenact_engine::time::Time;
+use reenact_oracle::Violation;
+use reenact_scenario::plan::Plan;
+use reenact_wire::prelude::*;
+
+/// Every prompt has its terminal.
+const TERMINALS: &str = "O-8";
+/// No tool use is run twice.
+const REPEATED: &str = "O-17";
+/// The run gets on.
+const PROGRESS: &str = "O-19";
+/// Nothing is left open.
+const LEFTOVERS: &str = "O-27";
+
+/// The notes of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ClientDeeds {
+    /// The prompts, each with how it ended.
+    pub(super) prompts: BTreeMap<u32, Option<(DeedEnd, Arc<str>)>>,
+    /// The tools that run.
+    running: BTreeMap<Arc<str>, Arc<str>>,
+    /// The tool uses that were started.
+    started: BTreeSet<Arc<str>>,
+    has_terminals: bool,
+    /// The boundaries at which something was done.
+    boundaries: BTreeSet<Arc<str>>,
+    /// Whether the user did anything beside prompts.
+    pub(super) is_disturbed: bool,
+    violations: Vec<Violation>,
+}
+
+impl ClientDeeds {
+    /// The client notes something.
+    pub(super) fn on_deed(&mut self, at: Time, deed: &ClientDeed) {
+        match deed {
+            ClientDeed::Prompt { prompt, .. } => {
+                self.prompts.entry(*prompt).or_default();
+            }
+            ClientDeed::Cancel | ClientDeed::Message { .. } => self.is_disturbed = true,
+            ClientDeed::ToolStart { id, name } => self.on_tool_start(at, id, name),
+            ClientDeed::ToolEnd { id, .. } => self.on_tool_end(id),
+            ClientDeed::Terminal { prompt, how, text } => {
+                self.has_terminals = true;
+                let ended = self.prompts.entry(*prompt).or_default();
+                if ended.is_some() {
+                    self.violations.push(violation(at, TERMINALS, format!("prompt {prompt} has two terminals")));
+                }
+                *ended = Some((*how, text.clone()));
+            }
+            ClientDeed::Deadlock { text } => {
+                self.violations.push(violation(at, PROGRESS, format!("nothing is left to happen, and the client waits: {text}")));
+            }
+            ClientDeed::LeftTask { text } => {
+                self.violations.push(violation(at, LEFTOVERS, format!("at the end of the run a task still runs: {text}")));
+            }
+            ClientDeed::OpenConnection { answer } => {
+                self.violations.push(violation(at, LEFTOVERS, format!("at the end of the run the connection of answer {answer} is open")));
+            }
+            ClientDeed::Boundary { boundary } => {
+                self.boundaries.insert(boundary.clone());
+            }
+        }
+    }
+
+    /// A tool starts.
+    pub(super) fn on_tool_start(&mut self, at: Time, id: &Arc<str>, name: &Arc<str>) {
+        if !self.started.insert(id.clone()) {
+            self.violations.push(violation(at, REPEATED, format!("tool use {id} of {name} is started a second time")));
+        }
+        self.running.insert(id.clone(), name.clone());
+    }
+
+    /// A tool ends; whether it ran.
+    pub(super) fn on_tool_end(&mut self, id: &Arc<str>) {
+        self.running.remove(id);
+    }
+
+    /// The tool of a running tool use.
+    pub(super) fn running_name(&self, id: &Arc<str>) -> Option<&Arc<str>> {
+        self.running.get(id)
+    }
+
+    /// The interrupts of the plan that did not happen, in words (E-8).
+    pub(super) fn missed(&self, plan: &Plan) -> Vec<String> {
+        let missed = plan.client_interrupts.iter().filter(|planned| !self.boundaries.contains(&planned.boundary));
+        missed.map(|planned| format!("the plan's interrupt did not happen: the client came to no boundary {}", planned.boundary)).collect()
+    }
+
+    /// The run is over: the violations.
+    pub(super) fn into_violations(mut self, at: Time) -> Vec<Violation> {
+        if self.has_terminals {
+            let open = self.prompts.iter().filter(|(_, ended)| ended.is_none()).map(|(prompt, _)| *prompt).collect::<Vec<_>>();
+            self.violations
+                .extend(open.iter().map(|prompt| violation(at, TERMINALS, format!("prompt {prompt} has no terminal at the end"))));
+            for (id, name) in &self.running {
+                self.violations.push(violation(at, LEFTOVERS, format!("tool use {id} of {name} still runs at the end of the run")));
+            }
+        }
+        self.violations
+    }
+
+    /// Whether the notes were sent that a rule needs.
+    pub(super) fn is_asked(&self, rule: &str) -> bool {
+        match rule {
+            TERMINALS => self.has_terminals && !self.prompts.is_empty(),
+            REPEATED => !self.started.is_empty(),
+            LEFTOVERS => self.has_terminals,
+            PROGRESS => !self.prompts.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+fn violation(at: Time, oracle: &'static str, text: String) -> Violation {
+    Violation { at, oracle, text }
+}

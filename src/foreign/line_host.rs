@@ -1,0 +1,92 @@
+//! Many runs of clients in virtual time, line by line (G-1).
+
+use alloc::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::line_run::LineRun;
+use super::lines::{ClientLine, OpenLine, PROTOCOL};
+use reenact_wire::prelude::*;
+use reenact_world::setup::RunSetup;
+
+/// A scenario that was opened.
+#[derive(Clone, Debug)]
+pub struct OpenedScenario {
+    /// The scenario.
+    pub setup: Arc<RunSetup>,
+    /// The warnings for its user.
+    pub warnings: Vec<String>,
+}
+
+/// The open runs.
+#[derive(Clone, Debug, Default)]
+pub struct LineHost {
+    runs: BTreeMap<u64, LineRun>,
+    opened: u64,
+    /// The error of a line without a reply, for the next reply.
+    problem: Option<String>,
+}
+
+impl LineHost {
+    /// Takes a line; returns the reply, if the line has one. `open` finds a scenario.
+    pub fn line(&mut self, text: &str, open: &mut dyn FnMut(&OpenLine) -> Result<OpenedScenario, String>) -> Option<Value> {
+        let line = match ClientLine::read(text) {
+            Ok(line) => line,
+            // Nobody knows whether the client waits. One that does not would read it as the next reply, which is an error as well.
+            Err(problem) => return Some(json!({ "error": problem })),
+        };
+        let has_reply = line.has_reply();
+        let reply = match self.problem.take().filter(|_| has_reply) {
+            Some(problem) => Err(problem),
+            None => self.reply(line, open),
+        };
+        match reply {
+            Ok(reply) => has_reply.then_some(reply),
+            Err(problem) if has_reply => Some(json!({ "error": problem })),
+            Err(problem) => {
+                self.problem.get_or_insert(problem);
+                None
+            }
+        }
+    }
+
+    fn reply(&mut self, line: ClientLine, open: &mut dyn FnMut(&OpenLine) -> Result<OpenedScenario, String>) -> Result<Value, String> {
+        let moment = line.moment();
+        let run = match &moment {
+            None => None,
+            Some(moment) => {
+                let run = self.runs.get_mut(&moment.run);
+                let run = run.ok_or_else(|| format!("there is no open run {}: open one, and name it in each line", moment.run))?;
+                run.advance(*moment)?;
+                Some(run)
+            }
+        };
+        match (line, run) {
+            (ClientLine::Open(line), _) => self.open(&line, open),
+            (ClientLine::Request(line), Some(run)) => Ok(run.request(line)),
+            (ClientLine::Closed(line), Some(run)) => run.close(line.moment.at, line.answer).map(|()| Value::Null),
+            (ClientLine::Tool(line), Some(run)) => Ok(run.tool(line)),
+            (ClientLine::Note(line), Some(run)) => Ok(json!({ "acts": run.note(line.moment.at, &line.deed) })),
+            (ClientLine::End(line), Some(_)) => {
+                let run = self.runs.remove(&line.moment.run).ok_or("the run is over")?;
+                Ok(run.end(line.moment.at, line.transcript))
+            }
+            (_, None) => Err(String::from("this line needs a `run`")),
+        }
+    }
+
+    fn open(&mut self, line: &OpenLine, open: &mut dyn FnMut(&OpenLine) -> Result<OpenedScenario, String>) -> Result<Value, String> {
+        if line.protocol != PROTOCOL {
+            return Err(format!(
+                "this program speaks version {PROTOCOL} of its protocol, and the client version {}: install the package and the program of one release",
+                line.protocol
+            ));
+        }
+        let OpenedScenario { setup, warnings } = open(line)?;
+        let (run, mut opened) = LineRun::new(&setup, &warnings);
+        self.opened += 1;
+        self.runs.insert(self.opened, run);
+        opened["run"] = self.opened.into();
+        Ok(opened)
+    }
+}

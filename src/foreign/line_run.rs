@@ -1,0 +1,310 @@
+//! One run of a client in virtual time: its lines in, what the world says out (G-1, G-2).
+
+use alloc::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::client_deeds::ClientDeeds;
+use super::line_answer::LineAnswer;
+use super::lines::{AskedLine, ClientDeed, DeedEnd, LineMoment, ToolLine};
+use super::scripted_acts::{ScriptedActs, text_of};
+use super::session::{ArrivedRequest, ClientSession, SessionAnswer};
+use super::verdict::SessionVerdict;
+use super::verdict_json;
+use super::world_events::{EventSource, WorldEvent, WorldEvents};
+use super::{SessionTerms, answer_terms};
+use reenact_engine::contract::{Input, ToolInput, ToolUse};
+use reenact_engine::time::Time;
+use reenact_explore::fingerprint::Fingerprint;
+use reenact_oracle::{ORACLES, OracleNeeds, Violation, needs};
+use reenact_scenario::interrupt::ReachedState;
+use reenact_scenario::language::scenario_text;
+use reenact_scenario::plan::Plan;
+use reenact_scenario::types::Scenario;
+use reenact_sim::rules;
+use reenact_transcript::event::EventKind;
+use reenact_transcript::json::digest;
+use reenact_transcript::text::{DetailLevel, render};
+use reenact_wire::block::Block;
+use reenact_wire::json::Json;
+use reenact_wire::prelude::*;
+use reenact_wire::validate::endpoint::RequestHead;
+use reenact_world::delivery::AnswerPart;
+use reenact_world::endpoint::IncomingRequest;
+use reenact_world::setup::RunSetup;
+
+/// The rules that requests and answers alone can break.
+const BY_WIRE: [&str; 3] = ["O-1", "O-6", "O-10"];
+
+/// The same where nobody interfered: a client may take back what was cancelled, so that its next request does not begin with the one before.
+const BY_WIRE_UNDISTURBED: [&str; 4] = ["O-1", "O-6", "O-10", "O-21"];
+
+/// The base URL of clients in virtual time, for advice about paths.
+const BASE_URL: &str = "http://reenact";
+
+/// A run.
+#[derive(Clone, Debug)]
+pub(super) struct LineRun {
+    setup: Arc<RunSetup>,
+    session: ClientSession,
+    events: WorldEvents,
+    acts: ScriptedActs,
+    deeds: ClientDeeds,
+    /// How many answers there were.
+    answers: u32,
+    /// The number of each answer in the session, where it has one.
+    numbers: BTreeMap<u32, u32>,
+    /// How often each tool ran.
+    tools: BTreeMap<Arc<str>, usize>,
+    /// The next number of a prompt or of a message.
+    said: u32,
+}
+
+impl LineRun {
+    /// A run that begins, and the reply to its first line.
+    pub(super) fn new(setup: &Arc<RunSetup>, warnings: &[String]) -> (Self, Value) {
+        let answers = answer_terms(setup);
+        let terms = SessionTerms { answers, is_driven: true, notes_choices: true, rules: &BY_WIRE_UNDISTURBED, ..SessionTerms::default() };
+        let mut acts = ScriptedActs::default();
+        let interrupts = acts.at_the_beginning(setup);
+        let Scenario { settings, prompts, title, .. } = &setup.scenario;
+        let prompts = prompts.iter().map(|prompt| json!({ "at": prompt.at.map_or(0, |at| at.0), "text": text_of(&prompt.content) }));
+        let opened = json!({
+            "protocol": super::lines::PROTOCOL,
+            "title": title,
+            "seed": setup.scenario.seed.0,
+            "model": &*settings.model,
+            "max_tokens": settings.max_tokens,
+            "prompts": prompts.collect::<Vec<_>>(),
+            "tools": setup.environment.tools.iter().map(|tool| tool.json.to_value()).collect::<Vec<_>>(),
+            "interrupts": interrupts,
+            "watches": ScriptedActs::watched_notes(setup),
+            "warnings": warnings,
+        });
+        let run = Self {
+            setup: setup.clone(),
+            session: ClientSession::new(setup, terms),
+            events: WorldEvents::default(),
+            acts,
+            deeds: ClientDeeds::default(),
+            answers: 0,
+            numbers: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            said: 0,
+        };
+        (run, opened)
+    }
+
+    /// The client has come so far.
+    pub(super) fn advance(&mut self, moment: LineMoment) -> Result<(), String> {
+        let delivered = self.events.deliver(moment.at, moment.seen)?;
+        self.acts.on_delivered(&self.setup, &delivered);
+        for WorldEvent { at, source, .. } in delivered {
+            match source {
+                EventSource::Answer { part: Some((number, part)), .. } => self.session.on_reached(number, part, at),
+                EventSource::Answer { part: None, .. } => (),
+                EventSource::Tool { id, is_error } => {
+                    self.deeds.on_tool_end(&id);
+                    let how = if is_error { DeedEnd::Error } else { DeedEnd::Ok };
+                    self.say(at, how.of_tool(), &id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to a request.
+    pub(super) fn request(&mut self, line: AskedLine) -> Value {
+        let AskedLine { moment, method, path, headers, body, connection } = line;
+        let header = |name: &str| headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let incoming = IncomingRequest {
+            method,
+            base: BASE_URL.into(),
+            head: RequestHead::read(&path, |name| header(name).cloned()),
+            path,
+            named: None,
+            body: body.into_bytes(),
+        };
+        let retry_count = header("x-stainless-retry-count");
+        let arrived = ArrivedRequest { incoming: &incoming, connection, after_action: None, retry_count };
+        let answer = self.session.answer(moment.at, arrived, &mut |_, _| ());
+        self.answers += 1;
+        let (answer, asked) = match answer {
+            SessionAnswer::Planned(planned) => {
+                self.numbers.insert(self.answers, planned.number);
+                let asked = (planned.agent.clone(), planned.id);
+                let chunking = self.setup.scenario.chunking.clone();
+                let number = self.answers;
+                let answer = self.session.with_choices(|choices| LineAnswer::planned(number, &planned, moment.at, &chunking, choices));
+                (answer, Some(asked))
+            }
+            SessionAnswer::Whole { head, body } => (LineAnswer::whole(self.answers, head, body, moment.at), None),
+        };
+        self.events.add(answer.events());
+        let asked = asked.as_ref().map(|(agent, id)| (agent, *id));
+        let acts = self.acts.on_request(&self.setup, moment.at, asked, &self.events);
+        let mut reply = answer.to_json();
+        reply["acts"] = acts.into();
+        reply
+    }
+
+    /// The client closes the connection of an answer.
+    pub(super) fn close(&mut self, at: Time, answer: u32) -> Result<(), String> {
+        if answer == 0 || answer > self.answers {
+            return Err(format!("there is no answer {answer}: this run has {}", plural(self.answers.into(), "answer")));
+        }
+        self.events.remove(|source| matches!(source, EventSource::Answer { answer: of, .. } if *of == answer));
+        if let Some(number) = self.numbers.get(&answer) {
+            self.session.on_reached(*number, AnswerPart::Left, at);
+        }
+        Ok(())
+    }
+
+    /// The run of a scripted tool.
+    pub(super) fn tool(&mut self, line: ToolLine) -> Value {
+        let ToolLine { moment: LineMoment { at, .. }, id, name, input } = line;
+        let nth = self.tools.entry(name.clone()).or_default();
+        *nth += 1;
+        let tool_use = ToolUse { id: id.clone(), name: name.clone(), input: ToolInput::Valid(Json::from_value(&input)) };
+        let run = self.session.tool_run(&tool_use, *nth - 1);
+        self.deeds.on_tool_start(at, &id, &name);
+        self.say(at, "tool starts", &format!("{id} {name}"));
+        let ends_at = run.takes.map(|takes| at + takes);
+        let event_name = format!("tool {id} end");
+        let is_error = run.outcome.is_error;
+        if let Some(ends_at) = ends_at {
+            let source = EventSource::Tool { id, is_error };
+            self.events.add([WorldEvent { at: ends_at, source, name: event_name.clone().into(), stream_events: Vec::new() }]);
+        }
+        let mut acts = self.acts.on_tool(&self.setup, at, &name, ReachedState::Executing, None);
+        if let Some(ends_at) = ends_at {
+            acts.extend(self.acts.on_tool(&self.setup, at, &name, ReachedState::Completed, Some((&event_name, ends_at))));
+        }
+        json!({
+            "is_scripted": run.is_scripted,
+            "ends_at": ends_at.map(|at| at.0),
+            "content": run.outcome.content.to_value(),
+            "is_error": is_error,
+            "progress": run.progress.iter().map(|(after, text)| json!([(at + *after).0, &**text])).collect::<Vec<_>>(),
+            "acts": acts,
+        })
+    }
+
+    /// The client notes a deed: the acts that follow from it.
+    pub(super) fn note(&mut self, at: Time, deed: &ClientDeed) -> Vec<Value> {
+        let running = if let ClientDeed::ToolEnd { id, .. } = deed { self.deeds.running_name(id).cloned() } else { None };
+        self.deeds.on_deed(at, deed);
+        match deed {
+            ClientDeed::Prompt { text, .. } => {
+                self.said += 1;
+                self.session.on_input(at, &Input::Prompt { prompt: self.said, content: vec![Block::text(text)].into() });
+            }
+            ClientDeed::Cancel => {
+                self.acts.on_done(&self.setup, true);
+                self.session.on_disturbed();
+                self.session.on_input(at, &Input::Cancel);
+            }
+            ClientDeed::Message { text } => {
+                self.said += 1;
+                self.acts.on_done(&self.setup, false);
+                self.session.on_disturbed();
+                self.session.on_input(at, &Input::Interrupt { prompt: self.said, content: vec![Block::text(text)].into() });
+            }
+            ClientDeed::ToolStart { id, name } => {
+                self.say(at, "tool starts", &format!("{id} {name}"));
+                return self.acts.on_tool(&self.setup, at, name, ReachedState::Executing, None);
+            }
+            ClientDeed::ToolEnd { id, how } => {
+                self.events.remove(|source| matches!(source, EventSource::Tool { id: of, .. } if of == id));
+                self.say(at, how.of_tool(), id);
+                if let Some(name) = running {
+                    return self.acts.on_tool(&self.setup, at, &name, ReachedState::Completed, None);
+                }
+            }
+            ClientDeed::Terminal { prompt, how, text } => {
+                self.say(at, how.of_prompt(), &if text.is_empty() { prompt.to_string() } else { format!("{prompt}: {text}") });
+                return self.acts.on_terminal(&self.setup, at);
+            }
+            ClientDeed::Boundary { boundary } => self.say(at, "at boundary", boundary),
+            ClientDeed::Deadlock { text } => self.say(at, "deadlock", text),
+            ClientDeed::LeftTask { text } => self.say(at, "left task", text),
+            ClientDeed::OpenConnection { answer } => self.say(at, "left open", &format!("the connection of answer {answer}")),
+        }
+        Vec::new()
+    }
+
+    /// The verdict on the run.
+    pub(super) fn end(self, at: Time, has_transcript: bool) -> Value {
+        let Self { setup, session, acts, deeds, .. } = self;
+        let choices = session.choices().cloned().unwrap_or_default();
+        let mut verdict = session.judged_by(wire_rules(&deeds)).into_verdict(at);
+        verdict.passed.extend(acts.passed());
+        verdict.failures.extend(acts.missed(&setup).into_iter().chain(deeds.missed(&setup.scenario.plan)));
+        let rules_asked = asked_rules(&deeds);
+        let unexpected = unexpected_errors(&setup, &deeds, &verdict);
+        let by_notes: Vec<Violation> =
+            deeds.into_violations(at).into_iter().filter(|found| !rules::shows(&setup.scenario.expect, found.oracle)).collect();
+        // What the API refuses is a broken rule already.
+        let SessionVerdict { violations, failures, .. } = &mut verdict;
+        failures.retain(|failure| !violations.iter().any(|violation| violation.text == *failure));
+        verdict.failures.extend(by_notes.iter().map(super::judge::words).chain(unexpected));
+        verdict.violations.extend(by_notes);
+        reply(&setup, &verdict, &rules_asked, choices, has_transcript)
+    }
+
+    fn say(&mut self, at: Time, did: &str, text: &str) {
+        self.session.on_note(at, &EventKind::Client { did: did.into(), text: text.into() });
+    }
+}
+
+/// The rules that the requests of this run are asked.
+fn wire_rules(deeds: &ClientDeeds) -> &'static [&'static str] {
+    if deeds.is_disturbed { &BY_WIRE } else { &BY_WIRE_UNDISTURBED }
+}
+
+/// The rules that this run is asked.
+fn asked_rules(deeds: &ClientDeeds) -> Vec<&'static str> {
+    let by_wire = wire_rules(deeds);
+    let is_asked = |rule: &&str| by_wire.contains(rule) || deeds.is_asked(rule);
+    ORACLES.iter().map(|(rule, _)| *rule).filter(is_asked).collect()
+}
+
+/// Prompts that fail although nothing of the world failed them.
+fn unexpected_errors(setup: &RunSetup, deeds: &ClientDeeds, verdict: &SessionVerdict) -> Vec<String> {
+    let is_fault = |what: &EventKind| matches!(what, EventKind::Fault { .. });
+    let has_reason = deeds.is_disturbed || setup.scenario.expect.terminal.is_some() || verdict.transcript.kinds().any(is_fault);
+    if has_reason {
+        return Vec::new();
+    }
+    let failed = deeds.prompts.iter().filter_map(|(prompt, ended)| match ended {
+        Some((DeedEnd::Error, text)) => Some(format!("prompt {prompt} fails: {text}")),
+        _ => None,
+    });
+    failed.collect()
+}
+
+fn reply(setup: &RunSetup, verdict: &SessionVerdict, asked: &[&str], choices: Plan, has_transcript: bool) -> Value {
+    let plan = setup.scenario.plan.with_choices_of(choices, setup.scenario.shown_seed());
+    let violation = |found: &Violation| {
+        let group = Fingerprint::from(found);
+        json!({ "rule": found.oracle, "text": found.text, "at": found.at.0, "group": group.to_string() })
+    };
+    let mut not_asked: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (rule, _) in ORACLES.iter().filter(|(rule, _)| !asked.contains(rule)) {
+        let needs = match needs(rule) {
+            OracleNeeds::Notes(notes) => format!("notes of {notes}"),
+            OracleNeeds::Wire => String::from("a run without interrupts"),
+            OracleNeeds::Engine => String::from("the inputs and effects of an engine"),
+        };
+        not_asked.entry(needs).or_default().push(rule);
+    }
+    let mut reply = verdict_json::verdict(setup.scenario.title.as_deref().unwrap_or_default(), verdict);
+    reply["violations"] = verdict.violations.iter().map(violation).collect();
+    reply["rules"] = json!({ "asked": asked, "not_asked": not_asked });
+    reply["digest"] = digest(&verdict.transcript).into();
+    reply["plan"] = scenario_text(&Scenario { plan, ..Scenario::default() }, &[]).into();
+    if has_transcript {
+        reply["transcript"] = render(&verdict.transcript, DetailLevel::Normal).into();
+    }
+    reply
+}
