@@ -60,8 +60,10 @@ fn talk(arguments: &WorldArguments, mut input: impl io::BufRead) -> io::Result<C
             continue;
         }
         if let Some(reply) = host.line(&text, &mut |opened| scenarios.open(opened)) {
-            serde_json::to_writer(&mut output, &reply)?;
-            output.write_all(b"\n")?;
+            // Written whole: the client wakes up once.
+            let mut text = serde_json::to_vec(&reply)?;
+            text.push(b'\n');
+            output.write_all(&text)?;
             output.flush()?;
         }
     }

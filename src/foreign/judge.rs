@@ -13,8 +13,9 @@ use reenact_oracle::Violation;
 use reenact_sim::expect::delays::DelayTolerance;
 use reenact_sim::expect::requests;
 use reenact_sim::rules;
-use reenact_transcript::event::{EventKind, RunEnd};
+use reenact_transcript::event::{EventKind, RequestRecord, RunEnd};
 use reenact_transcript::text::end_text;
+use reenact_wire::block::BlockKind;
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
@@ -60,21 +61,30 @@ pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, verdict: &mut Sessio
 
 /// The rules that requests break, and remarks on the requests with results in another order than their tool uses. The API takes any order.
 fn oracle_findings(setup: &RunSetup, terms: &SessionTerms, verdict: &SessionVerdict) -> (Vec<Violation>, Vec<String>) {
+    let expect = &setup.scenario.expect;
     let found = |order: ResultOrder, asked: &[&str]| -> Vec<Violation> {
-        let mut setup = setup.clone();
-        setup.environment.settings.result_order = order;
-        let mut oracles = rules::oracles(&setup);
+        let mut environment = setup.environment.clone();
+        environment.settings.result_order = order;
+        let mut oracles = rules::oracles_in(&environment, expect);
         oracles.watch(&verdict.transcript);
-        let is_asked = |violation: &Violation| asked.contains(&violation.oracle) && !rules::shows(&setup.scenario.expect, violation.oracle);
+        let is_asked = |violation: &Violation| asked.contains(&violation.oracle) && !rules::shows(expect, violation.oracle);
         oracles.into_violations().into_iter().filter(is_asked).collect()
     };
     // Of the order of emission nothing is seen.
     let broken = found(ResultOrder::Emission, terms.rules);
     let known: Vec<String> = broken.iter().map(words).collect();
-    let orders =
-        found(ResultOrder::ToolUse, &BY_REQUESTS).iter().map(words).filter(|violation| !known.contains(violation)).collect::<Vec<_>>();
+    let has_tools = verdict.transcript.kinds().any(|what| matches!(what, EventKind::Request { request, .. } if has_results(request)));
+    let orders = if has_tools { found(ResultOrder::ToolUse, &BY_REQUESTS) } else { Vec::new() };
+    let orders = orders.iter().map(words).filter(|violation| !known.contains(violation)).collect::<Vec<_>>();
     let orders = orders.iter().map(|violation| violation.trim_start_matches("O-1: ").to_string() + ", which the API takes").collect();
     (broken, orders)
+}
+
+/// Whether a request has several results, which may stand in any order.
+fn has_results(request: &RequestRecord) -> bool {
+    let results =
+        request.added.iter().flat_map(|message| &message.content).filter(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
+    results.count() > 1
 }
 
 /// A broken rule without the time: equal runs of a client are to fail with equal words.

@@ -5,6 +5,7 @@
 
 use alloc::collections::BTreeMap;
 
+use reenact_engine::contract::Environment;
 use reenact_engine::time::{Micros, Time};
 use reenact_oracle::{Oracles, Violation};
 use reenact_scenario::types::Expectations;
@@ -30,9 +31,13 @@ const OF_REQUESTS: [&str; 2] = ["O-1", "O-10"];
 /// The oracles of a run that has not begun. A scenario about refused requests is not asked whether they are valid, unless it says
 /// itself that this rule is broken.
 pub fn oracles(setup: &RunSetup) -> Oracles {
-    let expect = &setup.scenario.expect;
+    oracles_in(&setup.environment, &setup.scenario.expect)
+}
+
+/// The same for a scenario in another environment.
+pub fn oracles_in(environment: &Environment, expect: &Expectations) -> Oracles {
     let is_about_refusals = expect.refusals.is_some() && !shows_refusals(expect);
-    Oracles::new(&setup.environment).with_refusals(is_about_refusals)
+    Oracles::new(environment).with_refusals(is_about_refusals)
 }
 
 /// Whether the scenario shows requests that the API refuses, by the rules that they break.

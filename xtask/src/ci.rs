@@ -113,6 +113,12 @@ const STEPS: &[CiStep] = &[
         holds: "pinned real clients behave with the replay server as with the API",
         work: StepWork::IfAble("cargo run --package reenact-clients -- --built"),
     },
+    CiStep {
+        name: "python",
+        holds: "the Python package runs and sweeps agents of pinned frameworks in virtual time",
+        work: StepWork::IfAble("cargo xtask packages python"),
+    },
+    CiStep { name: "typescript", holds: "the TypeScript package does so, too", work: StepWork::IfAble("cargo xtask packages typescript") },
     CiStep { name: "rules", holds: "something holds each rule of the engine", work: StepWork::Run("cargo xtask rules --missing") },
 ];
 
@@ -264,7 +270,7 @@ fn prepared(line: &str) -> Result<Command, String> {
 }
 
 /// The program of this package, which has the package's name: where it is after it was built as the tests were.
-fn built_with_tests(package: &str) -> Result<PathBuf, String> {
+pub(crate) fn built_with_tests(package: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--all-targets"]).args(TEST_BUILD).current_dir(crate::root());
     match cargo.status() {

@@ -1,5 +1,5 @@
 //! The chores of development, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `preset-table`, `mutants`, `insta`,
-//! `bench`, `clients`, `compare`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`.
+//! `bench`, `clients`, `compare`, `deny`, `fuzz`, `fuzz-scenarios`, `hostile`, `packages`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine. `bench`, `clients`, `fuzz` and `fuzz-scenarios` are crates beside this one.
 
@@ -11,6 +11,7 @@ mod hostile;
 mod insta;
 mod members;
 mod mutants;
+mod packages;
 mod preset_table;
 mod room_graph;
 mod rules;
@@ -71,9 +72,10 @@ cargo xtask <command>
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
+  packages [<language>…]  the Python and TypeScript packages with the program that is built and with pinned frameworks; `python`, `typescript` or both
   help   this text
 
-Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: `clients` or `deny` could not be had.";
+Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: what `clients`, `deny` or `packages` need could not be had.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         ["hostile", options @ ..] => hostile::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
+        ["packages", languages @ ..] => packages::main(languages),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             ExitCode::SUCCESS

@@ -1,0 +1,116 @@
+"""`python -m reenact`: runs and sweeps without a test suite."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from reenact._errors import ReenactError
+from reenact._findings import finding_of
+from reenact._plan import ACTIONS, MESSAGE, THEN, Interruption
+from reenact._run import play, run
+from reenact._sweep import sweep
+
+PROGRAM = "python -m reenact"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: all is well. 1: something was found. 2: the input is wrong."""
+    options = _parser().parse_args(arguments)
+    try:
+        agent = _agent(options.agent)
+        return int(options.work(options, agent))
+    except (ReenactError, OSError, ImportError, ValueError) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace, agent: Any) -> int:
+    if options.at is not None:
+        interruption = Interruption(options.at, options.do, options.then, options.message)
+        done = play(options.scenario, agent, seed=options.seed, settings={"expect": "{}", **_settings(options)}, acts=[interruption.act()])
+    else:
+        expected = {} if options.plan is None else {"expect": "{}"}
+        done = run(options.scenario, agent, seed=options.seed, settings={**expected, **_settings(options)}, plan_file=options.plan)
+    print(done.transcript)
+    finding = finding_of(done, None)
+    if finding is None and done.is_fine:
+        print("all as expected")
+        return 0
+    words = [finding.words, *finding.others] if finding is not None else ["nothing was asked of the API"]
+    print("\n".join(f"FAILED: {word}" for word in words))
+    return 1
+
+
+def _sweep(options: argparse.Namespace, agent: Any) -> int:
+    found = sweep(
+        options.scenario,
+        agent,
+        actions=options.actions.split(",") if options.actions else None,
+        then=options.then,
+        message=options.message,
+        seed=options.seed,
+        settings=_settings(options),
+        workers=options.workers,
+    )
+    paths = found.write(options.plans) if found.findings else []
+    start = f"{PROGRAM} run {shlex.quote(options.scenario)} {shlex.quote(options.agent)}"
+    sets = "".join(f" --set {shlex.quote(entry)}" for entry in options.set)
+    print(found.report([f"{start}{sets} --plan {shlex.quote(os.fspath(path))}" for path in paths]))
+    return 0 if found.is_fine else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=PROGRAM, description="Runs an agent in virtual time against a scenario.")
+    commands = parser.add_subparsers(required=True, metavar="run|sweep")
+    for name, work, words in (
+        ("run", _run, "one run: its transcript and verdict"),
+        ("sweep", _sweep, "interrupt the agent at each boundary, and judge what it sends next"),
+    ):
+        command = commands.add_parser(name, help=words, description=words)
+        command.set_defaults(work=work)
+        command.add_argument("scenario", help="a scenario, or a tape")
+        command.add_argument("agent", metavar="MODULE:NAME", help="what makes the agent from its session: a class or a function")
+        command.add_argument("--seed", type=int)
+        command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a key of the scenario")
+        command.add_argument("--then", default=THEN, help="the prompt after an interrupt")
+        command.add_argument("--message", default=MESSAGE, help="the text of a message")
+    run_command, sweep_command = commands.choices["run"], commands.choices["sweep"]
+    run_command.add_argument("--plan", metavar="FILE", help="replay a plan, as a sweep writes it")
+    run_command.add_argument("--at", metavar="BOUNDARY", help="interrupt at this boundary: 'answer 1 piece 21 + 8'")
+    run_command.add_argument("--do", choices=ACTIONS, default=ACTIONS[0], help="what to do there")
+    sweep_command.add_argument("--actions", help=f"some of {','.join(ACTIONS)}; by default all that the agent can do")
+    sweep_command.add_argument("--workers", type=int, help="so many processes; by default one for each processor")
+    sweep_command.add_argument("--plans", default="plans", metavar="DIR", help="where plans of findings are written")
+    return parser
+
+
+def _settings(options: argparse.Namespace) -> dict[str, str]:
+    settings = {}
+    for entry in options.set:
+        key, equals, value = entry.partition("=")
+        if not equals:
+            raise ValueError(f"--set {entry}: write KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+def _agent(name: str) -> Any:
+    module, colon, attribute = name.partition(":")
+    if not colon or not attribute:
+        raise ValueError(f"{name!r} names no agent: write MODULE:NAME, for example my_agent:MyAgent")
+    sys.path.insert(0, os.getcwd())
+    made = importlib.import_module(module)
+    try:
+        return getattr(made, attribute)
+    except AttributeError:
+        raise ValueError(f"the module {module} has no {attribute}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""The findings of a sweep, put together: each defect once, with the first boundary that shows it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reenact._errors import FailedRunError
+from reenact._plan import Interruption, plan_file_text, plan_text
+from reenact._run import Run
+
+SHOWN_BOUNDARIES_MAX = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One run in which something is wrong."""
+
+    group: str
+    """What is wrong, without ids and figures: the same for the same defect."""
+    words: str
+    others: tuple[str, ...]
+    """What else is wrong in the run; mostly it follows from the first."""
+    interruption: Interruption | None
+    plan: str
+    """The text that makes the run again."""
+    seed: int
+
+
+@dataclass
+class FindingGroup:
+    """All runs with the same defect."""
+
+    group: str
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def first(self) -> Finding:
+        """The earliest of them."""
+        return self.findings[0]
+
+
+@dataclass
+class Findings:
+    """What a sweep found."""
+
+    scenario: str
+    boundaries: int
+    """How many boundaries the uninterrupted run has."""
+    runs: int
+    findings: list[Finding]
+    actions: tuple[str, ...]
+    not_tried: list[str] = field(default_factory=list)
+    """What could not be tried, and why."""
+
+    @property
+    def groups(self) -> list[FindingGroup]:
+        """The defects, those of most boundaries first."""
+        groups: dict[str, FindingGroup] = {}
+        for finding in self.findings:
+            groups.setdefault(finding.group, FindingGroup(finding.group)).findings.append(finding)
+        return sorted(groups.values(), key=lambda group: -len(group.findings))
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing was found, and something was tried."""
+        return not self.findings and self.boundaries > 0
+
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes a plan file for each group."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for number, group in enumerate(self.groups, 1):
+            name = re.sub(r"[^a-z0-9]+", "-", group.group.lower()).strip("-")[:60].rstrip("-")
+            path = target / f"{number}-{name}.plan.toml"
+            first = group.first
+            path.write_text(plan_file_text(first.plan, self.scenario, first.seed, os.fspath(target)), encoding="utf-8")
+            paths.append(path)
+        return paths
+
+    def report(self, replay: list[str] | None = None) -> str:
+        """The findings in words. `replay` has the command for each group."""
+        actions = ", ".join(self.actions)
+        lines = [f"{self.scenario}: {_plural(self.boundaries, 'boundary', 'boundaries')} ({actions}), {_plural(self.runs, 'run')}"]
+        lines += [f"not tried: {what}" for what in self.not_tried]
+        if self.boundaries == 0:
+            lines.append("no boundary was tried: no prompt of the scenario was ever open")
+        for number, group in enumerate(self.groups):
+            lines.append(f"\n{_plural(len(group.findings), 'finding')}: {group.first.words}")
+            lines += [f"  and: {other}" for other in group.first.others[:SHOWN_BOUNDARIES_MAX]]
+            places = [finding.interruption for finding in group.findings]
+            shown = [f"{place.action} at {place.boundary}" if place else "without an interrupt" for place in places]
+            more = f", and {len(shown) - SHOWN_BOUNDARIES_MAX} more" if len(shown) > SHOWN_BOUNDARIES_MAX else ""
+            lines.append(f"  {'; '.join(shown[:SHOWN_BOUNDARIES_MAX])}{more}")
+            if replay is not None:
+                lines.append(f"  again: {replay[number]}")
+        if not self.findings:
+            lines.append("nothing found")
+        return "\n".join(lines)
+
+    def check(self) -> Findings:
+        """Raises `FailedRunError` with the report, if something was found."""
+        if not self.is_fine:
+            raise FailedRunError(self.report())
+        return self
+
+    def __str__(self) -> str:
+        return self.report()
+
+
+def finding_of(run: Run, interruption: Interruption | None) -> Finding | None:
+    """What is wrong in a run of a sweep, the first defect before those that follow from it."""
+    wrong = [(violation["group"], f"{violation['rule']}: {violation['text']}") for violation in run.verdict.violations]
+    known = {words for _, words in wrong}
+    wrong += [(_masked(failure), failure) for failure in run.failures if failure not in known]
+    for outcome in run.outcomes:
+        if outcome.is_after_interrupt and outcome.how == "error":
+            words = f"the next prompt raises {outcome.words}"
+            wrong.append((_masked(words), words))
+    if not wrong:
+        return None
+    group, words = wrong[0]
+    others = tuple(other for _, other in wrong[1:])
+    return Finding(group, words, others, interruption, plan_text(run.plan, interruption), run.seed)
+
+
+def _masked(words: str) -> str:
+    """A sentence without what differs from run to run: quotations, ids and figures."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "#", words)
+    return re.sub(r"\b(?=\w*\d)\w+\b", "#", bare)
+
+
+def _plural(count: int, word: str, words: str | None = None) -> str:
+    return f"{count} {word if count == 1 else words or word + 's'}"

@@ -1,0 +1,198 @@
+"""One run of an agent in virtual time, and the verdict on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reenact._errors import FailedRunError
+from reenact._harness import LoopOutcome, run_in_world
+from reenact._loop import VirtualLoop
+from reenact._plan import seed_in
+from reenact._player import AgentFactory, Outcome, Player
+from reenact._world import Act, OpenRun, Verdict, World
+
+_worlds: dict[int, World] = {}
+
+
+def shared_world() -> World:
+    """The program of this process: one for all runs."""
+    world = _worlds.get(os.getpid())
+    if world is None:
+        _worlds.clear()  # those of a parent are not ours to close
+        world = _worlds[os.getpid()] = World()
+    return world
+
+
+@dataclass(frozen=True)
+class BoundaryPassed:
+    """A place at which the agent can be interrupted."""
+
+    name: str
+    at_us: int
+    is_working: bool
+    """Whether a prompt was open."""
+
+
+@dataclass
+class Run:
+    """What came of a run."""
+
+    scenario: str
+    seed: int
+    verdict: Verdict
+    outcomes: list[Outcome]
+    """How each prompt ended."""
+    boundaries: list[BoundaryPassed]
+    """Where the agent could have been interrupted; empty unless it was asked for."""
+    requests: list[str]
+    """Each request in words, for comparing two runs; empty unless it was asked for."""
+    not_done: list[str]
+    """What the user should have done and could not."""
+    can_take_messages: bool
+    problems: list[str] = field(default_factory=list)
+    """What is wrong beside the verdict: calls that were refused, errors that nobody caught."""
+
+    @property
+    def transcript(self) -> str:
+        """The transcript as text."""
+        return self.verdict.transcript or ""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the transcript: the same for the same run."""
+        return self.verdict.digest
+
+    @property
+    def plan(self) -> str:
+        """All choices of this run: with it the same run comes again."""
+        return self.verdict.plan
+
+    @property
+    def failures(self) -> list[str]:
+        """All that is wrong, a sentence each."""
+        return [*self.verdict.failures, *self.problems]
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.verdict.is_fine and not self.failures
+
+    def check(self) -> Run:
+        """Raises `FailedRunError` with all that is wrong, if something is."""
+        if not self.is_fine:
+            told = "\n".join(f"  - {failure}" for failure in self.failures) or "  - nothing was asked of the API"
+            raise FailedRunError(f"{self.scenario} failed:\n{told}\n\n{self.transcript}")
+        return self
+
+
+def run(
+    scenario: str | os.PathLike[str],
+    agent: AgentFactory,
+    *,
+    seed: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    plan: str | None = None,
+    plan_file: str | os.PathLike[str] | None = None,
+    trace: bool = False,
+) -> Run:
+    """Runs an agent against a scenario.
+
+    `agent` makes the agent from its `Session`, anew for each run. `settings` are keys of the scenario, as `--set` takes them. `plan` is the text
+    of a plan, as `Run.plan` has it; `plan_file` a file with one. With `trace` the boundaries and requests are kept.
+    """
+    if plan_file is not None:
+        plan = Path(plan_file).read_text(encoding="utf-8")
+        seed = seed_in(plan) if seed is None else seed
+    return play(scenario, agent, seed=seed, settings=settings, plan=plan, trace=trace)
+
+
+def play(
+    scenario: str | os.PathLike[str],
+    agent: AgentFactory,
+    *,
+    seed: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    plan: str | None = None,
+    trace: bool = False,
+    acts: list[Act] | None = None,
+    has_transcript: bool = True,
+) -> Run:
+    """The same, with acts that no plan has."""
+    opened = shared_world().open(scenario, seed=seed, settings=settings, plan=plan)
+    opened.interrupts += acts or []
+    traced = Trace(opened) if trace else None
+    players: list[Player] = []
+
+    async def main(loop: VirtualLoop) -> None:
+        player = Player(loop, opened, agent)
+        players.append(player)
+        if traced is not None:
+            traced.watch(loop, player)
+        await player.play()
+        missed = [act.boundary for act in acts or [] if act in loop.acts_pending]
+        player.not_done += [f"{boundary}: the agent came to no such boundary" for boundary in missed]
+
+    agent_seed = opened.seed or 0
+    outcome = run_in_world(opened, main, seed=agent_seed)
+    player = players[0] if players else None
+    problems = _tell_end(opened, outcome)
+    verdict = opened.end(outcome.ended_at, outcome.seen, transcript=has_transcript)
+    not_done = player.not_done if player else []
+    return Run(
+        os.fspath(scenario),
+        agent_seed,
+        verdict,
+        player.outcomes if player else [],
+        traced.boundaries if traced else [],
+        traced.requests if traced else [],
+        not_done,
+        player.can_take_messages if player else False,
+        problems + [f"not done: {what}" for what in not_done],
+    )
+
+
+def _tell_end(opened: OpenRun, outcome: LoopOutcome[None]) -> list[str]:
+    """Notes what the agent left behind; returns what only the client's side knows."""
+    at, seen = outcome.ended_at, outcome.seen
+    problems = [f"refused: {refusal}" for refusal in outcome.refusals]
+    problems += [f"an error that nobody caught: {error}" for error in outcome.loop_errors]
+    if outcome.exception is not None:
+        if type(outcome.exception).__name__ in ("DeadlockError", "LivelockError"):
+            opened.note(at, seen, "deadlock", text=str(outcome.exception))
+        else:
+            problems.append(f"the run broke off: {type(outcome.exception).__name__}: {outcome.exception}")
+    else:
+        for task in outcome.left_tasks:
+            opened.note(at, seen, "left_task", text=task)
+        for answer in outcome.open_connections:
+            opened.note(at, seen, "open_connection", answer=int(answer.removeprefix("answer ")))
+    return problems
+
+
+class Trace:
+    """The boundaries and requests of a run, for comparing two."""
+
+    def __init__(self, opened: OpenRun) -> None:
+        self.boundaries: list[BoundaryPassed] = []
+        self.requests: list[str] = []
+        opened.on_request = self._on_request
+
+    def watch(self, loop: VirtualLoop, player: Player) -> None:
+        """Follows a run."""
+
+        def passed(name: str) -> None:
+            self.boundaries.append(BoundaryPassed(name, loop.now_us, player.is_working))
+
+        loop.on_boundary = passed
+
+    def _on_request(self, at: int, method: str, path: str, headers: Any, body: Any) -> None:
+        told = ", ".join(f"{name}: {value}" for name, value in headers)
+        text = body if isinstance(body, str) else str(body)
+        digest = hashlib.blake2s(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self.requests.append(f"at {at} us: {method} {path}; {told}; body {digest}")
+

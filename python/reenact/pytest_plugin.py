@@ -1,0 +1,138 @@
+"""The plugin for pytest: a marker with a scenario, a fixture that runs an agent against it, and `--reenact-plan` for one finding.
+
+    @pytest.mark.reenact("two.toml", sweep="cancel")
+    def test_my_agent(reenact):
+        reenact(MyAgent)
+
+The transcript of the run is a snapshot beside the test. Findings of the sweep are written as plans, each with the command that replays it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reenact._errors import FailedRunError
+from reenact._findings import finding_of
+from reenact._plan import MESSAGE, THEN, scenario_in
+from reenact._player import AgentFactory
+from reenact._run import Run, run
+from reenact._sweep import sweep
+
+PLANS = "plans"
+SNAPSHOTS = "__snapshots__"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the command line."""
+    group = parser.getgroup("reenact")
+    group.addoption("--reenact-plan", metavar="FILE", help="replay this plan alone; tests of other scenarios are skipped")
+    group.addoption("--reenact-update", action="store_true", help="write the transcripts of this run as the new snapshots")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker."""
+    config.addinivalue_line(
+        "markers", "reenact(scenario, sweep=None, snapshot=True, seed=None, settings=None): the scenario of the fixture `reenact`"
+    )
+
+
+class Checker:
+    """What the fixture gives: called with an agent, it runs and sweeps it."""
+
+    def __init__(
+        self,
+        request: pytest.FixtureRequest,
+        scenario: str,
+        *,
+        sweep: str | Sequence[str] | bool | None = None,
+        snapshot: bool = True,
+        seed: int | None = None,
+        settings: Mapping[str, str] | None = None,
+        then: str = THEN,
+        message: str = MESSAGE,
+        workers: int | None = None,
+    ) -> None:
+        self._config = request.config
+        self._node: Any = request.node
+        self._folder = Path(request.node.path).parent
+        self._scenario = Path(os.path.relpath(self._folder / scenario, request.config.invocation_params.dir))
+        self._sweep = sweep
+        self._snapshot = snapshot
+        self._options: dict[str, Any] = {"seed": seed, "settings": settings}
+        self._sweep_options: dict[str, Any] = {"then": then, "message": message, "workers": workers}
+
+    def __call__(self, agent: AgentFactory) -> Run:
+        """Runs the agent, compares its transcript with the snapshot, and sweeps it where the marker says so. Returns the uninterrupted run."""
+        plan_file = self._config.getoption("--reenact-plan")
+        if plan_file is not None:
+            return self._replay(agent, Path(plan_file))
+        done = run(self._scenario, agent, **self._options).check()
+        if self._snapshot:
+            self._compare(done)
+        if self._sweep:
+            self._look_for_findings(agent)
+        return done
+
+    def _look_for_findings(self, agent: AgentFactory) -> None:
+        actions = None if self._sweep is True else self._sweep
+        found = sweep(self._scenario, agent, actions=actions, **self._options, **self._sweep_options)  # type: ignore[arg-type]
+        if found.is_fine:
+            return
+        paths = found.write(self._folder / PLANS / self._name)
+        raise FailedRunError(found.report([self._command(path) for path in paths]))
+
+    def _replay(self, agent: AgentFactory, path: Path) -> Run:
+        text = path.read_text(encoding="utf-8")
+        named = scenario_in(text, path.parent)
+        if named is not None and Path(named).resolve() != self._scenario.resolve():
+            pytest.skip(f"{path} is a plan of {named}")
+        settings = {"expect": "{}", **(self._options["settings"] or {})}
+        done = run(self._scenario, agent, settings=settings, plan_file=path)
+        finding = finding_of(done, None)
+        if finding is not None:
+            others = "".join(f"\n  and: {other}" for other in finding.others)
+            raise FailedRunError(f"{finding.words}{others}\n\n{done.transcript}")
+        return done
+
+    def _compare(self, done: Run) -> None:
+        path = self._folder / SNAPSHOTS / f"{self._name}.txt"
+        known = path.read_text(encoding="utf-8") if path.exists() else None
+        if known == done.transcript:
+            return
+        if self._config.getoption("--reenact-update") or (known is None and not os.environ.get("CI")):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(done.transcript, encoding="utf-8")
+            return
+        advice = "run pytest with --reenact-update to take it, and look at it before you commit it"
+        if known is None:
+            raise FailedRunError(f"there is no snapshot {path}: {advice}")
+        lines = difflib.unified_diff(known.splitlines(), done.transcript.splitlines(), "the snapshot", "this run", lineterm="")
+        raise FailedRunError(f"the transcript is not that of {path}; {advice}\n" + "\n".join(lines))
+
+    @property
+    def _name(self) -> str:
+        """The name of the test as a name of a file."""
+        return re.sub(r"[^\w.-]+", "-", f"{Path(self._node.path).stem}-{self._node.name}").strip("-")
+
+    def _command(self, path: Path) -> str:
+        """The command that replays a plan."""
+        here = self._config.invocation_params.dir
+        shown = path.relative_to(here) if path.is_relative_to(here) else path
+        return f"pytest {shlex.quote(self._node.nodeid)} --reenact-plan {shlex.quote(str(shown))}"
+
+
+@pytest.fixture
+def reenact(request: pytest.FixtureRequest) -> Checker:
+    """Runs an agent against the scenario of the test's marker `reenact`."""
+    marker = request.node.get_closest_marker("reenact")
+    if marker is None or not marker.args:
+        raise pytest.UsageError('the fixture `reenact` needs a scenario: mark the test with @pytest.mark.reenact("two.toml")')
+    return Checker(request, *marker.args, **marker.kwargs)

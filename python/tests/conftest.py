@@ -1,0 +1,63 @@
+"""The stand-in for the world, one process for all tests, and short ways to run an agent in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reenact._harness import LoopOutcome, run_in_world
+from reenact._loop import VirtualLoop
+from reenact._world import OpenRun, World
+
+STUB = Path(__file__).with_name("stub_world.py")
+os.environ.setdefault("REENACT_PROGRAM", str(STUB))
+
+
+class Runner:
+    """Runs agents in the stand-in."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.transcript: list[str] = []
+
+    def open(self, scenario: str = "two_tools") -> OpenRun:
+        return self.world.open(scenario, seed=7)
+
+    def run(self, main: Callable[[VirtualLoop], Awaitable[Any]], scenario: str = "two_tools", *, seed: int = 7, **options: Any) -> LoopOutcome[Any]:
+        run = self.open(scenario)
+        outcome = run_in_world(run, main, seed=seed, **options)
+        verdict = run.end(outcome.ended_at, outcome.seen, transcript=True)
+        self.transcript = (verdict.transcript or "").split("\n")
+        return outcome
+
+    def agent(self, agent: Callable[..., Awaitable[Any]], scenario: str = "two_tools", **options: Any) -> LoopOutcome[Any]:
+        """Runs an agent that knows nothing of the loop."""
+
+        async def main(loop: VirtualLoop) -> Any:
+            return await agent()
+
+        return self.run(main, scenario, **options)
+
+    def thread(self, agent: Callable[..., Any], scenario: str = "two_tools", **options: Any) -> LoopOutcome[Any]:
+        """Runs a synchronous agent in a thread."""
+
+        async def main(loop: VirtualLoop) -> Any:
+            return await loop.run_in_executor(None, agent)
+
+        return self.run(main, scenario, **options)
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    with World([sys.executable, str(STUB)]) as started:
+        yield started
+
+
+@pytest.fixture
+def runner(world: World) -> Runner:
+    return Runner(world)

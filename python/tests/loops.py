@@ -1,0 +1,92 @@
+"""Loops around the official SDK, as people write them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from anthropic import AsyncAnthropic
+
+import reenact
+
+
+class NaiveLoop:
+    """Keeps the model's answer before its tools have run: a cancel leaves tool uses without results."""
+
+    def __init__(self, session: reenact.Session) -> None:
+        self.session = session
+        self.client = AsyncAnthropic(base_url=session.base_url, api_key=session.api_key)
+        self.messages: list[Any] = []
+
+    async def prompt(self, text: str) -> None:
+        session = self.session
+        self.messages.append({"role": "user", "content": text})
+        while True:
+            stream = self.client.messages.stream(model=session.model, max_tokens=1000, messages=self.messages, tools=session.tools)
+            async with stream as events:
+                answer = await events.get_final_message()
+            self.messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in answer.content]})
+            uses = [block for block in answer.content if block.type == "tool_use"]
+            if not uses:
+                return
+            results = await asyncio.gather(*(session.tool(use.id, use.name, use.input) for use in uses))
+            self.messages.append({"role": "user", "content": [result.block(use.id) for use, result in zip(uses, results, strict=True)]})
+
+
+class CarefulLoop(NaiveLoop):
+    """Closes its tool uses when it is cancelled. A prompt that comes before the cancelled one has unwound finds them open."""
+
+    async def prompt(self, text: str) -> None:
+        session = self.session
+        self.messages.append({"role": "user", "content": text})
+        while True:
+            stream = self.client.messages.stream(model=session.model, max_tokens=1000, messages=self.messages, tools=session.tools)
+            async with stream as events:
+                answer = await events.get_final_message()
+            self.messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in answer.content]})
+            uses = [block for block in answer.content if block.type == "tool_use"]
+            if not uses:
+                return
+            results = {use.id: {"type": "tool_result", "tool_use_id": use.id, "content": "stopped", "is_error": True} for use in uses}
+
+            async def work(use: Any, results: dict[str, Any] = results) -> None:
+                results[use.id] = (await session.tool(use.id, use.name, use.input)).block(use.id)
+
+            try:
+                await asyncio.gather(*(work(use) for use in uses))
+            finally:
+                self.messages.append({"role": "user", "content": list(results.values())})
+
+
+class TalkativeLoop(NaiveLoop):
+    """Takes messages of the user while it works."""
+
+    def message(self, text: str) -> None:
+        self.messages.append({"role": "user", "content": text})
+
+
+_runs: list[int] = []
+
+
+class ForgetfulLoop(NaiveLoop):
+    """Leaves something in its module from run to run."""
+
+    async def prompt(self, text: str) -> None:
+        _runs.append(len(_runs))
+        await super().prompt(f"{text} ({_runs[-1]})")
+
+
+class StuckLoop(NaiveLoop):
+    """Waits for what never comes."""
+
+    async def prompt(self, text: str) -> None:
+        await super().prompt(text)
+        await asyncio.get_running_loop().create_future()
+
+
+class LeakyLoop(NaiveLoop):
+    """Leaves a task behind."""
+
+    async def prompt(self, text: str) -> None:
+        self.worker = asyncio.get_running_loop().create_task(asyncio.sleep(3600), name="worker")
+        await super().prompt(text)

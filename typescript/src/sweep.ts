@@ -1,0 +1,46 @@
+// The sweep: the agent is interrupted at each boundary in turn, prompted once more, and what it sends then is judged.
+
+import { compareRuns } from "./compare.js";
+import { type Finding, Findings, findingOf } from "./findings.js";
+import { type Action, planText } from "./plan.js";
+import { type RunOptions, run } from "./run.js";
+import type { AgentFactory } from "./session.js";
+
+export interface SweepOptions extends Omit<RunOptions, "plan" | "planFile"> {
+  /** By default all that the agent can do: messages only if it has `message`. */
+  actions?: Action[];
+  /** The prompt after the interrupt. */
+  then?: string;
+  /** The text of messages. */
+  message?: string;
+  /** Hears how far the sweep is. */
+  onProgress?: (done: number, all: number) => void;
+}
+
+/**
+ * Interrupts the agent at each boundary of the scenario. Two plain runs come first: if they differ, there is no sweep, and the error names the first
+ * difference. Of the scenario's own expectations none is asked, for an interrupted run need not meet them.
+ */
+export async function sweep(scenario: string, factory: AgentFactory, options: SweepOptions = {}): Promise<Findings> {
+  const { actions, then = "Go on.", message = "Wait, there is one more thing.", onProgress, ...rest } = options;
+  const settings: RunOptions = { ...rest, set: { expect: "{}", ...rest.set } };
+  const plain = await run(scenario, factory, settings);
+  compareRuns(plain, await run(scenario, factory, settings));
+  const chosen = (actions ?? ["cancel", "cancel+prompt", "message"]).filter((action) => action !== "message" || plain.canTakeMessages);
+  const places = plain.boundaries.filter(({ isWorking }) => isWorking);
+  const findings: Finding[] = [];
+  const asItIs = findingOf(plain, plain.plan);
+  if (asItIs !== undefined) findings.push(asItIs);
+  let runs = 2;
+  for (const { name } of places) {
+    for (const action of chosen) {
+      const interruption = { scenario, seed: rest.seed, boundary: name, action, then, message };
+      const interrupted = await run(scenario, factory, { ...settings, plan: planText(interruption) });
+      runs += 1;
+      const finding = findingOf(interrupted, planText(interruption, interrupted.plan), interruption);
+      if (finding !== undefined) findings.push(finding);
+      onProgress?.(runs - 2, places.length * chosen.length);
+    }
+  }
+  return new Findings(plain, places.length, runs, findings);
+}

@@ -1,0 +1,49 @@
+// Agent loops for the tests: one that forgets its tool uses when it is cancelled, and others around it.
+
+import Anthropic from "@anthropic-ai/sdk";
+import type { AgentFactory } from "../src/index.js";
+
+type Message = Anthropic.MessageParam;
+
+/** A loop as in most tutorials: what is aborted after the answer came leaves tool uses without results. */
+export const naive: AgentFactory = (session) => {
+  const client = new Anthropic({ apiKey: "none", baseURL: session.baseUrl });
+  const history: Message[] = [];
+  return {
+    async prompt(text, signal) {
+      history.push({ role: "user", content: text });
+      for (;;) {
+        const { model, maxTokens: max_tokens } = session;
+        const tools = session.tools as Anthropic.Tool[];
+        const answer = await client.messages.stream({ model, max_tokens, tools, messages: history }, { signal }).finalMessage();
+        history.push({ role: "assistant", content: answer.content });
+        const uses = answer.content.filter((block) => block.type === "tool_use");
+        if (uses.length === 0) return "done";
+        const results = await Promise.all(
+          uses.map(async ({ id, name, input }) => {
+            const { content, isError } = await session.tool(id, name, input, signal);
+            return { type: "tool_result" as const, tool_use_id: id, content, is_error: isError };
+          }),
+        );
+        history.push({ role: "user", content: results });
+      }
+    },
+  };
+};
+
+/** One request without tools, as a stream helper, a raw iterator, or not streamed. */
+export const asking = (how: "helper" | "raw" | "whole", options: { timeout?: number; maxRetries?: number } = {}): AgentFactory => {
+  return (session) => {
+    const client = new Anthropic({ apiKey: "none", baseURL: session.baseUrl, ...options });
+    return {
+      async prompt(text, signal) {
+        const ask = { model: session.model, max_tokens: 100, messages: [{ role: "user" as const, content: text }] };
+        if (how === "whole") return (await client.messages.create(ask, { signal })).stop_reason;
+        if (how === "helper") return (await client.messages.stream(ask, { signal }).finalMessage()).stop_reason;
+        let events = 0;
+        for await (const _ of await client.messages.create({ ...ask, stream: true }, { signal })) events += 1;
+        return `${events} events`;
+      },
+    };
+  };
+};
