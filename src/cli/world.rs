@@ -98,8 +98,12 @@ impl ReadyScenarios {
                 self.ready.len() - 1
             }
         };
-        let LoadedScenario { setup, warnings, .. } = &self.ready[position].loaded;
-        Ok(OpenedScenario { setup: setup.clone(), warnings: warnings.iter().map(|warning| warning.text.clone()).collect() })
+        let LoadedScenario { setup, places, warnings, .. } = &self.ready[position].loaded;
+        Ok(OpenedScenario {
+            setup: setup.clone(),
+            places: places.clone(),
+            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
+        })
     }
 
     fn load(&self, line: &OpenLine) -> Result<ReadyScenario, String> {

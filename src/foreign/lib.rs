@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 mod client_deeds;
+mod client_rules;
 #[doc(hidden)]
 pub mod judge;
 mod line_answer;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::line_run::LineRun;
 use super::lines::{ClientLine, OpenLine, PROTOCOL};
+use reenact_scenario::parse::TablePlaces;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
@@ -14,6 +15,8 @@ use reenact_world::setup::RunSetup;
 pub struct OpenedScenario {
     /// The scenario.
     pub setup: Arc<RunSetup>,
+    /// The places of its statements; empty where nobody asks whether they come to pass (F-10).
+    pub places: TablePlaces,
     /// The warnings for its user.
     pub warnings: Vec<String>,
 }
@@ -82,8 +85,7 @@ impl LineHost {
                 line.protocol
             ));
         }
-        let OpenedScenario { setup, warnings } = open(line)?;
-        let (run, mut opened) = LineRun::new(&setup, &warnings);
+        let (run, mut opened) = LineRun::new(open(line)?);
         self.opened += 1;
         self.runs.insert(self.opened, run);
         opened["run"] = self.opened.into();

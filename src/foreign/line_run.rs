@@ -5,7 +5,9 @@ use alloc::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::client_deeds::ClientDeeds;
+use super::client_rules::ClientRules;
 use super::line_answer::LineAnswer;
+use super::line_host::OpenedScenario;
 use super::lines::{AskedLine, ClientDeed, DeedEnd, LineMoment, ToolLine};
 use super::scripted_acts::{ScriptedActs, text_of};
 use super::session::{ArrivedRequest, ClientSession, SessionAnswer};
@@ -19,9 +21,11 @@ use reenact_explore::fingerprint::Fingerprint;
 use reenact_oracle::{ORACLES, OracleNeeds, Violation, needs};
 use reenact_scenario::interrupt::ReachedState;
 use reenact_scenario::language::scenario_text;
+use reenact_scenario::parse::TablePlaces;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::types::Scenario;
 use reenact_sim::rules;
+use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_transcript::event::EventKind;
 use reenact_transcript::json::digest;
 use reenact_transcript::text::{DetailLevel, render};
@@ -46,10 +50,12 @@ const BASE_URL: &str = "http://reenact";
 #[derive(Clone, Debug)]
 pub(super) struct LineRun {
     setup: Arc<RunSetup>,
+    places: TablePlaces,
     session: ClientSession,
     events: WorldEvents,
     acts: ScriptedActs,
     deeds: ClientDeeds,
+    rules: ClientRules,
     /// How many answers there were.
     answers: u32,
     /// The number of each answer in the session, where it has one.
@@ -62,11 +68,12 @@ pub(super) struct LineRun {
 
 impl LineRun {
     /// A run that begins, and the reply to its first line.
-    pub(super) fn new(setup: &Arc<RunSetup>, warnings: &[String]) -> (Self, Value) {
-        let answers = answer_terms(setup);
+    pub(super) fn new(opened: OpenedScenario) -> (Self, Value) {
+        let OpenedScenario { setup, places, warnings } = opened;
+        let answers = answer_terms(&setup);
         let terms = SessionTerms { answers, is_driven: true, notes_choices: true, rules: &BY_WIRE_UNDISTURBED, ..SessionTerms::default() };
         let mut acts = ScriptedActs::default();
-        let interrupts = acts.at_the_beginning(setup);
+        let interrupts = acts.at_the_beginning(&setup);
         let Scenario { settings, prompts, title, .. } = &setup.scenario;
         let prompts = prompts.iter().map(|prompt| json!({ "at": prompt.at.map_or(0, |at| at.0), "text": text_of(&prompt.content) }));
         let opened = json!({
@@ -78,15 +85,17 @@ impl LineRun {
             "prompts": prompts.collect::<Vec<_>>(),
             "tools": setup.environment.tools.iter().map(|tool| tool.json.to_value()).collect::<Vec<_>>(),
             "interrupts": interrupts,
-            "watches": ScriptedActs::watched_notes(setup),
+            "watches": ScriptedActs::watched_notes(&setup),
             "warnings": warnings,
         });
         let run = Self {
-            setup: setup.clone(),
-            session: ClientSession::new(setup, terms),
+            session: ClientSession::new(&setup, terms),
+            setup,
+            places,
             events: WorldEvents::default(),
             acts,
             deeds: ClientDeeds::default(),
+            rules: ClientRules::default(),
             answers: 0,
             numbers: BTreeMap::new(),
             tools: BTreeMap::new(),
@@ -99,12 +108,14 @@ impl LineRun {
     pub(super) fn advance(&mut self, moment: LineMoment) -> Result<(), String> {
         let delivered = self.events.deliver(moment.at, moment.seen)?;
         self.acts.on_delivered(&self.setup, &delivered);
+        self.rules.on_delivered(&delivered);
         for WorldEvent { at, source, .. } in delivered {
             match source {
                 EventSource::Answer { part: Some((number, part)), .. } => self.session.on_reached(number, part, at),
                 EventSource::Answer { part: None, .. } => (),
-                EventSource::Tool { id, is_error } => {
+                EventSource::Tool { id, is_error, content } => {
                     self.deeds.on_tool_end(&id);
+                    self.rules.on_tool_end(&id, content);
                     let how = if is_error { DeedEnd::Error } else { DeedEnd::Ok };
                     self.say(at, how.of_tool(), &id);
                 }
@@ -131,6 +142,7 @@ impl LineRun {
         self.answers += 1;
         let (answer, asked) = match answer {
             SessionAnswer::Planned(planned) => {
+                self.rules.on_request(moment.at, &planned.agent.key(planned.id), &planned.request);
                 self.numbers.insert(self.answers, planned.number);
                 let asked = (planned.agent.clone(), planned.id);
                 let chunking = self.setup.scenario.chunking.clone();
@@ -138,7 +150,12 @@ impl LineRun {
                 let answer = self.session.with_choices(|choices| LineAnswer::planned(number, &planned, moment.at, &chunking, choices));
                 (answer, Some(asked))
             }
-            SessionAnswer::Whole { head, body } => (LineAnswer::whole(self.answers, head, body, moment.at), None),
+            SessionAnswer::Whole { head, body, request } => {
+                if let Some(request) = request {
+                    self.rules.on_request(moment.at, "without an answer", &request);
+                }
+                (LineAnswer::whole(self.answers, head, body, moment.at), None)
+            }
         };
         self.events.add(answer.events());
         let asked = asked.as_ref().map(|(agent, id)| (agent, *id));
@@ -173,7 +190,7 @@ impl LineRun {
         let event_name = format!("tool {id} end");
         let is_error = run.outcome.is_error;
         if let Some(ends_at) = ends_at {
-            let source = EventSource::Tool { id, is_error };
+            let source = EventSource::Tool { id, is_error, content: run.outcome.content.to_value() };
             self.events.add([WorldEvent { at: ends_at, source, name: event_name.clone().into(), stream_events: Vec::new() }]);
         }
         let mut acts = self.acts.on_tool(&self.setup, at, &name, ReachedState::Executing, None);
@@ -194,6 +211,7 @@ impl LineRun {
     pub(super) fn note(&mut self, at: Time, deed: &ClientDeed) -> Vec<Value> {
         let running = if let ClientDeed::ToolEnd { id, .. } = deed { self.deeds.running_name(id).cloned() } else { None };
         self.deeds.on_deed(at, deed);
+        self.rules.on_deed(at, deed, &self.events);
         match deed {
             ClientDeed::Prompt { text, .. } => {
                 self.said += 1;
@@ -235,15 +253,22 @@ impl LineRun {
 
     /// The verdict on the run.
     pub(super) fn end(self, at: Time, has_transcript: bool) -> Value {
-        let Self { setup, session, acts, deeds, .. } = self;
+        let Self { setup, places, session, acts, deeds, rules, .. } = self;
         let choices = session.choices().cloned().unwrap_or_default();
         let mut verdict = session.judged_by(wire_rules(&deeds)).into_verdict(at);
         verdict.passed.extend(acts.passed());
         verdict.failures.extend(acts.missed(&setup).into_iter().chain(deeds.missed(&setup.scenario.plan)));
-        let rules_asked = asked_rules(&deeds);
+        let rules_asked = asked_rules(&deeds, &rules);
+        if !deeds.is_disturbed {
+            verdict.failures.extend(unpassed(&setup, &places, &verdict));
+        }
         let unexpected = unexpected_errors(&setup, &deeds, &verdict);
-        let by_notes: Vec<Violation> =
-            deeds.into_violations(at).into_iter().filter(|found| !rules::shows(&setup.scenario.expect, found.oracle)).collect();
+        let by_notes: Vec<Violation> = deeds
+            .into_violations(at)
+            .into_iter()
+            .chain(rules.into_violations(at))
+            .filter(|found| !rules::shows(&setup.scenario.expect, found.oracle))
+            .collect();
         // What the API refuses is a broken rule already.
         let SessionVerdict { violations, failures, .. } = &mut verdict;
         failures.retain(|failure| !violations.iter().any(|violation| violation.text == *failure));
@@ -263,10 +288,20 @@ fn wire_rules(deeds: &ClientDeeds) -> &'static [&'static str] {
 }
 
 /// The rules that this run is asked.
-fn asked_rules(deeds: &ClientDeeds) -> Vec<&'static str> {
+fn asked_rules(deeds: &ClientDeeds, rules: &ClientRules) -> Vec<&'static str> {
     let by_wire = wire_rules(deeds);
-    let is_asked = |rule: &&str| by_wire.contains(rule) || deeds.is_asked(rule);
+    let is_asked = |rule: &&str| by_wire.contains(rule) || deeds.is_asked(rule) || rules.is_asked(rule);
     ORACLES.iter().map(|(rule, _)| *rule).filter(is_asked).collect()
+}
+
+/// The faults and answers of the scenario that came to nothing (F-10).
+fn unpassed(setup: &RunSetup, places: &TablePlaces, verdict: &SessionVerdict) -> Vec<String> {
+    let SessionVerdict { transcript, end, passed, .. } = verdict;
+    let run = PlayedRun { setup, places, passed, transcript, end };
+    if run.not_asked().is_some() {
+        return Vec::new();
+    }
+    statements::failures(&[run], RunView::Server).into_iter().map(|failure| failure.text).collect()
 }
 
 /// Prompts that fail although nothing of the world failed them.
@@ -299,6 +334,8 @@ fn reply(setup: &RunSetup, verdict: &SessionVerdict, asked: &[&str], choices: Pl
         not_asked.entry(needs).or_default().push(rule);
     }
     let mut reply = verdict_json::verdict(setup.scenario.title.as_deref().unwrap_or_default(), verdict);
+    // Here nobody asks before the end.
+    (reply["is_fine"], reply["failures"]) = (verdict.is_fine().into(), verdict.failures.as_slice().into());
     reply["violations"] = verdict.violations.iter().map(violation).collect();
     reply["rules"] = json!({ "asked": asked, "not_asked": not_asked });
     reply["digest"] = digest(&verdict.transcript).into();

@@ -19,6 +19,7 @@ use reenact_transcript::watch::TranscriptWatch;
 use reenact_wire::block::ToolUse;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
+use reenact_wire::request::Request;
 use reenact_world::answer_queue::AnswerOwner;
 use reenact_world::choices::{ChoiceMaker, NotedChoices};
 use reenact_world::delivery::{AnswerDelivery, AnswerPart};
@@ -71,6 +72,8 @@ pub enum SessionAnswer {
         head: ResponseHead,
         /// Its body.
         body: Vec<u8>,
+        /// The request for a message for which no answer is left; `None` for any other.
+        request: Option<Arc<Request>>,
     },
 }
 
@@ -85,6 +88,8 @@ pub struct PlannedAnswer {
     pub id: RequestId,
     /// Whether the scenario owes no further one.
     pub is_last: bool,
+    /// The request itself.
+    pub request: Arc<Request>,
     /// All that will come. Its times count from the request.
     pub plan: Arc<ResponsePlan>,
 }
@@ -160,7 +165,7 @@ impl ClientSession {
         };
         let asked = ServedExchange::other(now, arrived.connection, line, head.status, problem);
         self.asked.push(ServedExchange { answer, ..asked });
-        SessionAnswer::Whole { head, body }
+        SessionAnswer::Whole { head, body, request: None }
     }
 
     fn answer_message(
@@ -193,7 +198,7 @@ impl ClientSession {
             asked.how = ServedEnd::Exhausted;
             self.asked.push(asked);
             self.exhausted.get_or_insert_with(|| (agent.clone(), id));
-            return exhausted_answer(&agent, id);
+            return exhausted_answer(&agent, id, request);
         };
         if let Some(remark) = cannot_carry(id, plan.end.as_ref()) {
             self.remarks.push(remark);
@@ -203,7 +208,7 @@ impl ClientSession {
         self.asked.push(asked);
         self.open.push((self.asked.len() - 1, AnswerDelivery::new(self.answers, agent.clone(), id, plan.clone(), now)));
         let is_last = self.terms.is_driven && self.owes_none(id.prompt);
-        SessionAnswer::Planned(PlannedAnswer { number: self.answers, agent, id, is_last, plan })
+        SessionAnswer::Planned(PlannedAnswer { number: self.answers, agent, id, is_last, request, plan })
     }
 
     /// Whether the scenario owes no further answer within this prompt and those before: what need not be asked for is not waited for.
@@ -369,14 +374,14 @@ fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
 }
 
 /// The response when no answer is left: an error that no client takes for a passing one.
-fn exhausted_answer(agent: &Agent, id: RequestId) -> SessionAnswer {
+fn exhausted_answer(agent: &Agent, id: RequestId, request: Arc<Request>) -> SessionAnswer {
     let aside = if agent.is_root() { "" } else { "; requests beside the conversation are answered by [[side]]" };
     let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted){aside}", agent.key(id));
     // Clients take a 401 or a 403 for a matter of credentials, and ask their user to log in.
     let body = serde_json::json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
     let headers = [("x-should-retry", "false"), (END_HEADER, "tape_exhausted"), ("content-type", "application/json")];
     let head = ResponseHead { status: 400, headers: headers.map(|(name, value)| HttpHeader::new(name, value)).into() };
-    SessionAnswer::Whole { head, body: body.to_string().into_bytes() }
+    SessionAnswer::Whole { head, body: body.to_string().into_bytes(), request: Some(request) }
 }
 
 /// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.

@@ -57,12 +57,13 @@ impl ScriptedClient {
         let scenario = self.scenario.clone();
         self.host.line(text, &mut |line: &OpenLine| {
             let seed: Vec<(String, String)> = line.seed.iter().map(|seed| ("seed".into(), format!("\"{seed}\""))).collect();
-            let mut parsed = parse::scenario("x.toml", &scenario, &seed).map_err(|error| error.to_string())?.scenario;
+            let file = parse::scenario("x.toml", &scenario, &seed).map_err(|error| error.to_string())?;
+            let (mut parsed, places) = (file.scenario, file.places);
             if let Some(text) = &line.plan {
                 parsed.plan = parse::plan("plan", text).map_err(|error| error.to_string())?;
             }
             let setup = RunSetup::new(parsed, None).map_err(|error| error.to_string())?;
-            Ok(OpenedScenario { setup: Arc::new(setup), warnings: Vec::new() })
+            Ok(OpenedScenario { setup: Arc::new(setup), places, warnings: Vec::new() })
         })
     }
 
@@ -279,7 +280,8 @@ fn m_8_an_interrupt_at_a_stream_event_is_told_with_the_answer_that_has_it() {
     let nth: usize = boundary.trim_start_matches("answer 1 piece ").trim_end_matches(" + 0").parse().unwrap();
     assert!(answer["pieces"][nth - 1][1].as_str().unwrap().contains("content_block_stop"), "{boundary}");
     client.read(&answer);
-    assert_eq!(failures(&client.end()), ["[[interrupt]] 1 did not happen: its moment never came, or the client cannot do it"]);
+    let missed = "[[interrupt]] 1 did not happen: its moment never came, or the client cannot do it";
+    assert!(failures(&client.end()).contains(&missed.into()));
     client.open(&json!({}));
     client.prompt();
     let answer = client.request();
@@ -333,7 +335,7 @@ fn m_6_pieces_that_are_no_text_come_in_base64() {
     assert!(pieces.iter().any(|piece| piece[1]["base64"].is_string()));
     assert!(pieces.iter().any(|piece| piece[1].is_string()));
     client.read(&answer);
-    assert_eq!(failures(&client.end()), [""; 0], "all of them are delivered");
+    assert_eq!(client.end()["requests"][0]["end"], "complete", "all of them are delivered");
 }
 
 #[test]
@@ -372,4 +374,99 @@ fn g_1_whatever_lines_come_each_that_waits_gets_one_reply() {
         client.seen = 0;
         client.end();
     }
+}
+
+#[test]
+fn o_24_what_the_user_says_and_what_a_tool_gives_is_in_a_request() {
+    let mut client = ScriptedClient::new(TWO);
+    client.note(&json!({ "kind": "prompt", "prompt": 1, "text": "What do both files say?" }));
+    client.say("user", &"Something else.".into());
+    client.first_turn();
+    let tools: Vec<Value> = IDS.iter().map(|id| client.tool(id)).collect();
+    client.at = tools[0]["ends_at"].as_u64().unwrap();
+    client.seen += 2;
+    let result = |id: &&str| json!({ "type": "tool_result", "tool_use_id": id, "content": [{ "type": "text", "text": "hullo" }] });
+    client.say("user", &IDS.iter().map(result).collect());
+    let answer = client.request();
+    client.read(&answer);
+    client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "ok" }));
+    assert_eq!(
+        failures(&client.end()),
+        [
+            "O-24: request 2 has another result of tool use toolu_p1t1n1 than the tool gave",
+            "O-24: request 2 has another result of tool use toolu_p1t1n2 than the tool gave",
+            "O-24: prompt 1 was answered, and its text is in no request",
+        ]
+    );
+}
+
+#[test]
+fn o_24_a_message_is_in_a_later_request() {
+    let mut client = ScriptedClient::new(TWO);
+    client.prompt();
+    client.first_turn();
+    client.note(&json!({ "kind": "message", "text": "Be quick." }));
+    let told =
+        |client: &mut ScriptedClient| failures(&client.end()).into_iter().filter(|failure| failure.starts_with("O-24")).collect::<Vec<_>>();
+    assert_eq!(told(&mut client), [""; 0], "no request came after it");
+    client.open(&json!({}));
+    client.prompt();
+    client.first_turn();
+    client.note(&json!({ "kind": "message", "text": "Be quick." }));
+    client.request();
+    assert_eq!(told(&mut client), ["O-24: the message \"Be quick.\" is in no later request"]);
+}
+
+#[test]
+fn o_11_after_a_cancel_the_cancelled_prompt_sends_nothing() {
+    let mut client = ScriptedClient::new(TWO);
+    let told = |client: &mut ScriptedClient, ends_first: bool, prompts_again: bool| {
+        client.open(&json!({}));
+        client.prompt();
+        client.first_turn();
+        client.note(&json!({ "kind": "cancel" }));
+        if ends_first {
+            client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "stopped" }));
+        }
+        if prompts_again {
+            client.note(&json!({ "kind": "prompt", "prompt": 2, "text": "Go on." }));
+        }
+        client.at += 1000;
+        client.say("user", &"Go on.".into());
+        client.request();
+        failures(&client.end()).into_iter().filter(|failure| failure.starts_with("O-11")).count()
+    };
+    assert_eq!(told(&mut client, false, false), 1);
+    assert_eq!(told(&mut client, true, false), 0);
+    assert_eq!(told(&mut client, false, true), 0, "it may be the new prompt's");
+}
+
+#[test]
+fn o_27_no_connection_outlives_its_prompt() {
+    let mut client = ScriptedClient::new(TWO);
+    client.prompt();
+    let answer = client.request();
+    client.seen = 3;
+    client.at = answer["pieces"][1][0].as_u64().unwrap();
+    client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "stopped" }));
+    client.seen = 1 + answer["pieces"].as_array().unwrap().len() as u64;
+    client.at = answer["end"]["at"].as_u64().unwrap();
+    assert!(failures(&client.end()).contains(&"O-27: prompt 1 has ended, and the client still reads answer 1".into()));
+}
+
+#[test]
+fn f_10_a_fault_that_hits_nothing_is_a_failure() {
+    let mut client = ScriptedClient::new(&format!("{TWO}[[fault]]\nat = {{ request = 7 }}\nstatus = 529\n"));
+    let told = failures(&client.whole_run());
+    assert!(told.len() == 1 && told[0].contains("hit nothing"), "{told:?}");
+}
+
+#[test]
+fn g_2_a_client_that_asks_nothing_is_not_fine() {
+    let mut client = ScriptedClient::new(TWO);
+    client.note(&json!({ "kind": "prompt", "prompt": 1, "text": "What do both files say?" }));
+    client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "ok" }));
+    let verdict = client.end();
+    assert_eq!(verdict["is_fine"], false);
+    assert!(failures(&verdict).iter().any(|failure| failure.starts_with("no request for a message came")));
 }

@@ -5,6 +5,8 @@
 
 use alloc::collections::BTreeMap;
 
+use serde_json::Value;
+
 use reenact_engine::time::Time;
 use reenact_wire::prelude::*;
 use reenact_world::delivery::AnswerPart;
@@ -36,6 +38,8 @@ pub(super) enum EventSource {
         id: Arc<str>,
         /// Whether its result is an error.
         is_error: bool,
+        /// Its result.
+        content: Value,
     },
 }
 
@@ -102,7 +106,7 @@ mod tests {
     use super::*;
 
     fn event(at: u64, name: &str) -> WorldEvent {
-        let source = EventSource::Tool { id: name.into(), is_error: false };
+        let source = EventSource::Tool { id: name.into(), is_error: false, content: Value::Null };
         WorldEvent { at: Time(at), source, name: name.into(), stream_events: Vec::new() }
     }
 

@@ -90,6 +90,8 @@ pub fn needs(oracle: &str) -> OracleNeeds {
         terminal::ORACLE => OracleNeeds::Notes("`prompt` and `terminal`"),
         repeated_effects::ORACLE => OracleNeeds::Notes("`tool_start`"),
         livelock::ORACLE => OracleNeeds::Notes("`prompt`"),
+        nothing_lost::ORACLE => OracleNeeds::Notes("`prompt` and `message`"),
+        abort::ORACLE => OracleNeeds::Notes("`cancel` and `terminal`"),
         leftovers::ORACLE => OracleNeeds::Notes("`terminal`"),
         _ => OracleNeeds::Engine,
     }

@@ -72,8 +72,8 @@ impl TimedSession {
             }
         });
         match answer {
-            SessionAnswer::Whole { head, body } => ServerResponse::Whole { head, body: body.into() },
-            SessionAnswer::Planned(PlannedAnswer { number, agent, id, is_last, plan }) => {
+            SessionAnswer::Whole { head, body, request: _ } => ServerResponse::Whole { head, body: body.into() },
+            SessionAnswer::Planned(PlannedAnswer { number, agent, id, is_last, plan, request: _ }) => {
                 let schedule = AnswerSchedule::new(&self.setup.scenario, plan, (&agent, id), &self.options);
                 let serial = AnswerSerial { session, number };
                 ServerResponse::Play(AnswerPlayback { serial, agent, id, is_last, in_flight: Arc::new(()), schedule })

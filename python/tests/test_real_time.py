@@ -1,0 +1,145 @@
+"""An agent in virtual time does what it does in real time: the same requests, waits and errors as over real HTTP with `reenact serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reenact
+from reenact import _run
+from reenact._player import describe_error
+
+PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
+HERE = Path(__file__).parent
+FINDINGS = HERE.parents[1] / "docs" / "findings"
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
+]
+
+AGENTS = {
+    "anthropic": ("loops", "CarefulLoop"),
+    "pydantic_ai": ("pydantic_ai_agent", "agent"),
+    "langgraph": ("langgraph_agents", "own"),
+}
+
+SCENARIOS = ["overloaded", "cut", "stall"]
+
+EARLY_S = 0.02
+LATE_S = 0.6
+"""How much later a request may come in real time: the machine is shared."""
+
+
+@dataclass
+class Deeds:
+    """What an agent did: when each request came after the first, how it was answered, and how the prompt ended."""
+
+    gaps: list[float]
+    statuses: list[int]
+    error: str
+    took: float
+
+    def line(self) -> str:
+        gaps = ", ".join(f"{gap:.2f}" for gap in self.gaps) or "one request"
+        return f"{gaps} s; {self.statuses}; {self.error or 'ok'}; {self.took:.2f} s"
+
+
+class RealSession:
+    """The session of an agent over real HTTP."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url, self.api_key, self.model, self.max_tokens = base_url, "none", "claude-opus-4-6", 1000
+        self.tools = [{"name": "Read", "description": "Reads a file.", "input_schema": {"type": "object"}}]
+
+    async def tool(self, tool_use_id: str, name: str, tool_input: object = None) -> reenact.ToolResult:
+        await asyncio.sleep(0.04)
+        return reenact.ToolResult("hello", False)
+
+
+def _requests_of(verdict: dict[str, Any], took: float, error: str) -> Deeds:
+    asked = [request for request in verdict["requests"] if request["message"] is not None]
+    times = [request["at_us"] / 1e6 for request in asked]
+    return Deeds([one - other for other, one in zip(times, times[1:], strict=False)], [request["status"] for request in asked], error, took)
+
+
+def in_virtual_time(scenario: Path, agent: Any) -> Deeds:
+    done = reenact.run(scenario, agent)
+    error = done.outcomes[0].words
+    ends = [request["over_at_us"] for request in done.verdict.requests if request["message"] is not None]
+    return _requests_of(done.verdict.raw, (ends[-1] or 0) / 1e6, error)
+
+
+def in_real_time(scenario: Path, module: str, attribute: str) -> Deeds:
+    server = subprocess.Popen([str(PROGRAM), "serve", str(scenario)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        base_url = server.stdout.readline().strip()
+        path = os.pathsep.join([str(HERE), str(HERE.parent), str(FINDINGS)])
+        command = [sys.executable, "-W", "ignore", __file__, base_url, str(scenario), module, attribute]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": path})
+        assert done.returncode == 0, done.stderr
+        with urllib.request.urlopen(f"{base_url}/reenact/verdicts") as reply:
+            verdict = json.load(reply)["verdicts"][0]
+        told = json.loads(done.stdout)
+        return _requests_of(verdict, told["took"], told["error"])
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(autouse=True)
+def _real_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
+    monkeypatch.syspath_prepend(FINDINGS)
+    for world in _run._worlds.values():
+        world.close()
+    _run._worlds.clear()
+    return
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("package", AGENTS)
+def test_virtual_time_is_as_real_time(package: str, scenario: str) -> None:
+    if importlib.util.find_spec(package) is None or importlib.util.find_spec("anthropic") is None:
+        pytest.skip(f"{package} is not installed; pip install {package} to run this")
+    module, attribute = AGENTS[package]
+    path = HERE / "scenarios" / f"{scenario}.toml"
+    virtual = in_virtual_time(path, getattr(importlib.import_module(module), attribute))
+    real = in_real_time(path, module, attribute)
+    print(f"{package} {scenario}\n  virtual: {virtual.line()}\n  real:    {real.line()}")
+    assert virtual.statuses == real.statuses
+    assert virtual.error.split("'request_id'")[0] == real.error.split("'request_id'")[0]
+    for number, (one, other) in enumerate(zip(virtual.gaps, real.gaps, strict=True)):
+        # The SDK takes up to a quarter off its waits by chance: 0.5 s, 1 s.
+        jitter = 0.25 * 0.5 * 2**number if scenario == "overloaded" else 0
+        assert one - jitter - EARLY_S <= other <= one + jitter + LATE_S
+
+
+async def _once(base_url: str, scenario: str, module: str, attribute: str) -> dict[str, Any]:
+    agent = getattr(importlib.import_module(module), attribute)(RealSession(base_url))
+    text = next(line for line in Path(scenario).read_text(encoding="utf-8").splitlines() if line.startswith("text = ")).split('"')[1]
+    began = time.monotonic()
+    try:
+        await agent.prompt(text)
+        error = ""
+    except Exception as caught:
+        error = describe_error(caught)
+    return {"error": error, "took": time.monotonic() - began}
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_once(*sys.argv[1:]))))
