@@ -28,21 +28,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ReenactError, OSError, ImportError, ValueError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        return 130
 
 
 def _run(options: argparse.Namespace, agent: Any) -> int:
     if options.at is not None:
         interruption = Interruption(options.at, options.do, options.then, options.message)
-        done = play(options.scenario, agent, seed=options.seed, settings={"expect": "{}", **_settings(options)}, acts=[interruption.act()])
+        settings = {"expect": "{}", **_settings(options)}
+        done = play(options.scenario, agent, seed=options.seed, settings=settings, without=options.without, acts=[interruption.act()])
     else:
         expected = {} if options.plan is None else {"expect": "{}"}
-        done = run(options.scenario, agent, seed=options.seed, settings={**expected, **_settings(options)}, plan_file=options.plan)
+        settings = {**expected, **_settings(options)}
+        done = run(options.scenario, agent, seed=options.seed, settings=settings, plan_file=options.plan, without=options.without)
     print(done.transcript)
     finding = finding_of(done, None)
     if finding is None and done.is_fine:
         print("all as expected")
         return 0
-    words = [finding.words, *finding.others] if finding is not None else ["nothing was asked of the API"]
+    words = [finding.words, *finding.others] if finding is not None else done.verdict.remarks
     print("\n".join(f"FAILED: {word}" for word in words))
     return 1
 
@@ -56,11 +61,12 @@ def _sweep(options: argparse.Namespace, agent: Any) -> int:
         message=options.message,
         seed=options.seed,
         settings=_settings(options),
+        without=options.without,
         workers=options.workers,
     )
     paths = found.write(options.plans) if found.findings else []
     start = f"{PROGRAM} run {shlex.quote(options.scenario)} {shlex.quote(options.agent)}"
-    sets = "".join(f" --set {shlex.quote(entry)}" for entry in options.set)
+    sets = "".join(f" --set {shlex.quote(entry)}" for entry in options.set) + "".join(f" --without {rule}" for rule in options.without)
     print(found.report([f"{start}{sets} --plan {shlex.quote(os.fspath(path))}" for path in paths]))
     return 0 if found.is_fine else 1
 
@@ -76,7 +82,8 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(work=work)
         command.add_argument("scenario", help="a scenario, or a tape")
         command.add_argument("agent", metavar="MODULE:NAME", help="what makes the agent from its session: a class or a function")
-        command.add_argument("--seed", type=int)
+        command.add_argument("--seed", type=_seed)
+        command.add_argument("--without", action="append", default=[], metavar="RULE", help="do not ask this rule: O-21")
         command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a key of the scenario")
         command.add_argument("--then", default=THEN, help="the prompt after an interrupt")
         command.add_argument("--message", default=MESSAGE, help="the text of a message")
@@ -88,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     sweep_command.add_argument("--workers", type=int, help="so many processes; by default one for each processor")
     sweep_command.add_argument("--plans", default="plans", metavar="DIR", help="where plans of findings are written")
     return parser
+
+
+def _seed(text: str) -> int:
+    seed = int(text)
+    if not 0 <= seed < 2**64:
+        raise argparse.ArgumentTypeError("a seed is a number from 0 below 2^64")
+    return seed
 
 
 def _settings(options: argparse.Namespace) -> dict[str, str]:
@@ -105,7 +119,12 @@ def _agent(name: str) -> Any:
     if not colon or not attribute:
         raise ValueError(f"{name!r} names no agent: write MODULE:NAME, for example my_agent:MyAgent")
     sys.path.insert(0, os.getcwd())
-    made = importlib.import_module(module)
+    try:
+        made = importlib.import_module(module)
+    except ImportError:
+        raise
+    except Exception as error:
+        raise ValueError(f"the module {module} cannot be imported: {type(error).__name__}: {error}") from error
     try:
         return getattr(made, attribute)
     except AttributeError:

@@ -20,7 +20,14 @@ class LivelockError(ReenactError):
 
 
 class RefusedError(ReenactError, RuntimeError):
-    """The agent did something that cannot be made virtual."""
+    """The agent did something that cannot be made virtual. Each is kept for the verdict, because agents swallow errors."""
+
+    told: list[str] = []  # noqa: RUF012  # one list for all: it is emptied when a run begins
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        if words not in self.told:
+            self.told.append(words)
 
 
 class FailedRunError(ReenactError, AssertionError):

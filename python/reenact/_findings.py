@@ -52,8 +52,12 @@ class Findings:
     runs: int
     findings: list[Finding]
     actions: tuple[str, ...]
+    tried: int = 0
+    """How many interrupts there were."""
     not_tried: list[str] = field(default_factory=list)
     """What could not be tried, and why."""
+    not_again: list[str] = field(default_factory=list)
+    """Groups whose first finding did not come again: the agent leaves something to the next run."""
 
     @property
     def groups(self) -> list[FindingGroup]:
@@ -66,7 +70,7 @@ class Findings:
     @property
     def is_fine(self) -> bool:
         """Whether nothing was found, and something was tried."""
-        return not self.findings and self.boundaries > 0
+        return not self.findings and self.tried > 0
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes a plan file for each group."""
@@ -86,8 +90,8 @@ class Findings:
         actions = ", ".join(self.actions)
         lines = [f"{self.scenario}: {_plural(self.boundaries, 'boundary', 'boundaries')} ({actions}), {_plural(self.runs, 'run')}"]
         lines += [f"not tried: {what}" for what in self.not_tried]
-        if self.boundaries == 0:
-            lines.append("no boundary was tried: no prompt of the scenario was ever open")
+        if self.tried == 0:
+            lines.append("nothing was tried, so nothing is known: no prompt of the scenario was open at any boundary, or no action is possible")
         for number, group in enumerate(self.groups):
             lines.append(f"\n{_plural(len(group.findings), 'finding')}: {group.first.words}")
             lines += [f"  and: {other}" for other in group.first.others[:SHOWN_BOUNDARIES_MAX]]
@@ -95,9 +99,11 @@ class Findings:
             shown = [f"{place.action} at {place.boundary}" if place else "without an interrupt" for place in places]
             more = f", and {len(shown) - SHOWN_BOUNDARIES_MAX} more" if len(shown) > SHOWN_BOUNDARIES_MAX else ""
             lines.append(f"  {'; '.join(shown[:SHOWN_BOUNDARIES_MAX])}{more}")
+            if group.group in self.not_again:
+                lines.append("  it did not come again in the same process: the agent leaves something from run to run")
             if replay is not None:
                 lines.append(f"  again: {replay[number]}")
-        if not self.findings:
+        if self.is_fine:
             lines.append("nothing found")
         return "\n".join(lines)
 
@@ -120,6 +126,8 @@ def finding_of(run: Run, interruption: Interruption | None) -> Finding | None:
         if outcome.is_after_interrupt and outcome.how == "error":
             words = f"the next prompt raises {outcome.words}"
             wrong.append((_masked(words), words))
+    if not wrong and not run.verdict.is_fine:
+        wrong.append(("not fine", "the verdict is not fine, and does not say why"))
     if not wrong:
         return None
     group, words = wrong[0]

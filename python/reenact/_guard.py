@@ -34,14 +34,13 @@ REFUSED_EVENTS = {
 
 
 class Guard:
-    """Adds the hook to the process once. A refusal is raised at the call, and kept, because agents swallow errors."""
+    """Adds the hook to the process once. A refusal is raised at the call."""
 
     def __init__(self) -> None:
         self._is_hooked = False
-        self.refusals: list[str] = []
 
     def __enter__(self) -> Guard:
-        self.refusals = []
+        RefusedError.told.clear()
         if not self._is_hooked:
             self._is_hooked = True
             sys.addaudithook(self._hook)
@@ -58,9 +57,8 @@ class Guard:
             self.refuse(_name_call(event, args), advice)
 
     def refuse(self, call: str, advice: str) -> None:
-        """Raises the error for a call and keeps its text."""
+        """Raises the error for a call."""
         text = f"{call} cannot be made virtual; {advice}"
-        self.refusals.append(text)
         raise RefusedError(text)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from reenact import _chance, _clock, _guard, _locks, _quiet, _sockets, _threads
-from reenact._errors import ReenactError
+from reenact import _asyncio, _chance, _clock, _guard, _locks, _quiet, _sockets, _threads
+from reenact._errors import ReenactError, RefusedError
 from reenact._loop import VirtualLoop
 from reenact._references import References
 from reenact._state import EPOCH_NS, US_PER_S, Clock, state
@@ -58,7 +58,7 @@ class Harness:
         self._garbage = _quiet.Garbage()
         self._certificates = _quiet.Certificates()
         self._modules_known: set[str] = set()
-        replacements = _clock.REPLACEMENTS + _chance.REPLACEMENTS + _locks.REPLACEMENTS + _sockets.REPLACEMENTS
+        replacements = _asyncio.REPLACEMENTS + _clock.REPLACEMENTS + _chance.REPLACEMENTS + _locks.REPLACEMENTS + _sockets.REPLACEMENTS
         for original, replacement in replacements:
             self._references.replace(original, replacement)
         for owner, name, replacement in [*_chance.ATTRIBUTES, *_locks.ATTRIBUTES, *_threads.METHODS, *_guard.METHODS]:
@@ -96,7 +96,7 @@ class Harness:
             finally:
                 state.clock = state.loop = None
                 self._references.uninstall()
-                outcome.refusals = list(_guard.guard.refusals)
+                outcome.refusals = list(RefusedError.told)
         return outcome
 
 
@@ -109,7 +109,7 @@ def _run_to_end(loop: VirtualLoop, main: Callable[[VirtualLoop], Awaitable[T]], 
         task = loop.create_task(_await(main, loop), name="main")
         try:
             outcome.value = loop.run_until_complete(task)
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             outcome.exception = error

@@ -236,13 +236,18 @@ class VirtualLoop(RefusedMethods, asyncio.BaseEventLoop):  # type: ignore[misc]
             heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
         if not scheduled or scheduled[0].when() == math.inf:
             return math.inf
-        return max(self.clock.us, round((scheduled[0].when() - MONOTONIC_BASE_S) * US_PER_S))
+        when = scheduled[0].when()
+        us = max(self.clock.us, math.floor((when - MONOTONIC_BASE_S) * US_PER_S))
+        # Who asks for the time at its turn must not find it earlier than asked for: anyio would set its timer again, for ever.
+        while MONOTONIC_BASE_S + us / US_PER_S < when:
+            us += 1
+        return us
 
     def _take_due_timers(self) -> None:
         scheduled = self._scheduled
         if scheduled:
-            end = self.time() + self._clock_resolution
-            while scheduled and scheduled[0].when() < end:
+            now = self.time()
+            while scheduled and scheduled[0].when() <= now:
                 handle = heapq.heappop(scheduled)
                 handle._scheduled = False  # type: ignore[attr-defined]
                 if handle._cancelled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ class Outcome:
     """The error, or nothing."""
     is_after_interrupt: bool
     """Whether an interrupt came before it."""
+    is_cancelled: bool = False
+    """Whether it was cancelled, whatever came of that."""
 
 
 class Player:
@@ -47,6 +49,9 @@ class Player:
         self.outcomes: list[Outcome] = []
         self.not_done: list[str] = []
         """What the user should have done and could not."""
+        self.problems: list[str] = []
+        """What is wrong with the agent's answers to the user."""
+        self._messages: set[asyncio.Task[Any]] = set()
         self.has_interfered = False
         loop.on_act = self.act
 
@@ -93,6 +98,23 @@ class Player:
         self.outcomes.append(outcome)
         task.add_done_callback(self._end)
 
+    def _tell(self, text: str) -> None:
+        """Gives the agent a message. A coroutine of it is a task beside the prompts."""
+        try:
+            given = self._agent.message(text)
+        except Exception as error:
+            self.problems.append(f"the agent's `message` raises {describe_error(error)}")
+            return
+        if inspect.isawaitable(given):
+            task = self._loop.create_task(_awaited(given), name="message")
+            self._messages.add(task)
+            task.add_done_callback(self._end_message)
+
+    def _end_message(self, task: asyncio.Task[Any]) -> None:
+        self._messages.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.problems.append(f"the agent's `message` raises {describe_error(error)}")
+
     async def _prompt(self, text: str) -> Any:
         prompt = getattr(self._agent, "prompt", self._agent)
         if inspect.iscoroutinefunction(inspect.unwrap(prompt)):
@@ -107,6 +129,8 @@ class Player:
             outcome.how = "cancelled"
         elif (error := task.exception()) is not None:
             outcome.how, outcome.words = "error", describe_error(error)
+            if outcome.is_cancelled:
+                self.problems.append(f"the cancelled prompt raises {outcome.words}")
         how = "stopped" if outcome.how == "cancelled" else outcome.how
         self._loop.note("terminal", prompt=outcome.prompt, how=how, text=outcome.words)
 
@@ -123,16 +147,21 @@ class Player:
         self._loop.note("boundary", boundary=boundary)
         if act.kind == "message":
             self._loop.note("message", text=act.text or "")
-            self._agent.message(act.text or "")
+            self._tell(act.text or "")
         else:
             self._loop.note("cancel")
-            for task in list(self._tasks):
+            for task, outcome in list(self._tasks.items()):
+                outcome.is_cancelled = True
                 task.cancel()
         if act.then is not None:
             if act.at_once:
                 self._begin(act.then)
             else:
                 self._follow_ups.append(act.then)
+
+
+async def _awaited(given: Awaitable[Any]) -> Any:
+    return await given
 
 
 def describe_error(error: BaseException) -> str:

@@ -7,7 +7,7 @@ are looked at when there are some. So a run costs one assignment for each refere
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 UNTOUCHED = frozenset({"_thread", "functools", "reprlib", "importlib._bootstrap", "importlib._bootstrap_external", "_queue", "_socket"})
@@ -22,6 +22,8 @@ class References:
         self._table: dict[int, tuple[object, object]] = {}
         self._places: list[tuple[dict[str, Any], str, object, object]] = []
         self._attributes: list[tuple[Any, str, object, object, bool]] = []
+        self._cells: list[tuple[CellType, object, object]] = []
+        self._defaults: list[FunctionType] = []
         self._modules_seen: set[int] = set()
         self._modules_count = 0
 
@@ -33,6 +35,8 @@ class References:
             self._modules_seen.clear()
             self._modules_count = 0
             self._places.clear()
+            self._cells.clear()
+            self._defaults.clear()
 
     def replace_attribute(self, owner: Any, name: str, replacement: object) -> None:
         """Has an attribute of a class or module replaced."""
@@ -55,12 +59,46 @@ class References:
                 entry = self._table.get(id(value))
                 if entry is not None and (value is entry[0] or value is entry[1]):
                     self._places.append((names, key, *entry))
+                elif isinstance(value, FunctionType):
+                    self._look_into(value)
+                elif isinstance(value, type) and value.__module__ == name:
+                    for member in list(vars(value).values()):
+                        if isinstance(member, FunctionType):
+                            self._look_into(member)
+
+    def _look_into(self, function: FunctionType) -> None:
+        """Finds what a function has bound: defaults (`def f(now=time.time)`), and cells (`field(default_factory=time.time)` of a dataclass)."""
+        for cell in function.__closure__ or ():
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue  # it is empty so far
+            entry = self._table.get(id(value))
+            if entry is not None and (value is entry[0] or value is entry[1]):
+                self._cells.append((cell, *entry))
+        for value in function.__defaults__ or ():
+            entry = self._table.get(id(value))
+            if entry is not None and (value is entry[0] or value is entry[1]):
+                self._defaults.append(function)
+                break
+
+    def _exchange_defaults(self, which: int) -> None:
+        for function in self._defaults:
+            exchanged = []
+            for value in function.__defaults__ or ():
+                entry = self._table.get(id(value))
+                is_known = entry is not None and (value is entry[0] or value is entry[1])
+                exchanged.append(entry[which] if entry is not None and is_known else value)
+            function.__defaults__ = tuple(exchanged)
 
     def install(self) -> None:
         """Puts the replacements in place."""
         self.look()
         for names, key, _, replacement in self._places:
             names[key] = replacement
+        for cell, _, replacement in self._cells:
+            cell.cell_contents = replacement
+        self._exchange_defaults(1)
         for owner, name, _, replacement, _ in self._attributes:
             setattr(owner, name, replacement)
 
@@ -70,6 +108,9 @@ class References:
         for names, key, original, replacement in self._places:
             if names.get(key) is replacement:
                 names[key] = original
+        for cell, original, _ in self._cells:
+            cell.cell_contents = original
+        self._exchange_defaults(0)
         for owner, name, original, _, is_own in self._attributes:
             if is_own:
                 setattr(owner, name, original)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reenact._errors import FailedRunError
+from reenact._errors import FailedRunError, ReenactError
 from reenact._harness import LoopOutcome, run_in_world
 from reenact._loop import VirtualLoop
-from reenact._plan import seed_in
+from reenact._plan import scenario_in, seed_in
 from reenact._player import AgentFactory, Outcome, Player
 from reenact._world import Act, OpenRun, Verdict, World
 
 _worlds: dict[int, World] = {}
+_running = threading.Lock()
 
 
 def shared_world() -> World:
     """The program of this process: one for all runs."""
     world = _worlds.get(os.getpid())
+    if world is not None and world.is_broken:
+        world.close()
+        world = None
     if world is None:
         _worlds.clear()  # those of a parent are not ours to close
         world = _worlds[os.getpid()] = World()
@@ -85,7 +90,7 @@ class Run:
     def check(self) -> Run:
         """Raises `FailedRunError` with all that is wrong, if something is."""
         if not self.is_fine:
-            told = "\n".join(f"  - {failure}" for failure in self.failures) or "  - nothing was asked of the API"
+            told = "\n".join(f"  - {failure}" for failure in self.failures or self.verdict.remarks)
             raise FailedRunError(f"{self.scenario} failed:\n{told}\n\n{self.transcript}")
         return self
 
@@ -98,17 +103,22 @@ def run(
     settings: Mapping[str, str] | None = None,
     plan: str | None = None,
     plan_file: str | os.PathLike[str] | None = None,
+    without: Sequence[str] = (),
     trace: bool = False,
 ) -> Run:
     """Runs an agent against a scenario.
 
     `agent` makes the agent from its `Session`, anew for each run. `settings` are keys of the scenario, as `--set` takes them. `plan` is the text
-    of a plan, as `Run.plan` has it; `plan_file` a file with one. With `trace` the boundaries and requests are kept.
+    of a plan, as `Run.plan` has it; `plan_file` a file with one. `without` names rules that are not asked: `O-21` for an agent that shortens its
+    history. With `trace` the boundaries and requests are kept.
     """
     if plan_file is not None:
         plan = Path(plan_file).read_text(encoding="utf-8")
+        of = scenario_in(plan, Path(plan_file).parent)
+        if of is not None and Path(of).resolve() != Path(scenario).resolve():
+            raise ValueError(f"{os.fspath(plan_file)} is a plan of {of}, and not of {os.fspath(scenario)}")
         seed = seed_in(plan) if seed is None else seed
-    return play(scenario, agent, seed=seed, settings=settings, plan=plan, trace=trace)
+    return play(scenario, agent, seed=seed, settings=settings, plan=plan, without=without, trace=trace)
 
 
 def play(
@@ -118,12 +128,32 @@ def play(
     seed: int | None = None,
     settings: Mapping[str, str] | None = None,
     plan: str | None = None,
+    without: Sequence[str] = (),
     trace: bool = False,
     acts: list[Act] | None = None,
     has_transcript: bool = True,
 ) -> Run:
     """The same, with acts that no plan has."""
-    opened = shared_world().open(scenario, seed=seed, settings=settings, plan=plan)
+    if not _running.acquire(blocking=False):
+        raise ReenactError("a run is active in this process: one process has one run at a time")
+    try:
+        return _play(scenario, agent, seed, settings, plan, without, trace, acts, has_transcript)
+    finally:
+        _running.release()
+
+
+def _play(
+    scenario: str | os.PathLike[str],
+    agent: AgentFactory,
+    seed: int | None,
+    settings: Mapping[str, str] | None,
+    plan: str | None,
+    without: Sequence[str],
+    trace: bool,
+    acts: list[Act] | None,
+    has_transcript: bool,
+) -> Run:
+    opened = shared_world().open(scenario, seed=seed, settings=settings, plan=plan, without=without)
     opened.interrupts += acts or []
     traced = Trace(opened) if trace else None
     players: list[Player] = []
@@ -152,7 +182,7 @@ def play(
         traced.requests if traced else [],
         not_done,
         player.can_take_messages if player else False,
-        problems + [f"not done: {what}" for what in not_done],
+        problems + (player.problems if player else []) + [f"not done: {what}" for what in not_done],
     )
 
 

@@ -28,21 +28,22 @@ def sweep(
     message: str = MESSAGE,
     seed: int | None = None,
     settings: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
     workers: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
     """Interrupts the agent at each boundary of the scenario.
 
     Two plain runs come first. If they differ there is no sweep, and `DifferenceError` names the first difference. The scenario's own expectations
-    are not asked: an interrupted run need not meet them. `actions` are those of `ACTIONS`; by default all that the agent can do. `workers` is the
-    number of processes, by default one for each processor.
+    are not asked: an interrupted run need not meet them. `actions` are those of `ACTIONS`; by default all that the agent can do. `without` names
+    rules that are not asked. `workers` is the number of processes, by default one for each processor.
     """
     chosen = _chosen(actions)
     settings = {"expect": "{}", **(settings or {})}
 
     def played(interruption: Interruption | None, trace: bool = False) -> Run:
         acts = [interruption.act()] if interruption is not None else None
-        return play(scenario, agent, seed=seed, settings=settings, trace=trace, acts=acts, has_transcript=trace)
+        return play(scenario, agent, seed=seed, settings=settings, without=without, trace=trace, acts=acts, has_transcript=trace)
 
     plain = played(None, trace=True)
     compare_runs(plain, played(None, trace=True))
@@ -61,7 +62,13 @@ def sweep(
 
     found = _in_processes(judged, tried, _worker_count(workers, len(tried)), on_progress)
     findings += [finding for finding in found if finding is not None]
-    return Findings(os.fspath(scenario), len(places), len(tried) + 2, findings, chosen, not_tried)
+    report = Findings(os.fspath(scenario), len(places), len(tried) + 2, findings, chosen, len(tried), not_tried)
+    for group in report.groups:
+        first = group.first
+        again = finding_of(played(first.interruption), first.interruption)
+        if again is None or again.group != group.group:
+            report.not_again.append(group.group)
+    return report
 
 
 def compare_runs(one: Run, other: Run) -> None:
@@ -93,6 +100,8 @@ def _difference(scenario: str, place: str, left: str, right: str) -> str:
 
 def _chosen(actions: str | Sequence[str] | None) -> tuple[str, ...]:
     chosen = ACTIONS if actions is None else (actions,) if isinstance(actions, str) else tuple(actions)
+    if not chosen:
+        raise ValueError(f"no action is named, so that nothing would be tried; write some of {', '.join(repr(known) for known in ACTIONS)}")
     for action in chosen:
         if action not in ACTIONS:
             raise ValueError(f"{action!r} is no action of a sweep; write {', '.join(repr(known) for known in ACTIONS)}")

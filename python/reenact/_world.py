@@ -148,6 +148,8 @@ class World:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
+        self.is_broken = False
+        """Whether it can be asked nothing more."""
         self._write = process.stdin.write
         self._flush = process.stdin.flush
         self._read = process.stdout.readline
@@ -160,6 +162,7 @@ class World:
         seed: int | None = None,
         settings: Mapping[str, str] | None = None,
         plan: str | None = None,
+        without: Sequence[str] = (),
     ) -> OpenRun:
         """Opens a run of a scenario."""
         line: dict[str, Any] = {"op": "open", "protocol": PROTOCOL, "scenario": os.fspath(scenario)}
@@ -169,16 +172,22 @@ class World:
             line["set"] = dict(settings)
         if plan is not None:
             line["plan"] = plan
+        if without:
+            line["without"] = list(without)
         return OpenRun(self, self.ask(line))
 
     def ask(self, line: dict[str, Any]) -> dict[str, Any]:
         """Sends a line and waits for its reply."""
         try:
-            self._write(_encode(line).encode("utf-8", "surrogatepass") + b"\n")
+            self._write(_encode(line).encode("utf-8", "replace") + b"\n")
             self._flush()
             reply = self._read()
         except (OSError, ValueError) as error:
+            self.is_broken = True
             raise WorldError(f"`{' '.join(self._command)}` has ended: {error}") from error
+        except BaseException:
+            self.is_broken = True  # the reply to this line is still to come: nobody may take it for another's
+            raise
         if not reply:
             status = self._process.poll()
             raise WorldError(f"`{' '.join(self._command)}` has ended (exit status {status}); see what it wrote above")
@@ -190,8 +199,9 @@ class World:
     def tell(self, line: dict[str, Any]) -> None:
         """Sends a line that has no reply, with the next one that has."""
         try:
-            self._write(_encode(line).encode("utf-8", "surrogatepass") + b"\n")
+            self._write(_encode(line).encode("utf-8", "replace") + b"\n")
         except (OSError, ValueError) as error:
+            self.is_broken = True
             raise WorldError(f"`{' '.join(self._command)}` has ended: {error}") from error
 
     def close(self) -> None:

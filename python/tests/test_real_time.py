@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
+import itertools
 import json
 import os
 import subprocess
@@ -73,7 +74,7 @@ class RealSession:
 def _requests_of(verdict: dict[str, Any], took: float, error: str) -> Deeds:
     asked = [request for request in verdict["requests"] if request["message"] is not None]
     times = [request["at_us"] / 1e6 for request in asked]
-    return Deeds([one - other for other, one in zip(times, times[1:], strict=False)], [request["status"] for request in asked], error, took)
+    return Deeds([one - other for other, one in itertools.pairwise(times)], [request["status"] for request in asked], error, took)
 
 
 def in_virtual_time(scenario: Path, agent: Any) -> Deeds:

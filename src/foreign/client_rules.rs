@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lines::{ClientDeed, DeedEnd};
 use super::world_events::{EventSource, WorldEvent, WorldEvents};
-use reenact_engine::time::Time;
+use reenact_engine::time::{Micros, Time};
 use reenact_oracle::Violation;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
@@ -20,6 +20,9 @@ const LEFTOVERS: &str = "O-27";
 
 /// A longer result may be cut by its client, so that it is not looked for.
 const RESULT_CHARACTERS_MAX: usize = 2_000;
+
+/// How long a cancelled prompt may take to come to its end.
+const UNWINDING_MAX: Micros = Micros::from_millis(60_000);
 
 /// What the rules remember.
 #[derive(Clone, Debug, Default)]
@@ -75,8 +78,12 @@ impl ClientRules {
 
     fn on_terminal(&mut self, at: Time, prompt: u32, how: DeedEnd, events: &WorldEvents) {
         self.open.remove(&prompt);
-        if let Some((_, cancelled)) = &mut self.cancelled {
-            cancelled.remove(&prompt);
+        if let Some((since, cancelled)) = &mut self.cancelled
+            && cancelled.remove(&prompt)
+            && at > *since + UNWINDING_MAX
+        {
+            let took = Micros(at.0 - since.0);
+            self.found(at, ABORT, format!("prompt {prompt} ends {took} after the cancel"));
         }
         let is_lost = |said: &&SaidText| said.prompt == Some(prompt) && !said.is_sent && !said.text.trim().is_empty();
         if how == DeedEnd::Ok && self.said.iter().any(|said| is_lost(&said)) {

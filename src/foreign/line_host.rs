@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::line_run::LineRun;
 use super::lines::{ClientLine, OpenLine, PROTOCOL};
+use reenact_oracle::ORACLES;
 use reenact_scenario::parse::TablePlaces;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
@@ -85,7 +86,14 @@ impl LineHost {
                 line.protocol
             ));
         }
-        let (run, mut opened) = LineRun::new(open(line)?);
+        let mut without = Vec::new();
+        for rule in &line.without {
+            let known = ORACLES.iter().map(|(known, _)| *known).find(|known| known == rule);
+            without.push(
+                known.ok_or_else(|| format!("`without` names {rule}, and there is no such rule: docs/rules/explore.md has all of them"))?,
+            );
+        }
+        let (run, mut opened) = LineRun::new(open(line)?, without);
         self.opened += 1;
         self.runs.insert(self.opened, run);
         opened["run"] = self.opened.into();

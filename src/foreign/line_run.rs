@@ -56,6 +56,8 @@ pub(super) struct LineRun {
     acts: ScriptedActs,
     deeds: ClientDeeds,
     rules: ClientRules,
+    /// The rules that are not asked.
+    without: Vec<&'static str>,
     /// How many answers there were.
     answers: u32,
     /// The number of each answer in the session, where it has one.
@@ -68,7 +70,7 @@ pub(super) struct LineRun {
 
 impl LineRun {
     /// A run that begins, and the reply to its first line.
-    pub(super) fn new(opened: OpenedScenario) -> (Self, Value) {
+    pub(super) fn new(opened: OpenedScenario, without: Vec<&'static str>) -> (Self, Value) {
         let OpenedScenario { setup, places, warnings } = opened;
         let answers = answer_terms(&setup);
         let terms = SessionTerms { answers, is_driven: true, notes_choices: true, rules: &BY_WIRE_UNDISTURBED, ..SessionTerms::default() };
@@ -96,6 +98,7 @@ impl LineRun {
             acts,
             deeds: ClientDeeds::default(),
             rules: ClientRules::default(),
+            without,
             answers: 0,
             numbers: BTreeMap::new(),
             tools: BTreeMap::new(),
@@ -253,28 +256,34 @@ impl LineRun {
 
     /// The verdict on the run.
     pub(super) fn end(self, at: Time, has_transcript: bool) -> Value {
-        let Self { setup, places, session, acts, deeds, rules, .. } = self;
+        let Self { setup, places, session, acts, deeds, rules, without, .. } = self;
         let choices = session.choices().cloned().unwrap_or_default();
         let mut verdict = session.judged_by(wire_rules(&deeds)).into_verdict(at);
         verdict.passed.extend(acts.passed());
         verdict.failures.extend(acts.missed(&setup).into_iter().chain(deeds.missed(&setup.scenario.plan)));
-        let rules_asked = asked_rules(&deeds, &rules);
+        let mut rules_asked = asked_rules(&deeds, &rules);
+        rules_asked.retain(|rule| !without.contains(rule));
         if !deeds.is_disturbed {
             verdict.failures.extend(unpassed(&setup, &places, &verdict));
         }
         let unexpected = unexpected_errors(&setup, &deeds, &verdict);
+        let is_left_out = |found: &Violation| without.contains(&found.oracle);
+        verdict
+            .failures
+            .retain(|failure| !verdict.violations.iter().any(|found| is_left_out(found) && super::judge::words(found) == *failure));
+        verdict.violations.retain(|found| !is_left_out(found));
         let by_notes: Vec<Violation> = deeds
             .into_violations(at)
             .into_iter()
             .chain(rules.into_violations(at))
-            .filter(|found| !rules::shows(&setup.scenario.expect, found.oracle))
+            .filter(|found| !rules::shows(&setup.scenario.expect, found.oracle) && !is_left_out(found))
             .collect();
         // What the API refuses is a broken rule already.
         let SessionVerdict { violations, failures, .. } = &mut verdict;
         failures.retain(|failure| !violations.iter().any(|violation| violation.text == *failure));
         verdict.failures.extend(by_notes.iter().map(super::judge::words).chain(unexpected));
         verdict.violations.extend(by_notes);
-        reply(&setup, &verdict, &rules_asked, choices, has_transcript)
+        reply(&setup, &verdict, (&rules_asked, &without), choices, has_transcript)
     }
 
     fn say(&mut self, at: Time, did: &str, text: &str) {
@@ -318,7 +327,7 @@ fn unexpected_errors(setup: &RunSetup, deeds: &ClientDeeds, verdict: &SessionVer
     failed.collect()
 }
 
-fn reply(setup: &RunSetup, verdict: &SessionVerdict, asked: &[&str], choices: Plan, has_transcript: bool) -> Value {
+fn reply(setup: &RunSetup, verdict: &SessionVerdict, (asked, without): (&[&str], &[&str]), choices: Plan, has_transcript: bool) -> Value {
     let plan = setup.scenario.plan.with_choices_of(choices, setup.scenario.shown_seed());
     let violation = |found: &Violation| {
         let group = Fingerprint::from(found);
@@ -327,6 +336,7 @@ fn reply(setup: &RunSetup, verdict: &SessionVerdict, asked: &[&str], choices: Pl
     let mut not_asked: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (rule, _) in ORACLES.iter().filter(|(rule, _)| !asked.contains(rule)) {
         let needs = match needs(rule) {
+            _ if without.contains(rule) => String::from("the client's word: `without` leaves it out"),
             OracleNeeds::Notes(notes) => format!("notes of {notes}"),
             OracleNeeds::Wire => String::from("a run without interrupts"),
             OracleNeeds::Engine => String::from("the inputs and effects of an engine"),

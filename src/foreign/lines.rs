@@ -45,6 +45,9 @@ pub struct OpenLine {
     /// The text of a plan, in place of the scenario's own.
     #[serde(default)]
     pub plan: Option<String>,
+    /// Rules that are not asked: `O-21` for a client that shortens its history.
+    #[serde(default)]
+    pub without: Vec<String>,
 }
 
 /// When a line happens.

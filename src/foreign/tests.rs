@@ -470,3 +470,35 @@ fn g_2_a_client_that_asks_nothing_is_not_fine() {
     assert_eq!(verdict["is_fine"], false);
     assert!(failures(&verdict).iter().any(|failure| failure.starts_with("no request for a message came")));
 }
+
+#[test]
+fn o_21_a_client_that_shortens_its_history_leaves_that_rule_out() {
+    let mut client = ScriptedClient::new(TWO);
+    let run = |client: &mut ScriptedClient, members: &Value| {
+        let opened = client.open(members);
+        client.prompt();
+        client.first_turn();
+        client.messages.clear();
+        client.say("user", &"In short: What do both files say?".into());
+        client.request();
+        (opened, client.end())
+    };
+    let broken = |verdict: &Value| failures(verdict).iter().any(|failure| failure.starts_with("O-21"));
+    assert!(broken(&run(&mut client, &json!({})).1));
+    let (_, verdict) = run(&mut client, &json!({ "without": ["O-21"] }));
+    assert!(!broken(&verdict), "{verdict}");
+    assert_eq!(verdict["rules"]["not_asked"]["the client's word: `without` leaves it out"], json!(["O-21"]));
+    let opened = client.open(&json!({ "without": ["O-99"] }));
+    assert!(opened["error"].as_str().unwrap().contains("O-99"), "{opened}");
+}
+
+#[test]
+fn o_11_a_cancelled_prompt_comes_to_its_end() {
+    let mut client = ScriptedClient::new(TWO);
+    client.prompt();
+    client.first_turn();
+    client.note(&json!({ "kind": "cancel" }));
+    client.at += 3_000_000_000;
+    client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "stopped" }));
+    assert!(failures(&client.end()).iter().any(|failure| failure.starts_with("O-11: prompt 1 ends ")));
+}
