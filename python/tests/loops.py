@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
-from anthropic import AsyncAnthropic
+from anthropic import Anthropic, AsyncAnthropic
 
 import reenact
 
@@ -90,3 +91,31 @@ class LeakyLoop(NaiveLoop):
     async def prompt(self, text: str) -> None:
         self.worker = asyncio.get_running_loop().create_task(asyncio.sleep(3600), name="worker")
         await super().prompt(text)
+
+
+class SyncLoop:
+    """The same with the synchronous client: each prompt has a thread of its own."""
+
+    def __init__(self, session: reenact.Session) -> None:
+        self.session = session
+        self.client = Anthropic(base_url=session.base_url, api_key=session.api_key)
+        self.messages: list[Any] = []
+
+    def prompt(self, text: str) -> None:
+        session = self.session
+        self.messages.append({"role": "user", "content": text})
+        while True:
+            stream = self.client.messages.stream(model=session.model, max_tokens=1000, messages=self.messages, tools=session.tools)
+            with stream as events:
+                answer = events.get_final_message()
+            self.messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in answer.content]})
+            uses = [block for block in answer.content if block.type == "tool_use"]
+            if not uses:
+                return
+            results = []
+            for use in uses:
+                session.tool_started(use.id, use.name)
+                time.sleep(0.04)
+                session.tool_ended(use.id)
+                results.append({"type": "tool_result", "tool_use_id": use.id, "content": "hello"})
+            self.messages.append({"role": "user", "content": results})

@@ -30,6 +30,7 @@ pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, verdict: &mut Sessio
     }
     if setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
         let advice = match setup.scenario.network {
+            None if terms.notes_choices => "give the client the base URL of its session",
             None => "set ANTHROPIC_BASE_URL of the client to the server",
             Some(_) => {
                 "check `loss` and `latency` in [network]; under `serve` and `drive` set ANTHROPIC_BASE_URL of the client to the \

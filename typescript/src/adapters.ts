@@ -25,18 +25,26 @@ export function anthropicAgent(Anthropic: typeof AnthropicClient): AgentFactory 
       const { content, isError } = await session.tool(id, name, input, signal).catch(() => failed(CANCELLED));
       return { type: "tool_result", tool_use_id: id, content, is_error: isError };
     };
-    const prompt = async (text: string, signal: AbortSignal) => {
+    const reply = async (text: string, signal: AbortSignal) => {
       history.push({ role: "user", content: text });
       for (;;) {
+        signal.throwIfAborted();
         const answer = await client.messages.stream({ ...ask, messages: history }, { signal }).finalMessage();
-        history.push({ role: "assistant", content: answer.content });
         const uses = answer.content.filter((block) => block.type === "tool_use");
+        // `use` never fails: a tool use comes into the history together with its result, whatever happens meanwhile.
         const results = await Promise.all(uses.map((block) => use(block, signal)));
         const said = messages.splice(0).map((message) => ({ type: "text" as const, text: message }));
-        if (results.length + said.length > 0) history.push({ role: "user", content: [...results, ...said] });
-        signal.throwIfAborted();
+        history.push({ role: "assistant", content: answer.content });
         if (results.length + said.length === 0) return answer.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+        history.push({ role: "user", content: [...results, ...said] });
       }
+    };
+    // A prompt that comes while another unwinds waits for it: the history is in the order in which things were said.
+    let last: Promise<unknown> = Promise.resolve();
+    const prompt = (text: string, signal: AbortSignal) => {
+      const answer = last.then(() => reply(text, signal));
+      last = answer.catch(() => undefined);
+      return answer;
     };
     return { prompt, message: (text) => void messages.push(text) };
   };

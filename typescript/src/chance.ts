@@ -57,7 +57,10 @@ const THREAD_WORK = ["digest", "sign", "verify", "encrypt", "decrypt", "importKe
 export function replaceChance(patches: Patches, seed: string, hold: (work: Promise<unknown>) => void): void {
   const numbers = new Generator(`${seed} numbers`);
   const bytes = new Generator(`${seed} bytes`);
+  // The real functions are called first where they check what they are given.
+  const real = { getRandomValues: crypto.webcrypto.getRandomValues, randomFillSync: crypto.randomFillSync, randomInt: crypto.randomInt };
   const fillView = <View extends ArrayBufferView>(view: View): View => {
+    real.getRandomValues.call(crypto.webcrypto, view as never);
     bytes.fill(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
     return view;
   };
@@ -68,17 +71,23 @@ export function replaceChance(patches: Patches, seed: string, hold: (work: Promi
     process.nextTick(done, null, value);
     return undefined;
   };
-  const randomFillSync = (view: ArrayBufferView, offset = 0, size = view.byteLength - offset) => {
-    bytes.fill(new Uint8Array(view.buffer, view.byteOffset + offset, size));
+  const randomFillSync = (view: ArrayBufferView | ArrayBuffer, offset?: number, size?: number) => {
+    real.randomFillSync(view as Uint8Array, offset as number, size as number);
+    // Places are counted in elements of the view, as Node counts them.
+    const unit = (view as Uint8Array).BYTES_PER_ELEMENT ?? 1;
+    const [buffer, start] = ArrayBuffer.isView(view) ? [view.buffer, view.byteOffset] : [view, 0];
+    const from = (offset ?? 0) * unit;
+    bytes.fill(new Uint8Array(buffer, start + from, size === undefined ? view.byteLength - from : size * unit));
     return view;
   };
-  const randomFill = (view: ArrayBufferView, ...rest: unknown[]) => {
-    const done = rest.pop() as (error: null, view: ArrayBufferView) => void;
+  const randomFill = (view: ArrayBufferView | ArrayBuffer, ...rest: unknown[]) => {
+    const done = rest.pop() as (error: null, view: ArrayBufferView | ArrayBuffer) => void;
     randomFillSync(view, ...(rest as number[]));
     process.nextTick(done, null, view);
   };
   const randomInt = (...args: unknown[]) => {
     const done = typeof args.at(-1) === "function" ? (args.pop() as (error: null, value: number) => void) : undefined;
+    real.randomInt(...(args as [number, number]));
     const [low, high] = args.length > 1 ? (args as [number, number]) : [0, args[0] as number];
     const value = low + Math.floor(bytes.fraction() * (high - low));
     if (done === undefined) return value;

@@ -9,5 +9,6 @@ export { ProgramError } from "./program.js";
 export type { ToolDefinition, Verdict, Violation } from "./protocol.js";
 export { RefusedCallError } from "./refusals.js";
 export { Run, type RunOptions, run } from "./run.js";
+export { RunOverError } from "./scope.js";
 export type { Agent, AgentFactory, Session, ToolResult } from "./session.js";
 export { type SweepOptions, sweep } from "./sweep.js";

@@ -1,10 +1,13 @@
 // One run's middle: its clock, its agenda, its lines to the world, and the promise that everything queued has run.
 
 import { Agenda } from "./agenda.js";
-import { Clock, turn } from "./clock.js";
+import { Clock } from "./clock.js";
 import type { Patches } from "./patches.js";
 import type { Program } from "./program.js";
 import type { Act, Opened } from "./protocol.js";
+import type { Scope } from "./scope.js";
+import { Threads } from "./threads.js";
+import { realDelay, turn } from "./timers.js";
 
 /** One thing that happened, for comparing two runs: everything in it must be the same in both. */
 export interface TraceEvent {
@@ -13,10 +16,19 @@ export interface TraceEvent {
   detail?: Record<string, unknown>;
 }
 
-/** So many turns of the event loop may one instant take. */
+/** So many turns of the event loop may one instant take, and so many without pause where only files are waited for. */
 const TURNS_MAX = 20_000;
+const FILE_TURNS_MAX = 500;
+const FILE_MS_MAX = 5000;
+/** So many turns may what was there before the run take to come to its end. */
+const EARLIER_TURNS_MAX = 100;
 
-export class Moment {
+/** Something that is always queued anew. */
+export class EndlessWorkError extends Error {
+  override name = "EndlessWorkError";
+}
+
+export class Moment implements Scope {
   readonly agenda = new Agenda();
   readonly clock: Clock;
   readonly opened: Opened;
@@ -31,12 +43,21 @@ export class Moment {
   #program: Program;
   #pending = new Set<Promise<unknown>>();
   #failure: Error | undefined;
+  #threads: Threads;
+  #earlier: Map<string, number>;
 
-  constructor(program: Program, opened: Opened, patches: Patches) {
+  constructor(program: Program, opened: Opened, patches: Patches, earlier: Map<string, number>) {
     this.#program = program;
     this.opened = opened;
     this.acts = [...opened.interrupts];
-    this.clock = new Clock(patches);
+    this.clock = new Clock(patches, () => this.isOver);
+    this.#threads = new Threads(patches);
+    this.#earlier = earlier;
+  }
+
+  uninstall(): void {
+    this.clock.uninstall();
+    this.#threads.uninstall();
   }
 
   /** A line of this run without a reply. */
@@ -83,14 +104,39 @@ export class Moment {
 
   /** Runs all that is queued to its end: microtasks, ticks, immediates, file operations, and replies of the world. */
   async settle(): Promise<void> {
-    for (let turns = 0; turns < TURNS_MAX; turns++) {
+    let fileMs = 0;
+    for (let turns = 0; turns < TURNS_MAX && fileMs < FILE_MS_MAX; turns++) {
       if (this.#pending.size > 0) await Promise.all(this.#pending);
       await turn();
       if (this.#failure !== undefined) throw this.#failure;
-      if (this.#pending.size === 0 && !isBusy()) return;
+      if (this.#pending.size > 0) continue;
+      const busy = this.#busy();
+      if (busy.length === 0) return;
+      if (turns < FILE_TURNS_MAX || busy.includes("Immediate")) continue;
+      await realDelay(1);
+      fileMs += 1;
     }
     const at = `${(this.clock.now / 1e6).toFixed(3)}s`;
-    throw new Error(`at ${at} of the run work goes on without an end (setImmediate, or a file that is never read), so time cannot move on`);
+    throw new EndlessWorkError(
+      `at ${at} of the run work goes on without an end (setImmediate, or a file that is never read), so time cannot move on`,
+    );
+  }
+
+  /** What takes real time at this moment: work in threads, and whether there is anything else that was not there before the run. */
+  get realWork(): { threads: string[]; others: string[] } {
+    // Timers of the process that are not the agent's come and go.
+    const others = this.#newResources().filter((name) => !BUSY.has(name) && name !== "Timeout");
+    return { threads: this.#threads.running, others: this.#threads.hasTimer ? [...others, "a real timer"] : others };
+  }
+
+  /** Queued work that was not there before the run. */
+  #busy(): string[] {
+    const active = process.getActiveResourcesInfo();
+    return active.some((name) => BUSY.has(name)) ? this.#newResources().filter((name) => BUSY.has(name)) : [];
+  }
+
+  #newResources(): string[] {
+    return [...countResources()].flatMap(([name, count]) => (count > (this.#earlier.get(name) ?? 0) ? name : []));
   }
 
   #line(op: string, members: Record<string, unknown>): Record<string, unknown> {
@@ -101,10 +147,18 @@ export class Moment {
 /** Resources of Node that are queued work, and no waiting. */
 const BUSY = new Set(["Immediate", "FSReqPromise", "FSReqCallback", "CloseReq"]);
 
-/** Whether immediates or file operations are under way. */
-function isBusy(): boolean {
-  for (const name of process.getActiveResourcesInfo()) {
-    if (BUSY.has(name)) return true;
+function countResources(): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of process.getActiveResourcesInfo()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+/** The resources of Node that are active before a run. Queued work is run to its end; what has none must not hold up the run. */
+export async function earlierResources(): Promise<Map<string, number>> {
+  let counts = countResources();
+  for (let turns = 0; turns < EARLIER_TURNS_MAX && [...BUSY].some((name) => counts.has(name)); turns++) {
+    await turn();
+    counts = countResources();
   }
-  return false;
+  return counts;
 }

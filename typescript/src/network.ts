@@ -6,6 +6,7 @@
 import type { Moment } from "./moment.js";
 import type { Answer, AnswerEnd, Micros, Piece } from "./protocol.js";
 import { RefusedCallError } from "./refusals.js";
+import { type RunOverError, runOver } from "./scope.js";
 
 /** The base URL of the simulated API. It names no host that exists, should a request ever leave the run. */
 export const BASE_URL = "http://reenact.invalid";
@@ -25,7 +26,9 @@ export class Network {
     this.#moment = moment;
   }
 
-  readonly fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+  readonly fetch = async (input: RequestInfo | URL, options?: RequestInit | null): Promise<Response> => {
+    if (this.#moment.isOver) throw this.refuse();
+    const init = options ?? {};
     const isRequest = typeof input === "object" && "url" in input;
     const isPlain = !isRequest && (init.body === undefined || init.body === null || typeof init.body === "string");
     const request = isPlain ? undefined : new Request(input, { ...init, ...(init.body ? { duplex: "half" } : {}) } as RequestInit);
@@ -39,12 +42,24 @@ export class Network {
     signal?.throwIfAborted();
     const headers = [...(request?.headers ?? new Headers(init.headers))];
     const body = request === undefined ? ((init.body as string | null | undefined) ?? "") : await request.text();
+    if (this.#moment.isOver) throw this.refuse();
     signal?.throwIfAborted();
-    const line = { method: (request?.method ?? init.method ?? "GET").toUpperCase(), path: url.pathname + url.search, headers, body };
+    const line = {
+      method: (request?.method ?? init.method ?? "GET").toUpperCase(),
+      path: url.pathname + url.search,
+      headers,
+      body: body.toWellFormed(),
+    };
     const exchange = new Exchange(this.#moment, this.#answers.length + 1, url.href, line);
     this.#answers.push(exchange);
     return exchange.respond(signal ?? undefined);
   };
+
+  /** The error of a request that comes after the run. */
+  refuse(): RunOverError {
+    const advice = "Make the client inside the agent's factory: one that is kept from one run to the next has kept the `fetch` of its run.";
+    return runOver("this `fetch`", advice);
+  }
 
   /** The answers that the client neither read to their ends nor closed. */
   get open(): Exchange[] {

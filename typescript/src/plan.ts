@@ -1,49 +1,70 @@
-// Plans: the text that makes one interrupted run again.
+// Plans: the text that makes one run again.
 //
-// A plan is the world's: its choices, and what the user does at which boundary. Comments say what it is for: the scenario, and the seed, which decides
-// the agent's own chance.
+// A plan is the world's: its choices, and what the user does at which boundary. Comments say what it is for: the seed, which decides the agent's own
+// chance, and in a file the scenario, by its path from the file's folder.
+
+import { relative, resolve } from "node:path";
 
 /** What one interrupted run of a sweep does. */
 export type Action = "cancel" | "cancel+prompt" | "message";
 
+export const ACTIONS: readonly Action[] = ["cancel", "cancel+prompt", "message"];
+
 /** An action at a boundary, with all that a replay needs. */
 export interface Interruption {
-  scenario: string;
-  seed: number | undefined;
   boundary: string;
   action: Action;
   then: string;
   message: string;
 }
 
-/** The plan of an interruption. `choices` are those of a run, as the world returns them. */
-export function planText(interruption: Interruption, choices = ""): string {
-  const { scenario, seed } = interruption;
-  const comments = [`# of ${JSON.stringify(scenario)}`, ...(seed === undefined ? [] : [`# seed ${seed}`])];
-  const base = choices.replace(/^# (of|seed) .*\n/gm, "").trim();
-  const isIn = base.includes(`boundary = ${JSON.stringify(interruption.boundary)}`);
-  const parts = [base, ...(isIn ? [] : [interruptText(interruption)])].filter((part) => part !== "");
-  return `${comments.join("\n")}\n${parts.join("\n\n")}\n`;
+/** A plan with the seed of its run. */
+export function withSeed(plan: string, seed: number): string {
+  return `# seed ${seed}\n\n${plan.replace(/^# (of|seed) .*\n+/gm, "").trim()}\n`;
+}
+
+/** The plan of an interrupted run, from the choices that the world returns of it. */
+export function withInterrupt(plan: string, interruption: Interruption): string {
+  const lines = [`boundary = ${quoted(interruption.boundary)}\n`, `then = ${quoted(interruption.then)}\n`];
+  const sections = plan.split("[[plan.interrupt]]").slice(1);
+  if (sections.some((section) => lines.every((line) => section.includes(line)))) return plan;
+  return `${plan.trimEnd()}\n\n${interruptText(interruption)}\n`;
+}
+
+/** The same as a file in this folder. */
+export function planFileText(plan: string, scenario: string, folder: string): string {
+  const path = relative(resolve(folder), resolve(scenario)).replaceAll("\\", "/");
+  return `# of ${JSON.stringify(path)}\n${plan}`;
 }
 
 /** The part of a plan that is no choice of the world. */
 export function interruptText({ boundary, action, then, message }: Interruption): string {
-  const lines = ["[[plan.interrupt]]", `boundary = ${JSON.stringify(boundary)}`];
-  if (action === "message") lines.push('kind = "interrupt"', `text = ${JSON.stringify(message)}`);
+  const lines = ["[[plan.interrupt]]", `boundary = ${quoted(boundary)}`];
+  if (action === "message") lines.push('kind = "interrupt"', `text = ${quoted(message)}`);
   else lines.push('kind = "cancel"');
-  lines.push(`then = ${JSON.stringify(then)}`);
+  lines.push(`then = ${quoted(then)}`);
   if (action === "cancel+prompt") lines.push("at_once = true");
   return lines.join("\n");
 }
 
-/** The scenario that a plan was made for. */
-export function scenarioOf(plan: string): string | undefined {
+/** Whether the user does something in a plan beside what the scenario says. */
+export function hasInterrupt(plan: string): boolean {
+  return /^\[\[plan\.interrupt\]\]/m.test(plan);
+}
+
+/** The path of the scenario that a plan file in this folder is for. */
+export function scenarioOf(plan: string, folder: string): string | undefined {
   const found = /^# of (".*")$/m.exec(plan);
-  return found?.[1] === undefined ? undefined : JSON.parse(found[1]);
+  return found?.[1] === undefined ? undefined : resolve(folder, JSON.parse(found[1]) as string);
 }
 
 /** The seed of the run that a plan is from. */
 export function seedOf(plan: string): number | undefined {
   const found = /^# seed (\d+)$/m.exec(plan);
   return found?.[1] === undefined ? undefined : Number(found[1]);
+}
+
+/** A string of TOML: the escapes of JSON are among its own. */
+function quoted(text: string): string {
+  return JSON.stringify(text.toWellFormed()).replaceAll("\x7f", "\\u007f");
 }

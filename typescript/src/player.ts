@@ -3,11 +3,12 @@
 // Boundaries are the places between two of these steps. Each has a name that does not depend on figures of the client's libraries: the last event of
 // the world, and how many other steps came after it (`answer 1 piece 21 + 0`).
 
-import { realDelay } from "./clock.js";
+import { inspect } from "node:util";
 import type { Moment } from "./moment.js";
 import type { Network } from "./network.js";
 import type { Act, Micros } from "./protocol.js";
 import type { Agent, AgentFactory, Session } from "./session.js";
+import { realDelay } from "./timers.js";
 
 export interface Boundary {
   /** `answer 1 piece 21 + 0`. */
@@ -24,17 +25,22 @@ export interface Outcome {
   prompt: number;
   text: string;
   how: "ok" | "error" | "cancelled";
+  /** Whether the user had interrupted the run before this prompt began. */
+  isAfterInterrupt: boolean;
   value?: unknown;
   error?: { name: string; message: string };
 }
 
 const STEPS_MAX = 200_000;
 const GRACE_MS = 20;
+const REAL_STEP_MS = 5;
+const REAL_MS_MAX = 5000;
 const FACTORY_MS_MAX = 10_000;
 
 interface Turn {
   number: number;
   text: string;
+  isAfterInterrupt: boolean;
   controller: AbortController;
   outcome?: Outcome;
 }
@@ -54,6 +60,7 @@ export class Player {
   #event = "start";
   #step = "start";
   #count = 0;
+  #isInterrupted = false;
 
   constructor(moment: Moment, session: Session, network: Network) {
     this.#moment = moment;
@@ -105,7 +112,7 @@ export class Player {
     for (let waitedMs = 0; waitedMs < FACTORY_MS_MAX; ) {
       await this.#moment.settle();
       if (made !== undefined && "error" in made) throw made.error;
-      if (made !== undefined) return made.agent;
+      if (made !== undefined) return checked(made.agent);
       if (this.#advance()) continue;
       await realDelay(5);
       waitedMs += 5;
@@ -124,12 +131,13 @@ export class Player {
   }
 
   #prompt(text: string): void {
-    const turn: Turn = { number: this.#turns.length + 1, text, controller: new AbortController() };
+    const isAfterInterrupt = this.#isInterrupted;
+    const turn: Turn = { number: this.#turns.length + 1, text, isAfterInterrupt, controller: new AbortController() };
     this.#turns.push(turn);
     this.#moment.note("prompt", { prompt: turn.number, text });
     const end = (how: Outcome["how"], more: Partial<Outcome>) => {
       if (this.#moment.isOver) return;
-      turn.outcome = { prompt: turn.number, text, how, ...more };
+      turn.outcome = { prompt: turn.number, text, how, isAfterInterrupt, ...more };
       const said = more.error === undefined ? more.value : `${more.error.name}: ${more.error.message}`;
       this.#moment.note("terminal", { prompt: turn.number, how, ...(typeof said === "string" ? { text: said } : {}) });
     };
@@ -144,14 +152,34 @@ export class Player {
   async #happen(): Promise<boolean> {
     if (this.#advance()) return true;
     if (this.#working === undefined) return false;
-    // Before this is called a deadlock: something real may be under way that nothing tells of, such as work in a thread.
-    await realDelay(GRACE_MS);
-    await this.#moment.settle();
-    if (this.#working === undefined || this.#moment.agenda.next !== undefined || this.#moment.clock.nextTimer !== undefined) {
-      this.#moment.problems.push(`after ${this.#boundary} the agent waited for something in real time: when that ends is chance`);
-      return true;
+    return this.#waitInRealTime();
+  }
+
+  /** Nothing virtual is left. Before this is called a deadlock: something real may be under way, such as work in a thread. */
+  async #waitInRealTime(): Promise<boolean> {
+    const [threads, others] = [new Set<string>(), new Set<string>()];
+    const words = () => {
+      const what = threads.size > 0 ? "worked in a thread for real time" : "waited for something in real time";
+      const names = [...threads, ...others].join(", ");
+      return `after ${this.#boundary} the agent ${what}${names === "" ? "" : ` (${names})`}`;
+    };
+    for (const start = realNow(); realNow() - start < REAL_MS_MAX; ) {
+      const work = this.#moment.realWork;
+      for (const name of work.threads) threads.add(name);
+      if (work.threads.length === 0) for (const name of work.others) others.add(name);
+      await realDelay(work.threads.length > 0 ? REAL_STEP_MS : GRACE_MS);
+      await this.#moment.settle();
+      if (this.#working === undefined || this.#moment.agenda.next !== undefined || this.#moment.clock.nextTimer !== undefined) {
+        this.#moment.problems.push(`${words()}: its end is chance`);
+        return true;
+      }
+      const { threads: left, others: rest } = this.#moment.realWork;
+      if (work.threads.length === 0 && work.others.length === 0 && left.length === 0 && rest.length === 0) {
+        this.#reportDeadlock();
+        return false;
+      }
     }
-    this.#reportDeadlock();
+    this.#moment.problems.push(`${words()}, and it has not ended after ${REAL_MS_MAX / 1000} s`);
     return false;
   }
 
@@ -219,9 +247,10 @@ export class Player {
     const turn = this.#working;
     if (turn === undefined || (act.kind === "message" && this.#agent?.message === undefined)) {
       const why = turn === undefined ? "no prompt was being answered" : "the agent has no `message`";
-      this.notDone.push(`${act.kind} at ${boundary}: ${why}`);
+      this.notDone.push(`the interrupt at ${boundary} did not happen: ${why}`);
       return;
     }
+    this.#isInterrupted = true;
     this.#moment.note("boundary", { boundary });
     const next = act.then === undefined ? [] : [{ at: 0, text: act.then }];
     if (act.kind === "message") {
@@ -254,15 +283,28 @@ export class Player {
   async #leave(): Promise<void> {
     const { clock, agenda } = this.#moment;
     while (agenda.next !== undefined && agenda.next.at <= clock.now && this.#advance()) await this.#moment.settle();
-    for (const { kind, at, boundary } of this.#moment.acts) {
-      this.notDone.push(`${kind} at ${boundary ?? `${((at ?? 0) / 1e6).toFixed(3)}s`}: the run did not come there`);
+    for (const { at, boundary } of this.#moment.acts) {
+      const place = boundary ?? `${((at ?? 0) / 1e6).toFixed(3)}s`;
+      this.notDone.push(`the interrupt at ${place} did not happen: the run did not come there`);
     }
     for (const id of this.#session.runningTools) this.#moment.note("left_task", { text: `tool ${id} still runs` });
+    for (const text of clock.leftTimers) this.#moment.note("left_task", { text });
     for (const { number } of this.#network.open) this.#moment.note("open_connection", { answer: number });
   }
 }
 
+const realNow = Date.now; // the real time, for what is real
+
+/** The agent of a factory, if it is one. */
+function checked(agent: Agent): Agent {
+  if (typeof agent?.prompt === "function") return agent;
+  const what = typeof agent === "object" && agent !== null ? "an object without the method `prompt`" : String(agent);
+  throw new TypeError(`the agent's factory gives ${what}; it has to give an object with the method \`prompt(text, signal)\``);
+}
+
+/** The name and the message of whatever was thrown. */
 export function wordsOf(error: unknown): { name: string; message: string } {
-  if (!(error instanceof Error)) return { name: typeof error, message: String(error) };
-  return { name: error.constructor.name === "Error" ? error.name : error.constructor.name, message: error.message };
+  if (!(error instanceof Error)) return { name: typeof error, message: typeof error === "string" ? error : inspect(error) };
+  const kind = error.constructor?.name;
+  return { name: String(kind === undefined || kind === "Error" ? error.name : kind), message: String(error.message) };
 }

@@ -56,7 +56,9 @@ export class Program {
 
   /** A line without a reply. It goes out with the next line that has one. */
   send(line: Record<string, unknown>): void {
-    this.#unsent += `${JSON.stringify(line)}\n`;
+    const text = JSON.stringify(line);
+    // Half of a surrogate pair is no text: JSON can only say it with an escape, and few can read that.
+    this.#unsent += `${/\\ud[89a-f]/.test(text) ? JSON.stringify(wellFormed(line)) : text}\n`;
   }
 
   /** A line with a reply. */
@@ -113,6 +115,14 @@ export class Program {
       else socket?.unref();
     }
   }
+}
+
+/** The same with U+FFFD for what is half of a surrogate pair. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== "object" || value === null || "toJSON" in value) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key.toWellFormed(), wellFormed(member)]));
 }
 
 const programs = new Map<string, Program>();

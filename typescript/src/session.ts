@@ -3,6 +3,7 @@
 import type { Moment } from "./moment.js";
 import { BASE_URL } from "./network.js";
 import type { ToolAnswer, ToolDefinition } from "./protocol.js";
+import { runOver } from "./scope.js";
 
 /** An agent as a run sees it. */
 export interface Agent {
@@ -49,8 +50,12 @@ export class Session {
 
   /** The scenario's result of a tool use, after its time. With a signal the tool stops when that is aborted, and the promise is rejected. */
   tool(id: string, name: string, input: unknown, signal?: AbortSignal): Promise<ToolResult> {
-    if (signal?.aborted) return Promise.reject(signal.reason);
     const moment = this.#moment;
+    if (moment.isOver) {
+      const advice = "Make the agent inside its factory: one that is kept from one run to the next has kept the session of its run.";
+      return Promise.reject(runOver(`session.tool(${JSON.stringify(id)})`, advice));
+    }
+    if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const abort = () => tool.stop(signal?.reason);
       const finish = () => {
@@ -59,6 +64,7 @@ export class Session {
       };
       const tool = new RunningTool(id, (reason) => {
         finish();
+        if (moment.isOver) return;
         moment.agenda.drop(tool);
         this.toolEnded(id, "stopped");
         reject(reason);

@@ -2,7 +2,7 @@
 
 import { compareRuns } from "./compare.js";
 import { type Finding, Findings, findingOf } from "./findings.js";
-import { type Action, planText } from "./plan.js";
+import { ACTIONS, type Action, interruptText } from "./plan.js";
 import { type RunOptions, run } from "./run.js";
 import type { AgentFactory } from "./session.js";
 
@@ -24,23 +24,35 @@ export interface SweepOptions extends Omit<RunOptions, "plan" | "planFile"> {
 export async function sweep(scenario: string, factory: AgentFactory, options: SweepOptions = {}): Promise<Findings> {
   const { actions, then = "Go on.", message = "Wait, there is one more thing.", onProgress, ...rest } = options;
   const settings: RunOptions = { ...rest, set: { expect: "{}", ...rest.set } };
+  const wanted = checked(actions);
   const plain = await run(scenario, factory, settings);
   compareRuns(plain, await run(scenario, factory, settings));
-  const chosen = (actions ?? ["cancel", "cancel+prompt", "message"]).filter((action) => action !== "message" || plain.canTakeMessages);
+  const chosen = wanted.filter((action) => action !== "message" || plain.canTakeMessages);
+  const notTried = wanted.length > chosen.length ? ["message: the agent has no `message`"] : [];
   const places = plain.boundaries.filter(({ isWorking }) => isWorking);
   const findings: Finding[] = [];
-  const asItIs = findingOf(plain, plain.plan);
+  const asItIs = findingOf(plain);
   if (asItIs !== undefined) findings.push(asItIs);
   let runs = 2;
   for (const { name } of places) {
     for (const action of chosen) {
-      const interruption = { scenario, seed: rest.seed, boundary: name, action, then, message };
-      const interrupted = await run(scenario, factory, { ...settings, plan: planText(interruption) });
+      const interruption = { boundary: name, action, then, message };
+      const interrupted = await run(scenario, factory, { ...settings, plan: `${interruptText(interruption)}\n` });
       runs += 1;
-      const finding = findingOf(interrupted, planText(interruption, interrupted.plan), interruption);
+      const finding = findingOf(interrupted, interruption, plain);
       if (finding !== undefined) findings.push(finding);
       onProgress?.(runs - 2, places.length * chosen.length);
     }
   }
-  return new Findings(plain, places.length, runs, findings);
+  return new Findings(plain, { boundaries: places.length, runs, actions: chosen, notTried }, findings);
+}
+
+/** The actions of a sweep, each once. */
+function checked(actions: readonly Action[] = ACTIONS): Action[] {
+  const known = ACTIONS.map((action) => `"${action}"`).join(", ");
+  for (const action of actions) {
+    if (!ACTIONS.includes(action)) throw new TypeError(`${JSON.stringify(action)} is no action of a sweep: there are ${known}`);
+  }
+  if (actions.length === 0) throw new TypeError(`a sweep without an action tries nothing: there are ${known}`);
+  return [...new Set(actions)];
 }

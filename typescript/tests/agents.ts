@@ -47,3 +47,27 @@ export const asking = (how: "helper" | "raw" | "whole", options: { timeout?: num
     };
   };
 };
+
+/** A loop that is right when it is cancelled and waited for: its tool uses are in the history before their results are. */
+export const hasty: AgentFactory = (session) => {
+  const client = new Anthropic({ apiKey: "none", baseURL: session.baseUrl });
+  const history: Message[] = [];
+  return {
+    async prompt(text, signal) {
+      history.push({ role: "user", content: text });
+      for (;;) {
+        const ask = { model: session.model, max_tokens: session.maxTokens, messages: history };
+        const answer = await client.messages.stream(ask, { signal }).finalMessage();
+        history.push({ role: "assistant", content: answer.content });
+        const uses = answer.content.filter((block) => block.type === "tool_use");
+        if (uses.length === 0) return;
+        const results = uses.map(async ({ id, name, input }) => {
+          const { content } = await session.tool(id, name, input, signal).catch(() => ({ content: "cancelled" }));
+          return { type: "tool_result" as const, tool_use_id: id, content };
+        });
+        history.push({ role: "user", content: await Promise.all(results) });
+        signal.throwIfAborted();
+      }
+    },
+  };
+};

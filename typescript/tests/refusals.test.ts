@@ -1,12 +1,17 @@
 // What cannot be virtual is refused by name, also where the agent swallows the error; and a program that is not there is explained.
 
-import { exec, execFileSync, spawn } from "node:child_process";
-import { lookup } from "node:dns/promises";
+import { exec, execFile, execFileSync, spawn } from "node:child_process";
+import { lookupService, Resolver as OldResolver, resolveMx } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
 import { get } from "node:http";
 import { connect } from "node:net";
+import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { RefusedCallError, run } from "../src/index.js";
+
+// Taken before any run, as modules do it.
+const [early, earlyFile, earlySpawn] = [promisify(exec), promisify(execFile), spawn];
 
 const calls: [name: string, call: () => unknown][] = [
   ['child_process.spawn("ls")', () => spawn("ls")],
@@ -15,6 +20,13 @@ const calls: [name: string, call: () => unknown][] = [
   ['net.Socket.connect("127.0.0.1:9")', () => connect(9, "127.0.0.1")],
   ['net.Socket.connect("127.0.0.1:9")', () => get("http://127.0.0.1:9/")],
   ['dns.promises.lookup("example.com")', () => lookup("example.com")],
+  ['child_process.execFile("ls")', () => early("ls")],
+  ['child_process.spawn("ls")', () => earlyFile("ls")],
+  ['child_process.spawn("ls")', () => earlySpawn("ls")],
+  ['dns.lookupService("127.0.0.1")', () => lookupService("127.0.0.1", 80, () => undefined)],
+  ['dns.resolveMx("example.com")', () => resolveMx("example.com", () => undefined)],
+  ['dns.promises.Resolver.resolve4("example.com")', () => new Resolver().resolve4("example.com")],
+  ['dns.Resolver.reverse("127.0.0.1")', () => new OldResolver().reverse("127.0.0.1", () => undefined)],
   ['new Worker("./x.js")', () => new Worker("./x.js")],
   ['fetch("https://example.com")', () => fetch("https://example.com/a")],
 ];

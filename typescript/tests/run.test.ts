@@ -81,7 +81,8 @@ test("the user's interrupts are done: at a boundary, at a time, and tied to an e
   expect(notTold.notDone).toEqual([expect.stringContaining("the agent has no `message`")]);
 
   const elsewhere = await run("two.toml", naive, { plan: '[[plan.interrupt]]\nboundary = "answer 9 head + 0"\nkind = "cancel"\n' });
-  expect(elsewhere.notDone).toEqual(["cancel at answer 9 head + 0: the run did not come there"]);
+  expect(elsewhere.notDone).toEqual(["the interrupt at answer 9 head + 0 did not happen: the run did not come there"]);
+  expect(() => elsewhere.check()).toThrow("the interrupt at answer 9 head + 0 did not happen");
 
   const tied = await run("acts.toml", anthropicAgent(Anthropic));
   expect(tied.transcript).toContain("boundary tool toolu_2 end + 0");
@@ -121,7 +122,7 @@ test("errors that nobody catches are the run's", async () => {
 test("work in threads that nothing tells of is named, and no deadlock", async () => {
   const result = await run("two.toml", () => ({ prompt: () => promisify(gzip)(Buffer.alloc(3_000_000)) }));
   expect(result.deadlock).toBeUndefined();
-  expect(result.failures).toEqual(["after start + 0 the agent waited for something in real time: when that ends is chance"]);
+  expect(result.failures).toEqual(["after start + 0 the agent worked in a thread for real time (gzip): its end is chance"]);
 });
 
 test("requests at the same time are answered in their order, and one that is aborted at once is closed", async () => {
@@ -165,6 +166,23 @@ test("an open connection and a running tool are noted at the end", async () => {
     },
   }));
   expect(left.transcript).toContain('"kind":"left_task","text":"tool toolu_2 still runs"');
+});
+
+test("a verdict that is not fine is never without a word", async () => {
+  const agent: AgentFactory = () => ({ prompt: async () => undefined });
+  const unasked = await run("unasked.toml", agent);
+  expect([unasked.isFine, unasked.failures]).toEqual([false, ["nothing was asked of the API"]]);
+  expect(() => unasked.check()).toThrow("  - nothing was asked of the API");
+  expect((await run("remarked.toml", agent)).failures).toEqual(["turn 1.2 was never asked for"]);
+});
+
+test("a plan has the seed, so that the agent's own chance comes again", async () => {
+  const agent: AgentFactory = () => ({ prompt: async () => String(Math.random()) });
+  const first = await run("two.toml", agent, { seed: 42 });
+  expect(first.plan).toMatch(/^# seed 42\n\n\[plan\]\n/);
+  const again = await run("two.toml", agent, { plan: first.plan });
+  expect([again.outcomes, again.plan]).toEqual([first.outcomes, first.plan]);
+  expect((await run("two.toml", agent)).outcomes).not.toEqual(first.outcomes);
 });
 
 test("runs come one after the other, and a factory that fails breaks none of them", async () => {

@@ -40,6 +40,9 @@ const SCENARIOS = {
   eof: { title: "A clean end in the middle", fault: () => ({ how: "complete", cut: 4 }) },
   stall: { title: "Silence within the stream", fault: () => ({ how: null, cut: 4 }) },
   silent: { title: "No answer at all, once", fault: (n) => (n === 1 ? { how: null, cut: -1 } : null) },
+  silence: { title: "No prompt", prompts: [] },
+  unasked: { title: "A verdict that is not fine and says nothing", isUnasked: true },
+  remarked: { title: "A verdict that is not fine and remarks something", isUnasked: true, remarks: ["turn 1.2 was never asked for"] },
   hang: { title: "A tool that hangs", hangs: true },
 };
 
@@ -251,16 +254,16 @@ function end(run, { run: number, transcript }) {
     .join("");
   const failures = [...run.violations.map((violation) => violation.text), ...run.failures];
   return {
-    is_fine: failures.length === 0,
+    is_fine: failures.length === 0 && !run.scenario.isUnasked,
     failures,
     violations: run.violations,
     asked: ["O-1"],
     not_asked: [],
-    remarks: [],
+    remarks: run.scenario.remarks ?? [],
     unused: [],
     requests: [],
     digest: createHash("sha256").update(text).digest("hex"),
     ...(transcript ? { transcript: `${run.scenario.title}\n\n${text}` } : {}),
-    plan: `[plan]\ndrawn_from = ${run.seed}\n\n${run.plan.replace(/^#.*\n/gm, "")}`,
+    plan: `[plan]\ndrawn_from = ${run.seed}\n\n${run.plan.slice(run.plan.indexOf("[[plan.interrupt]]") >>> 0)}`,
   };
 }

@@ -2,14 +2,14 @@
 
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
 import * as ai from "ai";
 import { expect, test } from "vitest";
 import { aiSdkAgent, anthropicAgent } from "../src/adapters.js";
-import { type AgentFactory, run, sweep } from "../src/index.js";
-import { asking, naive } from "./agents.js";
+import { type Action, type AgentFactory, run, sweep } from "../src/index.js";
+import { asking, hasty, naive } from "./agents.js";
 
 const careful = anthropicAgent(Anthropic);
 
@@ -21,24 +21,24 @@ test("a naive loop leaves tool uses without results, and the plan replays it", a
     interruption: { boundary: "answer 1 end + 0" },
     words: "O-1: tool use toolu_1 has no result in request 2",
   });
-  expect(group?.first.also.at(-1)).toMatch(/^the next prompt raises BadRequestError: 400/);
+  expect(group?.first.also.at(-1)).toMatch(/^the next prompt throws BadRequestError: 400/);
   expect(String(found)).toMatchSnapshot();
   expect(() => found.check()).toThrow("group 1 of 1");
 
   const [path = ""] = found.write(mkdtempSync(join(tmpdir(), "plans-")));
-  expect(readFileSync(path, "utf8")).toMatchSnapshot();
+  expect(readFileSync(path, "utf8").replace(/^# of .*\//, '# of "…/')).toMatchSnapshot();
   const replayed = await run("two.toml", naive, { planFile: path });
   expect(replayed.verdict.violations).toMatchObject([{ rule: "O-1" }]);
   expect(replayed.plan).toContain('boundary = "answer 1 end + 0"');
 });
 
-test("a careful loop is clean when it is cancelled or gets a message", async () => {
-  const found = await sweep("two.toml", careful, { actions: ["cancel", "message"] });
-  expect(found.check()).toMatchObject({ boundaries: 28, runs: 58 });
+test("a careful loop is clean, whatever is done to it", async () => {
+  const found = await sweep("two.toml", careful);
+  expect(found.check()).toMatchObject({ boundaries: 28, runs: 86, actions: ["cancel", "cancel+prompt", "message"], notTried: [] });
 });
 
-test("a careful loop that is prompted before it has unwound is not", async () => {
-  const found = await sweep("two.toml", careful, { actions: ["cancel+prompt"] });
+test("a loop that has its tool uses in the history before their results is not, if it is prompted before it has unwound", async () => {
+  const found = await sweep("two.toml", hasty, { actions: ["cancel+prompt"] });
   expect(found.groups).toMatchObject([{ name: "O-1 7c9e2a41", actions: ["cancel+prompt"] }]);
   expect(String(found)).toContain("at_once = true");
 });
@@ -61,6 +61,106 @@ test("a cancel that is not heard is a deadlock at each boundary where it matters
   });
   const found = await sweep("hang.toml", deaf, { actions: ["cancel"] });
   expect(found.groups).toMatchObject([{ name: "deadlock" }]);
+});
+
+const quiet: AgentFactory = (session) => ({ prompt: async (_, signal) => void (await session.tool("toolu_1", "Read", {}, signal)) });
+
+test("an interrupt that did not happen is a finding", async () => {
+  let runs = 0;
+  const leaving: AgentFactory = (session) => (++runs > 2 ? { prompt: async () => undefined } : quiet(session));
+  const found = await sweep("two.toml", leaving, { actions: ["cancel"] });
+  expect(found.findings.map(({ words }) => words)).toEqual(["the interrupt at start + 0 did not happen: no prompt was being answered"]);
+  runs = 0;
+  const shorter: AgentFactory = (session) => ({
+    prompt: async () => {
+      const ids = runs > 2 ? ["toolu_2"] : ["toolu_2", "toolu_1"];
+      for (const id of ids) await session.tool(id, "Read", {});
+    },
+  });
+  const counting: AgentFactory = (session) => {
+    runs += 1;
+    return shorter(session);
+  };
+  const missed = await sweep("two.toml", counting, { actions: ["cancel"] });
+  expect(missed.findings.at(-1)?.words).toBe("the interrupt at tool toolu_2 end + 0 did not happen: no prompt was being answered");
+  expect(missed.isFine).toBe(false);
+});
+
+test("a run that is not fine without a named failure is a finding", async () => {
+  const found = await sweep("unasked.toml", quiet, { actions: ["cancel"] });
+  expect(found.findings.map(({ words }) => words)).toEqual(["nothing was asked of the API", "nothing was asked of the API"]);
+  expect((await sweep("remarked.toml", quiet)).groups[0]?.first.words).toBe("turn 1.2 was never asked for");
+});
+
+test("a sweep that tries nothing is refused, or is not fine and says so", async () => {
+  await expect(sweep("two.toml", quiet, { actions: [] })).rejects.toThrow("a sweep without an action tries nothing");
+  await expect(sweep("two.toml", quiet, { actions: ["cancle" as Action] })).rejects.toThrow(
+    '"cancle" is no action of a sweep: there are "cancel", "cancel+prompt", "message"',
+  );
+  const told = await sweep("two.toml", quiet, { actions: ["message"] });
+  expect(told).toMatchObject({ isFine: false, findings: [], notTried: ["message: the agent has no `message`"] });
+  expect(() => told.check()).toThrow(
+    "nothing was tried: the agent can do none of the actions\nnot tried: message: the agent has no `message`",
+  );
+  const silent = await sweep("silence.toml", quiet);
+  expect(silent).toMatchObject({ isFine: false, boundaries: 0 });
+  expect(String(silent)).toContain("nothing was tried: no prompt of the scenario was ever being answered");
+  expect(await sweep("two.toml", quiet)).toMatchObject({ isFine: true, notTried: ["message: the agent has no `message`"] });
+});
+
+test("every prompt after an interrupt must not fail, and in runs with a message every prompt", async () => {
+  const failing: AgentFactory = (session) => {
+    let prompts = 0;
+    let isTold = false;
+    return {
+      async prompt(text, signal) {
+        prompts += 1;
+        await session.tool("toolu_1", "Read", {}, signal).catch(() => undefined);
+        if (isTold && prompts === 2) throw new RangeError(`no more after ${text}`);
+      },
+      message() {
+        isTold = true;
+      },
+    };
+  };
+  const told = await sweep("two-prompts.toml", failing, { actions: ["message"] });
+  expect(told.findings.map(({ words }) => words)).toContain("prompt 2 throws RangeError: no more after And now?");
+  const angry: AgentFactory = (session) => {
+    let isTold = false;
+    return {
+      async prompt(text, signal) {
+        await session.tool("toolu_1", "Read", {}, signal).catch(() => undefined);
+        if (isTold) throw new Error(`not ${text}`);
+      },
+      message() {
+        isTold = true;
+      },
+    };
+  };
+  const [first] = (await sweep("two.toml", angry, { actions: ["message"] })).findings;
+  expect([first?.words, ...(first?.also ?? [])]).toEqual([
+    "prompt 1 throws Error: not What do a.txt and b.txt say?",
+    "the next prompt throws Error: not Go on.",
+  ]);
+});
+
+test("plan files name their scenario by its path from their folder, also those of the run without an interrupt", async () => {
+  const orphaned: AgentFactory = (session) => ({
+    async prompt() {
+      const messages = [
+        { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "Read", input: {} }] },
+        { role: "user", content: "Hi" },
+      ];
+      await fetch(`${session.baseUrl}/v1/messages`, { method: "POST", headers: { "x-api-key": "k" }, body: JSON.stringify({ messages }) });
+    },
+  });
+  const found = await sweep("two.toml", orphaned, { actions: ["cancel"], seed: 5 });
+  expect(found.findings[0]?.interruption).toBeUndefined();
+  const folder = mkdtempSync(join(tmpdir(), "plans-"));
+  const [path = ""] = found.write(folder);
+  const text = readFileSync(path, "utf8");
+  expect(text).toBe(`# of ${JSON.stringify(relative(folder, resolve("two.toml")))}\n# seed 5\n\n[plan]\ndrawn_from = 5\n`);
+  expect((await run("two.toml", orphaned, { planFile: path })).verdict.violations).toHaveLength(1);
 });
 
 test("an agent that is not the same twice is not swept, and the first difference is named", async () => {

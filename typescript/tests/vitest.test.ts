@@ -1,7 +1,7 @@
 // The helper for vitest, used as a project would use it; and a failing sweep, run by a vitest of its own.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Anthropic from "@anthropic-ai/sdk";
@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { anthropicAgent } from "../src/adapters.js";
 import { testAgent } from "../src/vitest.js";
 
-testAgent("two.toml", anthropicAgent(Anthropic), { name: "the official SDK", sweep: ["cancel", "message"] });
+testAgent("two.toml", anthropicAgent(Anthropic), { name: "the official SDK", sweep: true });
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 
@@ -35,16 +35,36 @@ test("a sweep that fails writes plans, and one of them is replayed alone", { tim
     const settings = `{ sweep: "cancel", snapshot: false, plans: ${JSON.stringify(plans)} }`;
     writeFileSync(
       file,
-      `import { testAgent } from "../../src/vitest.js";\nimport { naive } from "../agents.js";\ntestAgent("two.toml", naive, ${settings});\ntestAgent("silent.toml", naive);\n`,
+      [
+        'import { testAgent } from "../../src/vitest.js";',
+        'import { naive } from "../agents.js";',
+        `testAgent("two.toml", naive, ${settings});`,
+        `testAgent("two.toml", naive, ${settings});`,
+        `testAgent("silent.toml", naive, { snapshot: false, sweep: [] });`,
+      ].join("\n"),
     );
+    mkdirSync(join(plans, "naive-two-toml"), { recursive: true });
+    writeFileSync(join(plans, "naive-two-toml", "9-old.plan.toml"), "");
     const swept = vitest(file);
     expect(swept).toContain("2 findings at 2 boundaries with cancel");
-    const plan = join(plans, "1-o-1-7c9e2a41.plan.toml");
+    const plan = join(plans, "naive-two-toml", "1-o-1-7c9e2a41.plan.toml");
     expect(swept).toContain(`REENACT_PLAN=${plan}`);
-    expect(existsSync(plan)).toBe(true);
+    expect(swept).toContain("naive-two-toml-2/1-o-1");
+    expect(swept).toContain("a sweep without an action tries nothing");
+    expect(readFileSync(plan, "utf8")).toMatch(/^# of "\.\.\/\.\.\/\.\.\/\.\.\/two\.toml"\n# seed 0\n/);
+    expect(existsSync(join(plans, "naive-two-toml", "9-old.plan.toml"))).toBe(false);
     const replayed = vitest(file, { REENACT_PLAN: plan });
     expect(replayed).toContain("tool use toolu_1 has no result in request 2");
-    expect(replayed).toMatch(/Tests +1 failed \| 1 skipped/);
+    expect(replayed).toMatch(/Tests +2 failed \| 1 skipped/);
+
+    const other = join(folder, "other.plan.toml");
+    writeFileSync(other, '# of "nowhere.toml"\n# seed 1\n\n[plan]\n');
+    const refused = vitest(file, { REENACT_PLAN: other });
+    expect(refused).toContain("no test is of this plan's scenario");
+    expect(refused).toMatch(/Tests +3 failed/);
+    writeFileSync(other, '# of "../../silent.toml"\n# seed 1\n\n[plan]\n');
+    const plain = vitest(file, { REENACT_PLAN: other });
+    expect(plain).toMatch(/Tests +1 passed \| 2 skipped/);
   } finally {
     rmSync(folder, { recursive: true });
   }

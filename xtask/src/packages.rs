@@ -17,7 +17,7 @@ struct PythonPins {
 }
 
 /// The tools that check the package itself.
-const PYTHON_TOOLS: &[&str] = &["pytest==9.2.0", "ruff==0.17.6", "mypy==2.4.1"];
+const PYTHON_TOOLS: &[&str] = &["pytest==9.2.0", "pytest-xdist==3.8.0", "ruff==0.17.6", "mypy==2.4.1"];
 
 /// The newest frameworks first, and one set that is older.
 const PYTHON_SETS: &[PythonPins] = &[
@@ -88,7 +88,7 @@ fn python(program: &Path) -> Result<(), PackageProblem> {
             must(Command::new(home.join("bin/ruff")).arg("check").current_dir(&folder))?;
             must(Command::new(home.join("bin/mypy")).current_dir(&folder))?;
         }
-        let tests = ["-m", "pytest", "-q", "-p", "reenact.pytest_plugin"];
+        let tests = ["-m", "pytest", "-q", "-n", "2", "-p", "reenact.pytest_plugin"];
         must(Command::new(&python).args(tests).args(set.tests).env("REENACT_REAL_PROGRAM", program).current_dir(&folder))?;
     }
     Ok(())
