@@ -24,7 +24,7 @@ const RESULT_CHARACTERS_MAX: usize = 2_000;
 /// How long a cancelled prompt may take to come to its end.
 const UNWINDING_MAX: Micros = Micros::from_millis(60_000);
 
-/// What the rules remember.
+/// The memory of the rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientRules {
     said: Vec<SaidText>,

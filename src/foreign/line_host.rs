@@ -5,22 +5,10 @@ use alloc::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::line_run::LineRun;
+pub use super::line_run::OpenedScenario;
 use super::lines::{ClientLine, OpenLine, PROTOCOL};
 use reenact_oracle::ORACLES;
-use reenact_scenario::parse::TablePlaces;
 use reenact_wire::prelude::*;
-use reenact_world::setup::RunSetup;
-
-/// A scenario that was opened.
-#[derive(Clone, Debug)]
-pub struct OpenedScenario {
-    /// The scenario.
-    pub setup: Arc<RunSetup>,
-    /// The places of its statements; empty where nobody asks whether they come to pass (F-10).
-    pub places: TablePlaces,
-    /// The warnings for its user.
-    pub warnings: Vec<String>,
-}
 
 /// The open runs.
 #[derive(Clone, Debug, Default)]

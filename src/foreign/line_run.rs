@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::client_deeds::ClientDeeds;
 use super::client_rules::ClientRules;
 use super::line_answer::LineAnswer;
-use super::line_host::OpenedScenario;
 use super::lines::{AskedLine, ClientDeed, DeedEnd, LineMoment, ToolLine};
 use super::scripted_acts::{ScriptedActs, text_of};
 use super::session::{ArrivedRequest, ClientSession, SessionAnswer};
@@ -45,6 +44,17 @@ const BY_WIRE_UNDISTURBED: [&str; 4] = ["O-1", "O-6", "O-10", "O-21"];
 
 /// The base URL of clients in virtual time, for advice about paths.
 const BASE_URL: &str = "http://reenact";
+
+/// A scenario that was opened.
+#[derive(Clone, Debug)]
+pub struct OpenedScenario {
+    /// The scenario.
+    pub setup: Arc<RunSetup>,
+    /// The places of its statements; empty where nobody asks whether they come to pass (F-10).
+    pub places: TablePlaces,
+    /// The warnings for its user.
+    pub warnings: Vec<String>,
+}
 
 /// A run.
 #[derive(Clone, Debug)]
