@@ -28,6 +28,7 @@ class MemoryWorld(World):
     """Gives the replies of an earlier run again, without a process."""
 
     def __init__(self, replies: list[dict[str, Any]]) -> None:
+        self.is_broken = False
         self._replies = replies
         self._next = 0
 
