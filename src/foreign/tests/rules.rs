@@ -131,3 +131,14 @@ fn o_11_a_cancelled_prompt_comes_to_its_end() {
     client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "stopped" }));
     assert!(failures(&client.end()).iter().any(|failure| failure.starts_with("O-11: prompt 1 ends ")));
 }
+
+#[test]
+fn m_4_a_connection_that_is_silent_for_ever_has_no_end() {
+    let mut client = ScriptedClient::new(&format!("{TWO}[[fault]]\nat = {{ request = 1 }}\nconnect = \"timeout\"\n"));
+    client.prompt();
+    let answer = client.request();
+    assert_eq!((&answer["head"], &answer["end"]), (&Value::Null, &Value::Null));
+    let mut client = ScriptedClient::new(&format!("{TWO}[[fault]]\nat = {{ request = 1 }}\nconnect = \"reset\"\n"));
+    client.prompt();
+    assert_eq!(client.request()["end"]["how"], "reset");
+}
