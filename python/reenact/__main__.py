@@ -13,7 +13,7 @@ from typing import Any
 from reenact._errors import ReenactError
 from reenact._findings import finding_of
 from reenact._plan import ACTIONS, MESSAGE, THEN, Interruption
-from reenact._run import play, run
+from reenact._run import RunOptions, play, run
 from reenact._sweep import sweep
 
 PROGRAM = "python -m reenact"
@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace, agent: Any) -> int:
     if options.at is not None:
         interruption = Interruption(options.at, options.do, options.then, options.message)
         settings = {"expect": "{}", **_settings(options)}
-        done = play(options.scenario, agent, seed=options.seed, settings=settings, without=options.without, acts=[interruption.act()])
+        done = play(options.scenario, agent, RunOptions(options.seed, settings, None, options.without), [interruption.act()])
     else:
         expected = {} if options.plan is None else {"expect": "{}"}
         settings = {**expected, **_settings(options)}

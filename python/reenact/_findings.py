@@ -26,7 +26,6 @@ class Finding:
     interruption: Interruption | None
     plan: str
     """The text that makes the run again."""
-    seed: int
 
 
 @dataclass
@@ -81,7 +80,7 @@ class Findings:
             name = re.sub(r"[^a-z0-9]+", "-", group.group.lower()).strip("-")[:60].rstrip("-")
             path = target / f"{number}-{name}.plan.toml"
             first = group.first
-            path.write_text(plan_file_text(first.plan, self.scenario, first.seed, os.fspath(target)), encoding="utf-8")
+            path.write_text(plan_file_text(first.plan, self.scenario, os.fspath(target)), encoding="utf-8")
             paths.append(path)
         return paths
 
@@ -132,7 +131,7 @@ def finding_of(run: Run, interruption: Interruption | None) -> Finding | None:
         return None
     group, words = wrong[0]
     others = tuple(other for _, other in wrong[1:])
-    return Finding(group, words, others, interruption, plan_text(run.plan, interruption), run.seed)
+    return Finding(group, words, others, interruption, plan_text(run.plan, interruption))
 
 
 def _masked(words: str) -> str:

@@ -50,13 +50,13 @@ def plan_text(choices: str, interruption: Interruption | None) -> str:
     return choices if interruption is None else f"{choices.rstrip()}\n\n{interruption.section()}"
 
 
-def plan_file_text(plan: str, scenario: str, seed: int, folder: str) -> str:
-    """The same as a file in this folder. Its comments say which scenario it is for, and the seed of the agent's own chance."""
-    return f"# of {_quoted(os.path.relpath(scenario, folder))}\n# seed {seed}\n\n{plan}"
+def plan_file_text(plan: str, scenario: str, folder: str) -> str:
+    """The same as a file in this folder. A comment says which scenario it is for."""
+    return f"# of {_quoted(os.path.relpath(scenario, folder))}\n{plan}"
 
 
 def seed_in(plan: str) -> int | None:
-    """The seed that a plan file names in its comments."""
+    """The seed of the agent's own chance, which a plan names in its comments."""
     for line in plan.splitlines():
         if line.startswith("# seed "):
             return int(line.removeprefix("# seed "))

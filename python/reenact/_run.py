@@ -50,15 +50,15 @@ class Run:
     scenario: str
     seed: int
     verdict: Verdict
-    outcomes: list[Outcome]
+    outcomes: list[Outcome] = field(default_factory=list)
     """How each prompt ended."""
-    boundaries: list[BoundaryPassed]
+    boundaries: list[BoundaryPassed] = field(default_factory=list)
     """Where the agent could have been interrupted; empty unless it was asked for."""
-    requests: list[str]
+    requests: list[str] = field(default_factory=list)
     """Each request in words, for comparing two runs; empty unless it was asked for."""
-    not_done: list[str]
+    not_done: list[str] = field(default_factory=list)
     """What the user should have done and could not."""
-    can_take_messages: bool
+    can_take_messages: bool = False
     problems: list[str] = field(default_factory=list)
     """What is wrong beside the verdict: calls that were refused, errors that nobody caught."""
 
@@ -74,8 +74,8 @@ class Run:
 
     @property
     def plan(self) -> str:
-        """All choices of this run: with it the same run comes again."""
-        return self.verdict.plan
+        """All choices of this run, and the seed of the agent's own chance: with it the same run comes again, whatever the seed."""
+        return f"# seed {self.seed}\n\n{self.verdict.plan}"
 
     @property
     def failures(self) -> list[str]:
@@ -117,45 +117,36 @@ def run(
         of = scenario_in(plan, Path(plan_file).parent)
         if of is not None and Path(of).resolve() != Path(scenario).resolve():
             raise ValueError(f"{os.fspath(plan_file)} is a plan of {of}, and not of {os.fspath(scenario)}")
-        seed = seed_in(plan) if seed is None else seed
-    return play(scenario, agent, seed=seed, settings=settings, plan=plan, without=without, trace=trace)
+    return play(scenario, agent, RunOptions(seed, settings, plan, without, trace))
 
 
-def play(
-    scenario: str | os.PathLike[str],
-    agent: AgentFactory,
-    *,
-    seed: int | None = None,
-    settings: Mapping[str, str] | None = None,
-    plan: str | None = None,
-    without: Sequence[str] = (),
-    trace: bool = False,
-    acts: list[Act] | None = None,
-    has_transcript: bool = True,
-) -> Run:
+@dataclass(frozen=True)
+class RunOptions:
+    """How an agent is run."""
+
+    seed: int | None = None
+    settings: Mapping[str, str] | None = None
+    plan: str | None = None
+    without: Sequence[str] = ()
+    trace: bool = False
+    has_transcript: bool = True
+
+
+def play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOptions, acts: Sequence[Act] = ()) -> Run:
     """The same, with acts that no plan has."""
     if not _running.acquire(blocking=False):
         raise ReenactError("a run is active in this process: one process has one run at a time")
     try:
-        return _play(scenario, agent, seed, settings, plan, without, trace, acts, has_transcript)
+        return _play(scenario, agent, options, acts)
     finally:
         _running.release()
 
 
-def _play(
-    scenario: str | os.PathLike[str],
-    agent: AgentFactory,
-    seed: int | None,
-    settings: Mapping[str, str] | None,
-    plan: str | None,
-    without: Sequence[str],
-    trace: bool,
-    acts: list[Act] | None,
-    has_transcript: bool,
-) -> Run:
-    opened = shared_world().open(scenario, seed=seed, settings=settings, plan=plan, without=without)
-    opened.interrupts += acts or []
-    traced = Trace(opened) if trace else None
+def _play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOptions, acts: Sequence[Act]) -> Run:
+    plan = options.plan
+    opened = shared_world().open(scenario, seed=options.seed, settings=options.settings, plan=plan, without=options.without)
+    opened.interrupts += acts
+    traced = Trace(opened) if options.trace else None
     players: list[Player] = []
 
     async def main(loop: VirtualLoop) -> None:
@@ -164,26 +155,21 @@ def _play(
         if traced is not None:
             traced.watch(loop, player)
         await player.play()
-        missed = [act.boundary for act in acts or [] if act in loop.acts_pending]
+        missed = [act.boundary for act in acts if act in loop.acts_pending]
         player.not_done += [f"{boundary}: the agent came to no such boundary" for boundary in missed]
 
-    agent_seed = opened.seed or 0
+    planned_seed = None if plan is None else seed_in(plan)
+    agent_seed = opened.seed if planned_seed is None else planned_seed
     outcome = run_in_world(opened, main, seed=agent_seed)
-    player = players[0] if players else None
     problems = _tell_end(opened, outcome)
-    verdict = opened.end(outcome.ended_at, outcome.seen, transcript=has_transcript)
-    not_done = player.not_done if player else []
-    return Run(
-        os.fspath(scenario),
-        agent_seed,
-        verdict,
-        player.outcomes if player else [],
-        traced.boundaries if traced else [],
-        traced.requests if traced else [],
-        not_done,
-        player.can_take_messages if player else False,
-        problems + (player.problems if player else []) + [f"not done: {what}" for what in not_done],
-    )
+    verdict = opened.end(outcome.ended_at, outcome.seen, transcript=options.has_transcript)
+    done = Run(os.fspath(scenario), agent_seed, verdict, problems=problems)
+    if traced is not None:
+        done.boundaries, done.requests = traced.boundaries, traced.requests
+    for player in players:
+        done.outcomes, done.not_done, done.can_take_messages = player.outcomes, player.not_done, player.can_take_messages
+        done.problems += player.problems + [f"not done: {what}" for what in player.not_done]
+    return done
 
 
 def _tell_end(opened: OpenRun, outcome: LoopOutcome[None]) -> list[str]:

@@ -13,7 +13,7 @@ from reenact._errors import DifferenceError, ReenactError
 from reenact._findings import Finding, Findings, finding_of
 from reenact._plan import ACTIONS, MESSAGE, THEN, Interruption
 from reenact._player import AgentFactory
-from reenact._run import Run, play
+from reenact._run import Run, RunOptions, play
 
 BESIDE_A_WORKER_MIN = 40
 """So many runs are worth a process of their own."""
@@ -42,8 +42,8 @@ def sweep(
     settings = {"expect": "{}", **(settings or {})}
 
     def played(interruption: Interruption | None, trace: bool = False) -> Run:
-        acts = [interruption.act()] if interruption is not None else None
-        return play(scenario, agent, seed=seed, settings=settings, without=without, trace=trace, acts=acts, has_transcript=trace)
+        options = RunOptions(seed, settings, None, without, trace, has_transcript=trace)
+        return play(scenario, agent, options, [interruption.act()] if interruption is not None else [])
 
     plain = played(None, trace=True)
     compare_runs(plain, played(None, trace=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from typing import Any
 
@@ -75,6 +76,13 @@ class ForgetfulLoop(NaiveLoop):
     async def prompt(self, text: str) -> None:
         _runs.append(len(_runs))
         await super().prompt(f"{text} ({_runs[-1]})")
+
+
+class DrawingLoop(NaiveLoop):
+    """Says a number that it has drawn."""
+
+    async def prompt(self, text: str) -> None:
+        await super().prompt(f"{text} {random.random()}")
 
 
 class StuckLoop(NaiveLoop):

@@ -69,6 +69,12 @@ def test_the_choices_of_a_run_make_it_again_with_another_seed() -> None:
     assert reenact.run(TWO, AnthropicLoop, seed=5, plan=known.plan).transcript == known.transcript
 
 
+def test_a_plan_has_the_chance_of_the_agent_too() -> None:
+    known = reenact.run(TWO, loops.DrawingLoop, seed=3, trace=True)
+    assert reenact.run(TWO, loops.DrawingLoop, seed=4, trace=True).requests != known.requests
+    assert reenact.run(TWO, loops.DrawingLoop, seed=4, plan=known.plan, trace=True).requests == known.requests
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_naive_is_found_careful_is_clean_and_careful_at_once_is_found(workers: int) -> None:
     naive = reenact.sweep(TWO, loops.NaiveLoop, actions="cancel", workers=workers)
