@@ -63,9 +63,11 @@ def test_no_agent_escapes(counter: Path, package: str, agent: str) -> None:
 
 def test_a_leak_on_purpose_is_counted_and_differs(counter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _count(counter, "escapes:LeakyAgent") == {"clock_gettime": 1}
+    assert _count(counter, "escapes:PythonLeak") == {"time.time": 1}
     monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
     _run._worlds.clear()
     import escapes
 
-    with pytest.raises(reenact.DifferenceError, match=r"differ at request 1: .*body"):
-        reenact.sweep(escapes.TWO, escapes.LeakyAgent, actions="cancel")
+    for agent in (escapes.LeakyAgent, escapes.PythonLeak):
+        with pytest.raises(reenact.DifferenceError, match=r"differ at request 1: .*body"):
+            reenact.sweep(escapes.TWO, agent, actions="cancel")

@@ -3,7 +3,6 @@
 //   cc -shared -fPIC -o escapes.so escapes.c -ldl && LD_PRELOAD=./escapes.so python ...
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,30 +10,23 @@
 #include <sys/time.h>
 #include <time.h>
 
-enum { FRAMES_MAX = 12 };
 enum { CLOCK_GETTIME, GETTIMEOFDAY, TIME, GETRANDOM, GETENTROPY, KINDS };
 
 static const char *const NAMES[KINDS] = {"clock_gettime", "gettimeofday", "time", "getrandom", "getentropy"};
 static atomic_int is_counting;
 static atomic_long counts[KINDS];
 
-static const char *const LOCKS[] = {"PyThread_acquire_lock", "PyEval_AcquireThread", "PyEval_RestoreThread"};
-
-// The interpreter reads the clock when it takes a lock, to know how long it waited. The agent sees nothing of it.
-static int is_of_a_lock(void) {
-    void *frames[FRAMES_MAX];
-    int depth = backtrace(frames, FRAMES_MAX);
-    for (int index = 0; index < depth; index++) {
-        Dl_info found;
-        if (!dladdr(frames[index], &found) || !found.dli_sname) continue;
-        for (size_t name = 0; name < sizeof LOCKS / sizeof *LOCKS; name++)
-            if (!strncmp(found.dli_sname, LOCKS[name], strlen(LOCKS[name]))) return 1;
-    }
-    return 0;
+// The interpreter reads the clock for its own locks and waits, which no agent sees. What agents do in Python is counted there, by the profiler.
+static int is_interpreter(const void *caller) {
+    Dl_info found;
+    if (!dladdr(caller, &found) || !found.dli_fname) return 0;
+    const char *slash = strrchr(found.dli_fname, '/');
+    const char *name = slash ? slash + 1 : found.dli_fname;
+    return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9) || !strncmp(name, "select.", 7);
 }
 
-static void count(int kind) {
-    if (!atomic_load(&is_counting) || (kind == CLOCK_GETTIME && is_of_a_lock())) return;
+static void count(int kind, const void *caller) {
+    if (!atomic_load(&is_counting) || (kind == CLOCK_GETTIME && is_interpreter(caller))) return;
     atomic_fetch_add(&counts[kind], 1);
     // The first escape can be looked at: with ESCAPES_ABORT the process ends where it happens.
     if (getenv("ESCAPES_ABORT")) abort();
@@ -56,30 +48,30 @@ long escapes_count(int kind) { return atomic_load(&counts[kind]); }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
     REAL(clock_gettime);
-    count(CLOCK_GETTIME);
+    count(CLOCK_GETTIME, __builtin_return_address(0));
     return real(clock, now);
 }
 
 int gettimeofday(struct timeval *restrict now, void *restrict zone) {
     REAL(gettimeofday);
-    count(GETTIMEOFDAY);
+    count(GETTIMEOFDAY, __builtin_return_address(0));
     return real(now, zone);
 }
 
 time_t time(time_t *now) {
     REAL(time);
-    count(TIME);
+    count(TIME, __builtin_return_address(0));
     return real(now);
 }
 
 ssize_t getrandom(void *bytes, size_t length, unsigned flags) {
     REAL(getrandom);
-    count(GETRANDOM);
+    count(GETRANDOM, __builtin_return_address(0));
     return real(bytes, length, flags);
 }
 
 int getentropy(void *bytes, size_t length) {
     REAL(getentropy);
-    count(GETENTROPY);
+    count(GETENTROPY, __builtin_return_address(0));
     return real(bytes, length);
 }
