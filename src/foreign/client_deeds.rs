@@ -17,7 +17,7 @@ const REPEATED: &str = "O-17";
 /// The run gets on.
 const PROGRESS: &str = "O-19";
 /// Nothing is left open.
-const LEFTOVERS: &str = "O-27";
+pub(super) const LEFTOVERS: &str = "O-27";
 
 /// The notes of a run.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +82,11 @@ impl ClientDeeds {
         self.running.remove(id);
     }
 
+    /// The prompts that have no terminal so far.
+    pub(super) fn open_prompts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.prompts.iter().filter(|(_, ended)| ended.is_none()).map(|(prompt, _)| *prompt)
+    }
+
     /// The tool of a running tool use.
     pub(super) fn running_name(&self, id: &Arc<str>) -> Option<&Arc<str>> {
         self.running.get(id)
@@ -96,7 +101,7 @@ impl ClientDeeds {
     /// The run is over: the violations.
     pub(super) fn into_violations(mut self, at: Time) -> Vec<Violation> {
         if self.has_terminals {
-            let open = self.prompts.iter().filter(|(_, ended)| ended.is_none()).map(|(prompt, _)| *prompt).collect::<Vec<_>>();
+            let open: Vec<u32> = self.open_prompts().collect();
             self.violations
                 .extend(open.iter().map(|prompt| violation(at, TERMINALS, format!("prompt {prompt} has no terminal at the end"))));
             for (id, name) in &self.running {

@@ -5,6 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::client_deeds::{ClientDeeds, LEFTOVERS};
 use super::lines::{ClientDeed, DeedEnd};
 use super::world_events::{EventSource, WorldEvent, WorldEvents};
 use reenact_engine::time::{Micros, Time};
@@ -16,7 +17,6 @@ use reenact_world::delivery::AnswerPart;
 
 const LOSSES: &str = "O-24";
 const ABORT: &str = "O-11";
-const LEFTOVERS: &str = "O-27";
 
 /// A longer result may be cut by its client, so that it is not looked for.
 const RESULT_CHARACTERS_MAX: usize = 2_000;
@@ -28,15 +28,12 @@ const UNWINDING_MAX: Micros = Micros::from_millis(60_000);
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientRules {
     said: Vec<SaidText>,
-    /// The prompts that are open.
-    open: BTreeSet<u32>,
     /// The prompts that were open at a cancel and have not ended, and its time.
     cancelled: Option<(Time, BTreeSet<u32>)>,
     /// The results of tools that have ended, until they were looked for in a request.
     results: BTreeMap<Arc<str>, Value>,
     /// The answers that were on their way when their prompt ended: the prompt, and when that was.
     outlived: BTreeMap<u32, (u32, Time)>,
-    is_disturbed: bool,
     violations: Vec<Violation>,
 }
 
@@ -52,22 +49,20 @@ struct SaidText {
 }
 
 impl ClientRules {
-    /// The client notes something, with these events under way.
-    pub(super) fn on_deed(&mut self, at: Time, deed: &ClientDeed, events: &WorldEvents) {
+    /// The client notes something, which is among its deeds already, with these events under way.
+    pub(super) fn on_deed(&mut self, at: Time, deed: &ClientDeed, deeds: &ClientDeeds, events: &WorldEvents) {
         match deed {
-            ClientDeed::Prompt { prompt, text } => {
-                self.open.insert(*prompt);
-                self.say(Some(*prompt), text);
+            ClientDeed::Prompt { prompt, text } => self.say(Some(*prompt), text),
+            ClientDeed::Message { text } => self.say(None, text),
+            ClientDeed::Cancel => self.cancelled = Some((at, deeds.open_prompts().collect())),
+            ClientDeed::Terminal { prompt, how, .. } => {
+                self.on_terminal(at, *prompt, *how);
+                // Whose answers are under way is known where nothing else is open.
+                if deeds.open_prompts().next().is_none() {
+                    let under_way = events.iter().filter_map(|event| body_of(&event.source));
+                    self.outlived.extend(under_way.map(|answer| (answer, (*prompt, at))));
+                }
             }
-            ClientDeed::Message { text } => {
-                self.is_disturbed = true;
-                self.say(None, text);
-            }
-            ClientDeed::Cancel => {
-                self.is_disturbed = true;
-                self.cancelled = Some((at, self.open.clone()));
-            }
-            ClientDeed::Terminal { prompt, how, .. } => self.on_terminal(at, *prompt, *how, events),
             _ => (),
         }
     }
@@ -76,8 +71,7 @@ impl ClientRules {
         self.said.push(SaidText { prompt, text: text.clone(), is_sent: false, has_chance: false });
     }
 
-    fn on_terminal(&mut self, at: Time, prompt: u32, how: DeedEnd, events: &WorldEvents) {
-        self.open.remove(&prompt);
+    fn on_terminal(&mut self, at: Time, prompt: u32, how: DeedEnd) {
         if let Some((since, cancelled)) = &mut self.cancelled
             && cancelled.remove(&prompt)
             && at > *since + UNWINDING_MAX
@@ -89,15 +83,10 @@ impl ClientRules {
         if how == DeedEnd::Ok && self.said.iter().any(|said| is_lost(&said)) {
             self.found(at, LOSSES, format!("prompt {prompt} was answered, and its text is in no request"));
         }
-        // Whose answers are under way is known where nothing else is open.
-        if self.open.is_empty() {
-            let under_way = events.iter().filter_map(|event| body_of(&event.source));
-            self.outlived.extend(under_way.map(|answer| (answer, (prompt, at))));
-        }
     }
 
     /// A request is sent.
-    pub(super) fn on_request(&mut self, at: Time, name: &str, request: &Request) {
+    pub(super) fn on_request(&mut self, at: Time, deeds: &ClientDeeds, name: &str, request: &Request) {
         let texts = user_texts(request);
         for said in &mut self.said {
             said.has_chance = true;
@@ -106,24 +95,24 @@ impl ClientRules {
         if let Some((since, cancelled)) = &self.cancelled
             && let Some(last) = cancelled.last()
             && at > *since
-            && self.open.iter().all(|open| open <= last)
+            && deeds.open_prompts().all(|open| open <= *last)
         {
             let text = format!("request {name} is sent after the cancel, and prompt {last} has not ended");
             self.cancelled = None;
             self.found(at, ABORT, text);
         }
-        self.look_for_results(at, name, request);
+        self.look_for_results(at, deeds.is_disturbed, name, request);
     }
 
     /// An interrupted client may put other words in the place of a result.
-    fn look_for_results(&mut self, at: Time, name: &str, request: &Request) {
+    fn look_for_results(&mut self, at: Time, is_disturbed: bool, name: &str, request: &Request) {
         let blocks = request.messages.iter().flat_map(|message| &message.content);
         let given: Vec<(Arc<str>, Value)> = blocks.filter_map(|block| self.result_in(block)).collect();
         for (id, block) in given {
             let Some(result) = self.results.remove(&id) else { continue };
             let sent = strings(&block);
             let is_lost = |wanted: &String| wanted.len() <= RESULT_CHARACTERS_MAX && !sent.iter().any(|text| text.contains(&**wanted));
-            if !self.is_disturbed && strings(&result).iter().any(is_lost) {
+            if !is_disturbed && strings(&result).iter().any(is_lost) {
                 self.found(at, LOSSES, format!("request {name} has another result of tool use {id} than the tool gave"));
             }
         }
@@ -168,10 +157,10 @@ impl ClientRules {
     }
 
     /// Whether the notes were sent that a rule needs.
-    pub(super) fn is_asked(&self, rule: &str) -> bool {
+    pub(super) fn is_asked(&self, rule: &str, deeds: &ClientDeeds) -> bool {
         match rule {
             LOSSES => !self.said.is_empty(),
-            ABORT => self.is_disturbed,
+            ABORT => deeds.is_disturbed,
             _ => false,
         }
     }

@@ -21,7 +21,7 @@ use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
 /// Adds what is wrong.
-pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, verdict: &mut SessionVerdict) {
+pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, rules: &[&str], verdict: &mut SessionVerdict) {
     let mut failures = Vec::new();
     if let RunEnd::TapeExhausted { .. } = &verdict.end
         && setup.scenario.expect.terminal.as_deref() != Some(verdict.end.as_str())
@@ -42,7 +42,7 @@ pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, verdict: &mut Sessio
     if terms.client == ServedClient::Foreign {
         failures.extend(questions::failures(&setup.scenario, terms));
     }
-    let (broken, orders) = oracle_findings(setup, terms, verdict);
+    let (broken, orders) = oracle_findings(setup, rules, verdict);
     failures.extend(broken.iter().map(words));
     verdict.violations = broken;
     verdict.remarks.extend(orders);
@@ -61,7 +61,7 @@ pub(crate) fn judge(setup: &RunSetup, terms: &SessionTerms, verdict: &mut Sessio
 }
 
 /// The rules that requests break, and remarks on the requests with results in another order than their tool uses. The API takes any order.
-fn oracle_findings(setup: &RunSetup, terms: &SessionTerms, verdict: &SessionVerdict) -> (Vec<Violation>, Vec<String>) {
+fn oracle_findings(setup: &RunSetup, asked: &[&str], verdict: &SessionVerdict) -> (Vec<Violation>, Vec<String>) {
     let expect = &setup.scenario.expect;
     let found = |order: ResultOrder, asked: &[&str]| -> Vec<Violation> {
         let mut environment = setup.environment.clone();
@@ -72,7 +72,7 @@ fn oracle_findings(setup: &RunSetup, terms: &SessionTerms, verdict: &SessionVerd
         oracles.into_violations().into_iter().filter(is_asked).collect()
     };
     // Of the order of emission nothing is seen.
-    let broken = found(ResultOrder::Emission, terms.rules);
+    let broken = found(ResultOrder::Emission, asked);
     let known: Vec<String> = broken.iter().map(words).collect();
     let has_tools = verdict.transcript.kinds().any(|what| matches!(what, EventKind::Request { request, .. } if has_results(request)));
     let orders = if has_tools { found(ResultOrder::ToolUse, &BY_REQUESTS) } else { Vec::new() };

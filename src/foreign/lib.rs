@@ -34,7 +34,7 @@ use reenact_world::setup::RunSetup;
 pub const END_HEADER: &str = "x-reenact-end";
 
 /// The assumptions of a session about its client and of the way to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SessionTerms {
     /// Where answers are not as the scenario is written.
     pub answers: AnswerTerms,
@@ -48,22 +48,6 @@ pub struct SessionTerms {
     pub keeps: TranscriptExtent,
     /// Whether the choices that are drawn are kept for a plan (F-11).
     pub notes_choices: bool,
-    /// The rules of oracles that are asked of its requests.
-    pub rules: &'static [&'static str],
-}
-
-impl Default for SessionTerms {
-    fn default() -> Self {
-        Self {
-            answers: AnswerTerms::default(),
-            client: ServedClient::default(),
-            is_driven: false,
-            by_event: false,
-            keeps: TranscriptExtent::default(),
-            notes_choices: false,
-            rules: &questions::BY_REQUESTS,
-        }
-    }
 }
 
 /// The client of a session, as far as it is known.

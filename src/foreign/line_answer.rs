@@ -48,8 +48,7 @@ impl LineAnswer {
         let at = |after: Micros| now + after;
         let mut framer = SseFramer::new();
         let mut chunks = Vec::with_capacity(plan.pieces.len());
-        for (piece, timed) in (1..).zip(&plan.pieces) {
-            let cut = if plan.is_stream { choices.cut((agent, *id), piece, &timed.bytes, chunking) } else { vec![&*timed.bytes] };
+        for (piece, timed, cut) in choices.cut_body((agent, *id), plan, chunking) {
             let last = cut.len() - 1;
             for (position, bytes) in cut.into_iter().enumerate() {
                 let mut stream_events = Vec::new();

@@ -24,7 +24,6 @@ use reenact_scenario::parse::TablePlaces;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::types::Scenario;
 use reenact_sim::rules;
-use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_transcript::event::EventKind;
 use reenact_transcript::json::digest;
 use reenact_transcript::text::{DetailLevel, render};
@@ -83,7 +82,7 @@ impl LineRun {
     pub(super) fn new(opened: OpenedScenario, without: Vec<&'static str>) -> (Self, Value) {
         let OpenedScenario { setup, places, warnings } = opened;
         let answers = answer_terms(&setup);
-        let terms = SessionTerms { answers, is_driven: true, notes_choices: true, rules: &BY_WIRE_UNDISTURBED, ..SessionTerms::default() };
+        let terms = SessionTerms { answers, is_driven: true, notes_choices: true, ..SessionTerms::default() };
         let mut acts = ScriptedActs::default();
         let interrupts = acts.at_the_beginning(&setup);
         let Scenario { settings, prompts, title, .. } = &setup.scenario;
@@ -155,7 +154,7 @@ impl LineRun {
         self.answers += 1;
         let (answer, asked) = match answer {
             SessionAnswer::Planned(planned) => {
-                self.rules.on_request(moment.at, &planned.agent.key(planned.id), &planned.request);
+                self.rules.on_request(moment.at, &self.deeds, &planned.agent.key(planned.id), &planned.request);
                 self.numbers.insert(self.answers, planned.number);
                 let asked = (planned.agent.clone(), planned.id);
                 let chunking = self.setup.scenario.chunking.clone();
@@ -165,7 +164,7 @@ impl LineRun {
             }
             SessionAnswer::Whole { head, body, request } => {
                 if let Some(request) = request {
-                    self.rules.on_request(moment.at, "without an answer", &request);
+                    self.rules.on_request(moment.at, &self.deeds, "without an answer", &request);
                 }
                 (LineAnswer::whole(self.answers, head, body, moment.at), None)
             }
@@ -224,7 +223,7 @@ impl LineRun {
     pub(super) fn note(&mut self, at: Time, deed: &ClientDeed) -> Vec<Value> {
         let running = if let ClientDeed::ToolEnd { id, .. } = deed { self.deeds.running_name(id).cloned() } else { None };
         self.deeds.on_deed(at, deed);
-        self.rules.on_deed(at, deed, &self.events);
+        self.rules.on_deed(at, deed, &self.deeds, &self.events);
         match deed {
             ClientDeed::Prompt { text, .. } => {
                 self.said += 1;
@@ -268,32 +267,27 @@ impl LineRun {
     pub(super) fn end(self, at: Time, has_transcript: bool) -> Value {
         let Self { setup, places, session, acts, deeds, rules, without, .. } = self;
         let choices = session.choices().cloned().unwrap_or_default();
-        let mut verdict = session.judged_by(wire_rules(&deeds)).into_verdict(at);
+        let is_wanted = |rule: &&str| !without.contains(rule);
+        let by_wire: Vec<&str> = wire_rules(&deeds).iter().copied().filter(is_wanted).collect();
+        let is_asked = |rule: &&str| by_wire.contains(rule) || deeds.is_asked(rule) || rules.is_asked(rule, &deeds);
+        let asked: Vec<&str> = ORACLES.iter().map(|(rule, _)| *rule).filter(is_asked).filter(is_wanted).collect();
+        let mut verdict = session.into_verdict_by(at, &by_wire);
         verdict.passed.extend(acts.passed());
         verdict.failures.extend(acts.missed(&setup).into_iter().chain(deeds.missed(&setup.scenario.plan)));
-        let mut rules_asked = asked_rules(&deeds, &rules);
-        rules_asked.retain(|rule| !without.contains(rule));
         if !deeds.is_disturbed {
-            verdict.failures.extend(unpassed(&setup, &places, &verdict));
+            let unpassed = verdict.unpassed(&setup, &places);
+            verdict.failures.extend(unpassed);
         }
-        let unexpected = unexpected_errors(&setup, &deeds, &verdict);
-        let is_left_out = |found: &Violation| without.contains(&found.oracle);
-        verdict
-            .failures
-            .retain(|failure| !verdict.violations.iter().any(|found| is_left_out(found) && super::judge::words(found) == *failure));
-        verdict.violations.retain(|found| !is_left_out(found));
-        let by_notes: Vec<Violation> = deeds
-            .into_violations(at)
-            .into_iter()
-            .chain(rules.into_violations(at))
-            .filter(|found| !rules::shows(&setup.scenario.expect, found.oracle) && !is_left_out(found))
-            .collect();
         // What the API refuses is a broken rule already.
         let SessionVerdict { violations, failures, .. } = &mut verdict;
         failures.retain(|failure| !violations.iter().any(|violation| violation.text == *failure));
+        let unexpected = unexpected_errors(&setup, &deeds, &verdict);
+        let by_notes = deeds.into_violations(at).into_iter().chain(rules.into_violations(at));
+        let is_found = |found: &Violation| is_wanted(&found.oracle) && !rules::shows(&setup.scenario.expect, found.oracle);
+        let by_notes: Vec<Violation> = by_notes.filter(is_found).collect();
         verdict.failures.extend(by_notes.iter().map(super::judge::words).chain(unexpected));
         verdict.violations.extend(by_notes);
-        reply(&setup, &verdict, (&rules_asked, &without), choices, has_transcript)
+        reply(&setup, &verdict, (&asked, &without), choices, has_transcript)
     }
 
     fn say(&mut self, at: Time, did: &str, text: &str) {
@@ -301,26 +295,9 @@ impl LineRun {
     }
 }
 
-/// The rules that the requests of this run are asked.
+/// The rules that the requests of a run are asked.
 fn wire_rules(deeds: &ClientDeeds) -> &'static [&'static str] {
     if deeds.is_disturbed { &BY_WIRE } else { &BY_WIRE_UNDISTURBED }
-}
-
-/// The rules that this run is asked.
-fn asked_rules(deeds: &ClientDeeds, rules: &ClientRules) -> Vec<&'static str> {
-    let by_wire = wire_rules(deeds);
-    let is_asked = |rule: &&str| by_wire.contains(rule) || deeds.is_asked(rule) || rules.is_asked(rule);
-    ORACLES.iter().map(|(rule, _)| *rule).filter(is_asked).collect()
-}
-
-/// The faults and answers of the scenario that came to nothing (F-10).
-fn unpassed(setup: &RunSetup, places: &TablePlaces, verdict: &SessionVerdict) -> Vec<String> {
-    let SessionVerdict { transcript, end, passed, .. } = verdict;
-    let run = PlayedRun { setup, places, passed, transcript, end };
-    if run.not_asked().is_some() {
-        return Vec::new();
-    }
-    statements::failures(&[run], RunView::Server).into_iter().map(|failure| failure.text).collect()
 }
 
 /// Prompts that fail although nothing of the world failed them.

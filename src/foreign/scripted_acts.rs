@@ -99,7 +99,7 @@ impl ScriptedActs {
                         agent.is_root() && prompt.is_none_or(|prompt| prompt == id.prompt) && (*request, *attempt) == (id.turn, id.attempt)
                     })
                     .map(|_| ActMoment::At(now + offset)),
-                InterruptTrigger::Event { name, nth } => self.event_moment(events, name, *nth, (side, offset)),
+                InterruptTrigger::Event { name, nth } => self.stream_moment(events, name, *nth, (side, offset)),
                 _ => None,
             };
             acts.extend(moment.and_then(|moment| self.told(index, interrupt, moment)));
@@ -188,7 +188,7 @@ impl ScriptedActs {
     }
 
     /// When the nth stream event of this name comes, if it is under way.
-    fn event_moment(&self, events: &WorldEvents, name: &Arc<str>, nth: u32, (side, offset): (BoundarySide, Micros)) -> Option<ActMoment> {
+    fn stream_moment(&self, events: &WorldEvents, name: &Arc<str>, nth: u32, (side, offset): (BoundarySide, Micros)) -> Option<ActMoment> {
         let mut seen = self.stream_events.get(name).copied().unwrap_or_default();
         events.iter().find_map(|event| {
             let before = seen;

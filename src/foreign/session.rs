@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use super::judge;
-use super::questions::VerdictQuestions;
+use super::questions::{BY_REQUESTS, VerdictQuestions};
 use super::verdict::{ServedEnd, ServedExchange, SessionVerdict};
 use super::{END_HEADER, SessionTerms, TranscriptExtent};
 use reenact_engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
@@ -324,14 +324,13 @@ impl ClientSession {
         tell(agent, what);
     }
 
-    /// The same, asked of these rules of oracles.
-    pub(super) fn judged_by(mut self, rules: &'static [&'static str]) -> Self {
-        self.terms.rules = rules;
-        self
+    /// The verdict at the end.
+    pub fn into_verdict(self, now: Time) -> SessionVerdict {
+        self.into_verdict_by(now, &BY_REQUESTS)
     }
 
-    /// The verdict at the end.
-    pub fn into_verdict(mut self, now: Time) -> SessionVerdict {
+    /// The same, with these rules of oracles.
+    pub(super) fn into_verdict_by(mut self, now: Time, asked_rules: &[&str]) -> SessionVerdict {
         for (asked, _) in core::mem::take(&mut self.open) {
             self.asked[asked].on_end(now, ServedEnd::OpenAtEnd);
         }
@@ -357,7 +356,7 @@ impl ClientSession {
         let questions = VerdictQuestions::of_scenario(scenario, &self.terms);
         let (asked, remarks, failures) = (self.asked, self.remarks, self.problems);
         let mut verdict = SessionVerdict { transcript, end, asked, unused, passed, questions, remarks, violations: Vec::new(), failures };
-        judge::judge(&self.setup, &self.terms, &mut verdict);
+        judge::judge(&self.setup, &self.terms, asked_rules, &mut verdict);
         verdict
     }
 }
@@ -378,10 +377,16 @@ fn exhausted_answer(agent: &Agent, id: RequestId, request: Arc<Request>) -> Sess
     let aside = if agent.is_root() { "" } else { "; requests beside the conversation are answered by [[side]]" };
     let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted){aside}", agent.key(id));
     // Clients take a 401 or a 403 for a matter of credentials, and ask their user to log in.
-    let body = serde_json::json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
+    let body = error_body("invalid_request_error", &message);
     let headers = [("x-should-retry", "false"), (END_HEADER, "tape_exhausted"), ("content-type", "application/json")];
     let head = ResponseHead { status: 400, headers: headers.map(|(name, value)| HttpHeader::new(name, value)).into() };
-    SessionAnswer::Whole { head, body: body.to_string().into_bytes(), request: Some(request) }
+    SessionAnswer::Whole { head, body: body.into_bytes(), request: Some(request) }
+}
+
+/// The body of an error that is none of the scenario's.
+#[doc(hidden)]
+pub fn error_body(kind: &str, message: &str) -> String {
+    serde_json::json!({ "type": "error", "error": { "type": kind, "message": message } }).to_string()
 }
 
 /// The parts of an answer that an accepted connection cannot carry, and what its client sees in their place.

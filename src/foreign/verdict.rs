@@ -7,11 +7,14 @@ use super::questions::VerdictQuestions;
 use reenact_engine::contract::{Agent, RequestId};
 use reenact_engine::time::{Micros, Time};
 use reenact_oracle::Violation;
+use reenact_scenario::parse::TablePlaces;
 use reenact_scenario::statement::PassedStatements;
+use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_transcript::event::{RunEnd, Transcript};
 use reenact_transcript::text::end_text;
 use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
+use reenact_world::setup::RunSetup;
 
 /// The verdict on serving a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +106,18 @@ pub enum ServedEnd {
     Exhausted,
     /// The server went down.
     ServerGone,
+}
+
+impl SessionVerdict {
+    /// The faults and answers of the scenario that came to nothing, in words (F-10). Without places nobody asks for them.
+    pub fn unpassed(&self, setup: &RunSetup, places: &TablePlaces) -> Vec<String> {
+        let Self { transcript, end, passed, .. } = self;
+        let run = PlayedRun { setup, places, passed, transcript, end };
+        if places.is_empty() || run.not_asked().is_some() {
+            return Vec::new();
+        }
+        statements::failures(&[run], RunView::Server).into_iter().map(|failure| failure.text).collect()
+    }
 }
 
 impl ServedEnd {

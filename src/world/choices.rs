@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use super::arrival_slack::ArrivalSlack;
 use super::cuts;
 use super::pacing::{self, AnswerTimesTable, KnownTimes};
-use super::plan::ResponseHead;
+use super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use super::setup::PreparedAnswer;
 use reenact_engine::contract::{Agent, RequestId};
 use reenact_engine::random::Seed;
@@ -125,8 +125,7 @@ impl<'a> ChoiceMaker<'a> {
     }
 
     /// A piece of the answer to a request in network chunks, at least one; pieces are numbered from 1.
-    #[doc(hidden)]
-    pub fn cut<'p>(&mut self, request: (&Agent, RequestId), number: u32, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
+    pub(crate) fn cut<'p>(&mut self, request: (&Agent, RequestId), number: u32, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
         // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
         if *chunking == Chunking::AsRecorded || piece.is_empty() {
             return vec![piece];
@@ -142,6 +141,18 @@ impl<'a> ChoiceMaker<'a> {
             self.note(|plan| put(&mut plan.chunks, &name, chunks.iter().map(size).collect()));
         }
         chunks
+    }
+
+    /// The whole answer to a request in network chunks: each piece with its number and its chunks. A body that is no stream is not cut.
+    #[doc(hidden)]
+    pub fn cut_body<'p>(
+        &mut self,
+        request: (&Agent, RequestId),
+        plan: &'p ResponsePlan,
+        chunking: &Chunking,
+    ) -> Vec<(u32, &'p TimedPiece, Vec<&'p [u8]>)> {
+        let mut cut = |number, bytes: &'p [u8]| if plan.is_stream { self.cut(request, number, bytes, chunking) } else { vec![bytes] };
+        (1..).zip(&plan.pieces).map(|(number, piece)| (number, piece, cut(number, &piece.bytes))).collect()
     }
 
     /// An answer is given that was made ready earlier, choices and all.

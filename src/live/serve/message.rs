@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::schedule::{AnswerSchedule, ConnectionCut};
 use reenact_engine::contract::{Agent, RequestId};
+use reenact_foreign::session::error_body;
 use reenact_wire::http::HttpHeader;
 use reenact_wire::prelude::*;
 use reenact_world::delivery::AnswerPart;
@@ -68,11 +69,6 @@ impl ServerResponse {
 pub(super) fn json_head(status: u16, headers: &[(&str, &str)]) -> ResponseHead {
     let headers = headers.iter().chain(&[("content-type", "application/json")]);
     ResponseHead { status, headers: headers.map(|(name, value)| HttpHeader::new(name, value)).collect() }
-}
-
-/// The body of an error.
-pub(super) fn error_body(kind: &str, message: &str) -> String {
-    serde_json::json!({ "type": "error", "error": { "type": kind, "message": message } }).to_string()
 }
 
 /// An answer that is played.

@@ -20,7 +20,6 @@ use reenact_engine::time::Time;
 use reenact_explore::panic_text;
 use reenact_foreign::verdict::SessionVerdict;
 use reenact_foreign::verdict_json::{self, VERDICTS_PATH, asked_verdict};
-use reenact_sim::statements::{self, PlayedRun, RunView};
 use reenact_wire::prelude::*;
 use reenact_world::delivery::AnswerPart;
 use reenact_world::endpoint::IncomingRequest;
@@ -201,7 +200,7 @@ impl SessionOwner {
             let shown = if session.is_empty() { &scenario.name } else { session };
             is_wanted(shown).then(|| {
                 let mut verdict = client.clone().into_verdict(now);
-                verdict.failures.extend(scenario.unpassed(&verdict));
+                verdict.failures.extend(verdict.unpassed(&scenario.setup, &scenario.places));
                 verdict_json::verdict(shown, &verdict)
             })
         });
@@ -232,18 +231,6 @@ impl SessionOwner {
             }
         }
         verdicts
-    }
-}
-
-impl ScenarioOfServer {
-    /// The statements that did not come to pass (F-10).
-    fn unpassed(&self, verdict: &SessionVerdict) -> Vec<String> {
-        let SessionVerdict { transcript, end, passed, .. } = verdict;
-        let run = PlayedRun { setup: &self.setup, places: &self.places, passed, transcript, end };
-        if self.places.is_empty() || run.not_asked().is_some() {
-            return Vec::new();
-        }
-        statements::failures(&[run], RunView::Server).into_iter().map(|failure| failure.text).collect()
     }
 }
 

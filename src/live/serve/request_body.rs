@@ -11,8 +11,8 @@ use hyper::body::{Body, Bytes};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::message::error_body;
 use reenact_files::compression::{CompressionFormat, read_bounded};
+use reenact_foreign::session::error_body;
 use reenact_wire::prelude::*;
 use reenact_wire::validate::{REQUEST_BYTES_MAX, Refusal};
 

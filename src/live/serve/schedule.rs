@@ -60,11 +60,9 @@ impl AnswerSchedule {
     /// The answer to a request as it goes over the wire.
     pub(super) fn new(scenario: &Scenario, plan: Arc<ResponsePlan>, request: (&Agent, RequestId), options: &ServeOptions) -> Self {
         let scale = options.answer_scale();
-        let mut choices = ChoiceMaker::new(scenario, None);
         let mut packets = Vec::with_capacity(plan.pieces.len());
-        for (number, piece) in (1..).zip(&plan.pieces) {
+        for (number, piece, chunks) in ChoiceMaker::new(scenario, None).cut_body(request, &plan, &scenario.chunking) {
             let bytes = Bytes::from_owner(piece.bytes.clone());
-            let chunks = if plan.is_stream { choices.cut(request, number, &piece.bytes, &scenario.chunking) } else { vec![&*piece.bytes] };
             let (at, count, mut from) = (scale.duration(piece.at), chunks.len(), 0);
             for (position, chunk) in (1..).zip(chunks) {
                 let bytes = bytes.slice(from..from + chunk.len());
