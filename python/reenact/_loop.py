@@ -64,7 +64,6 @@ class VirtualLoop(RefusedMethods, asyncio.BaseEventLoop):  # type: ignore[misc]
         """The acts whose moments have not come."""
         self.fault: BaseException | None = None
         """An error that ends the run, found where it could not be raised."""
-        self._clock_resolution = 1e-6
         self._objects_numbered = 0
         self._tasks_named = 0
         self._handles_without_time = 0

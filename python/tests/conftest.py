@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,12 +11,46 @@ from typing import Any
 
 import pytest
 
+from reenact import _run
 from reenact._harness import LoopOutcome, run_in_world
 from reenact._loop import VirtualLoop
 from reenact._world import OpenRun, World
 
 STUB = Path(__file__).with_name("stub_world.py")
 os.environ.setdefault("REENACT_PROGRAM", str(STUB))
+
+
+PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
+FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
+
+WITH_PROGRAM = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
+    pytest.mark.usefixtures("real_program"),
+]
+"""The marks of tests that need the program itself."""
+
+
+def needs(*names: str) -> pytest.MarkDecorator:
+    """The mark of tests that need these packages."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}; pip install {' '.join(missing)} to run this")
+
+
+@pytest.fixture
+def real_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package speaks with the program in place of the stand-in."""
+    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
+    monkeypatch.syspath_prepend(FINDINGS)
+    _close_worlds()
+    yield
+    _close_worlds()
+
+
+def _close_worlds() -> None:
+    for world in _run._worlds.values():
+        world.close()
+    _run._worlds.clear()
 
 
 class Runner:

@@ -20,15 +20,20 @@ class NaiveLoop:
         self.client = AsyncAnthropic(base_url=session.base_url, api_key=session.api_key)
         self.messages: list[Any] = []
 
+    async def ask(self) -> list[Any]:
+        """One request: the answer goes into the history as it is. Returns its tool uses."""
+        session = self.session
+        stream = self.client.messages.stream(model=session.model, max_tokens=1000, messages=self.messages, tools=session.tools)
+        async with stream as events:
+            answer = await events.get_final_message()
+        self.messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in answer.content]})
+        return [block for block in answer.content if block.type == "tool_use"]
+
     async def prompt(self, text: str) -> None:
         session = self.session
         self.messages.append({"role": "user", "content": text})
         while True:
-            stream = self.client.messages.stream(model=session.model, max_tokens=1000, messages=self.messages, tools=session.tools)
-            async with stream as events:
-                answer = await events.get_final_message()
-            self.messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in answer.content]})
-            uses = [block for block in answer.content if block.type == "tool_use"]
+            uses = await self.ask()
             if not uses:
                 return
             results = await asyncio.gather(*(session.tool(use.id, use.name, use.input) for use in uses))
@@ -42,11 +47,7 @@ class CarefulLoop(NaiveLoop):
         session = self.session
         self.messages.append({"role": "user", "content": text})
         while True:
-            stream = self.client.messages.stream(model=session.model, max_tokens=1000, messages=self.messages, tools=session.tools)
-            async with stream as events:
-                answer = await events.get_final_message()
-            self.messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in answer.content]})
-            uses = [block for block in answer.content if block.type == "tool_use"]
+            uses = await self.ask()
             if not uses:
                 return
             results = {use.id: {"type": "tool_result", "tool_use_id": use.id, "content": "stopped", "is_error": True} for use in uses}

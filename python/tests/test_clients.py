@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import itertools
 import json
 from collections.abc import Callable
@@ -12,14 +11,8 @@ from typing import Any
 import pytest
 
 import agents
-from conftest import Runner
+from conftest import Runner, needs
 from reenact._loop import VirtualLoop
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    missing = [name for name in names if importlib.util.find_spec(name) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}; pip install {' '.join(missing)} to run this")
-
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -14,19 +14,16 @@ from typing import Any
 import pytest
 
 import reenact
-from reenact import _run
+from conftest import FINDINGS, PROGRAM, WITH_PROGRAM, needs
 
-PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
 HERE = Path(__file__).parent
-FINDINGS = HERE.parents[1] / "docs" / "findings"
 COMPILER = shutil.which("cc")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
+    *WITH_PROGRAM,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the counter is preloaded as Linux does it"),
     pytest.mark.skipif(COMPILER is None, reason="there is no compiler of C (`cc`) for the counter"),
-    pytest.mark.skipif(importlib.util.find_spec("anthropic") is None, reason="anthropic is not installed"),
+    needs("anthropic"),
 ]
 
 
@@ -61,11 +58,9 @@ def test_no_agent_escapes(counter: Path, package: str, agent: str) -> None:
     assert _count(counter, agent) == {}
 
 
-def test_a_leak_on_purpose_is_counted_and_differs(counter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leak_on_purpose_is_counted_and_differs(counter: Path) -> None:
     assert _count(counter, "escapes:LeakyAgent") == {"clock_gettime": 1}
     assert _count(counter, "escapes:PythonLeak") == {"time.time": 1}
-    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
-    _run._worlds.clear()
     import escapes
 
     for agent in (escapes.LeakyAgent, escapes.PythonLeak):

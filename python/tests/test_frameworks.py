@@ -4,33 +4,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 from pathlib import Path
 
 import pytest
 
 import reenact
-from reenact import _run
+from conftest import FINDINGS, WITH_PROGRAM
 from reenact._findings import finding_of
 
-PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
-FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 TWO = FINDINGS / "two.toml"
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
-]
-
-
-@pytest.fixture(autouse=True)
-def _real_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
-    monkeypatch.syspath_prepend(FINDINGS)
-    for world in _run._worlds.values():
-        world.close()
-    _run._worlds.clear()
-
+pytestmark = WITH_PROGRAM
 
 FRAMEWORKS = {
     "pydantic_ai_agent:agent": ("pydantic_ai", "the next prompt raises UserError: Cannot provide a new user prompt"),

@@ -14,19 +14,15 @@ from typing import Any
 import pytest
 
 import reenact
+from conftest import WITH_PROGRAM, needs
 from reenact import _run
 
-PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
 HERE = Path(__file__).parent
 TWO = HERE / "scenarios" / "two.toml"
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
-    pytest.mark.skipif(importlib.util.find_spec("anthropic") is None, reason="anthropic is not installed"),
-]
+pytestmark = [*WITH_PROGRAM, needs("anthropic")]
 
-if PROGRAM is not None and importlib.util.find_spec("anthropic") is not None:
+if importlib.util.find_spec("anthropic") is not None:
     import hostile_agents as agents
     import loops
 
@@ -34,11 +30,7 @@ if PROGRAM is not None and importlib.util.find_spec("anthropic") is not None:
 
 
 @pytest.fixture(autouse=True)
-def _real_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
-    for world in _run._worlds.values():
-        world.close()
-    _run._worlds.clear()
+def _next_run_is_whole(real_program: None) -> Iterator[None]:
     yield
     assert reenact.run(TWO, AnthropicLoop).is_fine, "what a run did wrong, the next one does not feel"
 

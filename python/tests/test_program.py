@@ -6,26 +6,18 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import reenact
-from reenact import _run
+from conftest import WITH_PROGRAM, needs
 from reenact._findings import finding_of
 from reenact._plan import Interruption
 
-PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
-MISSING = [name for name in ("anthropic",) if importlib.util.find_spec(name) is None]
+pytestmark = [*WITH_PROGRAM, needs("anthropic")]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
-]
-
-if PROGRAM is not None and not MISSING:
+if importlib.util.find_spec("anthropic") is not None:
     import loops
 
     from reenact.adapters.anthropic import AnthropicLoop
@@ -33,20 +25,6 @@ if PROGRAM is not None and not MISSING:
 HERE = Path(__file__).parent
 TWO = HERE / "scenarios" / "two.toml"
 ORPHANS = "O-1: the API refuses request #: `tool_use` ids were found without `tool_result` blocks immediately after: #."
-
-
-@pytest.fixture(autouse=True)
-def _real_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
-    _close_worlds()
-    yield
-    _close_worlds()
-
-
-def _close_worlds() -> None:
-    for world in _run._worlds.values():
-        world.close()
-    _run._worlds.clear()
 
 
 def _write(folder: Path, more: str) -> Path:

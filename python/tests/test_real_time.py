@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,12 @@ from typing import Any
 import pytest
 
 import reenact
-from reenact import _run
+from conftest import FINDINGS, PROGRAM, WITH_PROGRAM
 from reenact._player import describe_error
 
-PROGRAM = os.environ.get("REENACT_REAL_PROGRAM")
 HERE = Path(__file__).parent
-FINDINGS = HERE.parents[1] / "docs" / "findings"
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(PROGRAM is None, reason="REENACT_REAL_PROGRAM does not name the program: set it to target/debug/reenact"),
-]
+pytestmark = WITH_PROGRAM
 
 AGENTS = {
     "anthropic": ("loops", "CarefulLoop"),
@@ -100,16 +94,6 @@ def in_real_time(scenario: Path, module: str, attribute: str) -> Deeds:
     finally:
         server.terminate()
         server.wait()
-
-
-@pytest.fixture(autouse=True)
-def _real_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("REENACT_PROGRAM", str(PROGRAM))
-    monkeypatch.syspath_prepend(FINDINGS)
-    for world in _run._worlds.values():
-        world.close()
-    _run._worlds.clear()
-    return
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
