@@ -19,19 +19,19 @@ const PYTHON_LIBRARY_SCRIPT: &str = include_str!("drive_library.py");
 const TYPESCRIPT_LIBRARY_SCRIPT: &str = include_str!("drive_library.mjs");
 
 /// The needs of a machine, and how they are found.
-struct MachineNeed {
+pub(super) struct MachineNeed {
     program: &'static str,
     arguments: &'static [&'static str],
     what: &'static str,
 }
 
-const PYTHON: MachineNeed = MachineNeed {
+pub(super) const PYTHON: MachineNeed = MachineNeed {
     program: "python3",
     arguments: &["-c", "import ensurepip, venv"],
     what: "Python 3 with its modules venv and ensurepip (Debian: python3 python3-venv)",
 };
-const NODE: MachineNeed = MachineNeed { program: "node", arguments: &["--version"], what: "Node (Debian: nodejs)" };
-const NPM: MachineNeed = MachineNeed { program: "npm", arguments: &["--version"], what: "npm (Debian: npm)" };
+pub(super) const NODE: MachineNeed = MachineNeed { program: "node", arguments: &["--version"], what: "Node (Debian: nodejs)" };
+pub(super) const NPM: MachineNeed = MachineNeed { program: "npm", arguments: &["--version"], what: "npm (Debian: npm)" };
 
 /// Why clients could not be driven.
 #[derive(Debug, PartialEq)]
@@ -81,19 +81,25 @@ fn typescript() -> Result<SdkClient, InstallProblem> {
 /// Installs packages into a folder of their own, and puts a script beside them, because that is where Node looks for packages.
 fn script_in(home: &Path, language: Language, pins: &[&str], text: &str) -> Result<Vec<String>, InstallProblem> {
     let (program, script) = match language {
-        Language::Python => (shown(&home.join("bin/python")), home.join("client.py")),
-        Language::TypeScript => (String::from("node"), home.join("client.mjs")),
-    };
-    once(home, pins, |home| match language {
-        Language::Python => {
-            run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
-            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"];
-            run(Command::new(&program).args(pip).args(pins))
+        Language::Python => (virtual_environment(home, pins)?, home.join("client.py")),
+        Language::TypeScript => {
+            once(home, pins, |home| npm(home, pins))?;
+            (String::from("node"), home.join("client.mjs"))
         }
-        Language::TypeScript => npm(home, pins),
-    })?;
+    };
     write(&script, text)?;
     Ok(vec![program, shown(&script)])
+}
+
+/// An environment of Python with these packages, made once: its interpreter.
+pub(super) fn virtual_environment(home: &Path, pins: &[&str]) -> Result<String, InstallProblem> {
+    let python = shown(&home.join("bin/python"));
+    once(home, pins, |home| {
+        fetch(Command::new("python3").args(["-m", "venv"]).arg(home))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"];
+        fetch(Command::new(&python).args(pip).args(pins))
+    })?;
+    Ok(python)
 }
 
 /// Installs an agent: its program.
@@ -103,7 +109,7 @@ pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<Stri
     // Whether it was linked is seen by starting it: npm may leave the scripts of packages out.
     once(&home, &[pin], |home| {
         npm(home, &[pin])?;
-        run(Command::new(&program).arg("--version"))
+        fetch(Command::new(&program).arg("--version"))
     })?;
     Ok(program)
 }
@@ -113,11 +119,11 @@ fn npm(home: &Path, pins: &[&str]) -> Result<(), InstallProblem> {
     // Pinned packages do not get old, and nobody wants to wait a minute to hear that there is no network.
     let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefer-offline", "--fetch-retries", "1"];
     let options = [&options[..], &["--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "1000"]].concat();
-    run(Command::new("npm").args(options).arg("--prefix").arg(home).args(pins))
+    fetch(Command::new("npm").args(options).arg("--prefix").arg(home).args(pins))
 }
 
 /// Does the work unless it was done to its end before, for the same pins; what an earlier try left is removed.
-fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), InstallProblem>) -> Result<(), InstallProblem> {
+pub(super) fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), InstallProblem>) -> Result<(), InstallProblem> {
     let (mark, pins) = (home.join("installed"), pins.join("\n"));
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == pins) {
         return Ok(());
@@ -132,14 +138,14 @@ fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), Insta
 }
 
 /// Whether all of these run; what does not is told at once.
-fn are_there(needs: &[MachineNeed]) -> Result<(), InstallProblem> {
+pub(super) fn are_there(needs: &[MachineNeed]) -> Result<(), InstallProblem> {
     let runs = |need: &&MachineNeed| Command::new(need.program).args(need.arguments).output().is_ok_and(|output| output.status.success());
     let missing: Vec<&str> = needs.iter().filter(|need| !runs(need)).map(|need| need.what).collect();
     if missing.is_empty() { Ok(()) } else { Err(InstallProblem::Lacking(format!("this machine has no {}", missing.join(", no ")))) }
 }
 
 /// A step of an installation. That it fails is put down to the machine: the pins are known to exist.
-fn run(command: &mut Command) -> Result<(), InstallProblem> {
+pub(super) fn fetch(command: &mut Command) -> Result<(), InstallProblem> {
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {
@@ -177,8 +183,8 @@ mod tests {
 
     #[test]
     fn an_installation_that_fails_is_what_the_machine_lacks() {
-        assert!(matches!(run(&mut Command::new("false")), Err(InstallProblem::Lacking(what)) if what.contains("is there a network?")));
-        assert!(matches!(run(&mut Command::new("no-such-program-at-all")), Err(InstallProblem::Lacking(_))));
+        assert!(matches!(fetch(&mut Command::new("false")), Err(InstallProblem::Lacking(what)) if what.contains("is there a network?")));
+        assert!(matches!(fetch(&mut Command::new("no-such-program-at-all")), Err(InstallProblem::Lacking(_))));
     }
 
     #[test]

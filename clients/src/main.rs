@@ -11,6 +11,7 @@ mod install;
 mod interrupts;
 mod judge;
 mod libraries;
+mod packages;
 mod page;
 mod round_trip;
 mod run;
@@ -40,6 +41,12 @@ fn main() -> ExitCode {
         [] => build().and_then(|program| in_table("", program)),
         ["--only", part] => build().and_then(|program| in_table(part, program)),
         ["--built"] => program().and_then(|program| in_table("", program)),
+        ["--packages", languages @ ..] | ["--built", "--packages", languages @ ..] if packages::unknown(languages).is_some() => {
+            let wrong = packages::unknown(languages).unwrap_or_default();
+            return usage(&format!("`packages` does not know `{wrong}`: write `python` or `typescript`"));
+        }
+        ["--packages", languages @ ..] => build().and_then(|program| packages::try_all(languages, &program)),
+        ["--built", "--packages", languages @ ..] => program().and_then(|program| packages::try_all(languages, &program)),
         ["--page"] => return page::write(),
         ["--agents", names @ ..] => return interrupts::main(names),
         ["--with", name] => match agents::named(name) {

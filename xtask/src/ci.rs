@@ -116,9 +116,13 @@ const STEPS: &[CiStep] = &[
     CiStep {
         name: "python",
         holds: "the Python package runs and sweeps agents of pinned frameworks in virtual time",
-        work: StepWork::IfAble("cargo xtask packages python"),
+        work: StepWork::IfAble("cargo run --package reenact-clients -- --built --packages python"),
     },
-    CiStep { name: "typescript", holds: "the TypeScript package does so, too", work: StepWork::IfAble("cargo xtask packages typescript") },
+    CiStep {
+        name: "typescript",
+        holds: "the TypeScript package does so, too",
+        work: StepWork::IfAble("cargo run --package reenact-clients -- --built --packages typescript"),
+    },
     CiStep { name: "rules", holds: "something holds each rule of the engine", work: StepWork::Run("cargo xtask rules --missing") },
 ];
 
@@ -270,7 +274,7 @@ fn prepared(line: &str) -> Result<Command, String> {
 }
 
 /// The program of this package, which has the package's name: where it is after it was built as the tests were.
-pub(crate) fn built_with_tests(package: &str) -> Result<PathBuf, String> {
+fn built_with_tests(package: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--all-targets"]).args(TEST_BUILD).current_dir(crate::root());
     match cargo.status() {

@@ -11,7 +11,6 @@ mod hostile;
 mod insta;
 mod members;
 mod mutants;
-mod packages;
 mod preset_table;
 mod room_graph;
 mod rules;
@@ -98,7 +97,7 @@ fn main() -> ExitCode {
         ["hostile", options @ ..] => hostile::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
-        ["packages", languages @ ..] => packages::main(languages),
+        ["packages", languages @ ..] => members::packages(languages),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             ExitCode::SUCCESS

@@ -12,6 +12,11 @@ pub(crate) fn clients(options: &[&str]) -> ExitCode {
     start("reenact-clients", &[], options)
 }
 
+/// `cargo xtask packages`: the installations are those of the clients.
+pub(crate) fn packages(languages: &[&str]) -> ExitCode {
+    start("reenact-clients", &[], &[&["--packages"], languages].concat())
+}
+
 /// `cargo xtask fuzz` and `fuzz-scenarios`, optimised and with debug assertions.
 pub(crate) fn fuzz(words: &[&str]) -> ExitCode {
     start("reenact-fuzz", &["--profile", "fuzz"], words)
