@@ -123,7 +123,7 @@ fn npm(home: &Path, pins: &[&str]) -> Result<(), InstallProblem> {
 }
 
 /// Does the work unless it was done to its end before, for the same pins; what an earlier try left is removed.
-pub(super) fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), InstallProblem>) -> Result<(), InstallProblem> {
+fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), InstallProblem>) -> Result<(), InstallProblem> {
     let (mark, pins) = (home.join("installed"), pins.join("\n"));
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == pins) {
         return Ok(());

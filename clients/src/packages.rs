@@ -1,11 +1,11 @@
 //! `cargo xtask packages`: the Python and TypeScript packages with the program that is built, and with pinned frameworks (G-3, G-7).
 //!
-//! Each set of pins gets a folder of its own in `target/packages`, once.
+//! Each set of pins for Python gets a folder of its own in `target/packages`, once.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::install::{InstallProblem, NODE, NPM, PYTHON, are_there, fetch, once, virtual_environment};
+use crate::install::{InstallProblem, NODE, NPM, PYTHON, are_there, fetch, virtual_environment};
 
 /// A set of frameworks for the Python package.
 struct PythonPins {
@@ -67,14 +67,9 @@ fn python(program: &Path) -> Result<(), InstallProblem> {
 fn typescript(program: &Path) -> Result<(), InstallProblem> {
     are_there(&[NODE, NPM])?;
     let folder = crate::root().join("typescript");
-    let lock = std::fs::read_to_string(folder.join("package-lock.json"));
-    let lock = lock.map_err(|error| InstallProblem::Wrong(format!("package-lock.json: {error}")))?;
-    once(&folder.join("node_modules"), &[&lock], |_| {
-        // `npm ci` refuses a lock file without an optional package that no registry has.
-        let options =
-            ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error", "--prefer-offline", "--fetch-retries", "1"];
-        fetch(Command::new("npm").args(options).current_dir(&folder))
-    })?;
+    // `npm ci` refuses a lock file without an optional package that no registry has. What is there already is not fetched again.
+    let options = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error", "--prefer-offline", "--fetch-retries", "1"];
+    fetch(Command::new("npm").args(options).current_dir(&folder))?;
     must(Command::new("npm").args(["run", "--silent", "check"]).current_dir(&folder))?;
     must(Command::new("npm").args(["test", "--silent"]).env("REENACT_REAL_PROGRAM", program).current_dir(&folder))
 }
