@@ -111,6 +111,11 @@ fn k_9_a_row_whose_runs_differ_is_flaky_and_fails() {
     assert!(table.contains("1 row, 0 failed, 4 runs, 1 flaky"), "{table}");
     let same = swept(TWO_TURNS, &client("good"), &ways);
     assert!(same.is_fine(), "{same}");
+    // A client that breaks down is quoted.
+    let script = client("good").command[2].replace("    if mode != \"silent\":", "    raise SystemExit('no way out')\n    if mode:");
+    let how = ClientHarness { command: vec!["python3".into(), "-c".into(), script], ..client("good") };
+    let broken = swept(TWO_TURNS, &how, &ways).to_string();
+    assert!(broken.contains("K-9: 0 result lines, usually 1, and its last error line is “no way out” (4 of 4 runs)"), "{broken}");
     // Nothing is wrong with a run that ends in another way, and no row is trusted whose runs do.
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
     std::fs::write(&path, "").unwrap();

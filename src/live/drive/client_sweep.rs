@@ -13,6 +13,7 @@ use super::{
     ClientRun, drive, verdict,
 };
 use crate::serve::gate::{AnswerBoundary, AnswerPart};
+use reenact_stores::rules::quoted;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 
@@ -233,7 +234,10 @@ fn problems(profile: Option<&ClientProfile>, usual: &ClientRun, row: &ClientSwee
     // Of a client that prints none the number says nothing.
     let is_silent = owes_nothing || prints_no_result(profile, &row.action);
     if wanted > 0 && (got > wanted || (got < wanted && !is_silent)) {
-        problems.push(format!("{got} result lines, usually {wanted}"));
+        // A client that broke down says why on its standard error.
+        let error =
+            driven.output.last_error().filter(|_| got < wanted).map(|error| format!(", and its last error line is {}", quoted(error)));
+        problems.push(format!("{got} result lines, usually {wanted}{}", error.unwrap_or_default()));
     }
     // Nor is there anything to resume of it.
     if wanted > 0
