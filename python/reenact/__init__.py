@@ -1,9 +1,11 @@
 """Runs an unmodified agent in virtual time, against an API whose answers, faults and refusals come from a scenario.
 
-`run` is one run, `sweep` interrupts the agent at each boundary. `docs/python.md` of the project has an agent in ten lines for each framework.
+`run` is one run, `sweep` interrupts the agent at each boundary, `explore` tries all plans within a budget. `docs/python.md` of the project has
+an agent in ten lines for each framework.
 """
 
 from reenact._errors import DeadlockError, DifferenceError, FailedRunError, LivelockError, ReenactError, RefusedError, WorldError
+from reenact._explore import Exploration, ExploredFinding, explore
 from reenact._findings import Finding, FindingGroup, Findings
 from reenact._plan import ACTIONS
 from reenact._player import AgentFactory, Outcome
@@ -18,6 +20,8 @@ __all__ = [
     "BoundaryPassed",
     "DeadlockError",
     "DifferenceError",
+    "Exploration",
+    "ExploredFinding",
     "FailedRunError",
     "Finding",
     "FindingGroup",
@@ -31,6 +35,7 @@ __all__ = [
     "ToolResult",
     "Verdict",
     "WorldError",
+    "explore",
     "run",
     "sweep",
 ]

@@ -1,4 +1,4 @@
-"""`python -m reenact`: runs and sweeps without a test suite."""
+"""`python -m reenact`: runs, sweeps and explorations without a test suite."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from reenact._errors import ReenactError
+from reenact._explore import BUDGETS, TIME_S, explore
 from reenact._findings import finding_of
 from reenact._plan import ACTIONS, MESSAGE, THEN, Interruption
 from reenact._run import RunOptions, play, run
@@ -65,18 +67,53 @@ def _sweep(options: argparse.Namespace, agent: Any) -> int:
         workers=options.workers,
     )
     paths = found.write(options.plans) if found.findings else []
+    print(found.report(_replays(options, paths)))
+    return 0 if found.is_fine else 1
+
+
+def _explore(options: argparse.Namespace, agent: Any) -> int:
+    is_shown = sys.stderr.isatty()
+
+    def show(budget: str, tried: int, known: int) -> None:
+        print(f"\r{budget} {tried} of {known} plans ", end="", file=sys.stderr, flush=True)
+
+    found = explore(
+        options.scenario,
+        agent,
+        budgets=options.budget or BUDGETS,
+        time_s=options.time,
+        actions=options.actions.split(",") if options.actions else None,
+        then=options.then,
+        message=options.message,
+        seed=options.seed,
+        settings=_settings(options),
+        without=options.without,
+        workers=options.workers,
+        on_progress=show if is_shown else None,
+    )
+    if is_shown:
+        print(file=sys.stderr)
+    if options.list is not None:
+        Path(options.list).write_text("".join(f"{decisions}\n" for decisions in found.tried), encoding="utf-8")
+    paths = found.write(options.plans) if found.findings else []
+    print(found.report(_replays(options, paths)))
+    return 0 if found.is_fine else 1
+
+
+def _replays(options: argparse.Namespace, paths: Sequence[os.PathLike[str]]) -> list[str]:
+    """The command that makes the run of each plan again."""
     start = f"{PROGRAM} run {shlex.quote(options.scenario)} {shlex.quote(options.agent)}"
     sets = "".join(f" --set {shlex.quote(entry)}" for entry in options.set) + "".join(f" --without {rule}" for rule in options.without)
-    print(found.report([f"{start}{sets} --plan {shlex.quote(os.fspath(path))}" for path in paths]))
-    return 0 if found.is_fine else 1
+    return [f"{start}{sets} --plan {shlex.quote(os.fspath(path))}" for path in paths]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=PROGRAM, description="Runs an agent in virtual time against a scenario.")
-    commands = parser.add_subparsers(required=True, metavar="run|sweep")
+    commands = parser.add_subparsers(required=True, metavar="run|sweep|explore")
     for name, work, words in (
         ("run", _run, "one run: its transcript and verdict"),
         ("sweep", _sweep, "interrupt the agent at each boundary, and judge what it sends next"),
+        ("explore", _explore, "try all plans within a budget of orders, faults and interrupts"),
     ):
         command = commands.add_parser(name, help=words, description=words)
         command.set_defaults(work=work)
@@ -87,13 +124,18 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a key of the scenario")
         command.add_argument("--then", default=THEN, help="the prompt after an interrupt")
         command.add_argument("--message", default=MESSAGE, help="the text of a message")
-    run_command, sweep_command = commands.choices["run"], commands.choices["sweep"]
+    run_command, explore_command = commands.choices["run"], commands.choices["explore"]
     run_command.add_argument("--plan", metavar="FILE", help="replay a plan, as a sweep writes it")
     run_command.add_argument("--at", metavar="BOUNDARY", help="interrupt at this boundary: 'answer 1 piece 21 + 8'")
     run_command.add_argument("--do", choices=ACTIONS, default=ACTIONS[0], help="what to do there")
-    sweep_command.add_argument("--actions", help=f"some of {','.join(ACTIONS)}; by default all that the agent can do")
-    sweep_command.add_argument("--workers", type=int, help="so many processes; by default one for each processor")
-    sweep_command.add_argument("--plans", default="plans", metavar="DIR", help="where plans of findings are written")
+    for command in (commands.choices["sweep"], explore_command):
+        command.add_argument("--actions", help=f"some of {','.join(ACTIONS)}; by default all that the agent can do")
+        command.add_argument("--workers", type=int, help="so many processes; by default one for each processor")
+        command.add_argument("--plans", default="plans", metavar="DIR", help="where plans of findings are written")
+    budget_words = f"deviations, faults and inputs of a run, as in 1,0,1; may be given again; by default {' and '.join(BUDGETS)}"
+    explore_command.add_argument("--budget", action="append", metavar="D,F,I", help=budget_words)
+    explore_command.add_argument("--time", type=float, default=TIME_S, metavar="SECONDS", help=f"stop after so long ({TIME_S:.0f})")
+    explore_command.add_argument("--list", metavar="FILE", help="write the plans that were tried, a line each")
     return parser
 
 

@@ -73,15 +73,9 @@ class Findings:
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes a plan file for each group."""
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for number, group in enumerate(self.groups, 1):
-            name = re.sub(r"[^a-z0-9]+", "-", group.group.lower()).strip("-")[:60].rstrip("-")
-            path = target / f"{number}-{name}.plan.toml"
-            first = group.first
-            path.write_text(plan_file_text(first.plan, self.scenario, os.fspath(target)), encoding="utf-8")
-            paths.append(path)
+        paths = plan_paths(folder, [group.group for group in self.groups])
+        for path, group in zip(paths, self.groups, strict=True):
+            path.write_text(plan_file_text(group.first.plan, self.scenario, os.fspath(folder)), encoding="utf-8")
         return paths
 
     def report(self, replay: list[str] | None = None) -> str:
@@ -116,13 +110,21 @@ class Findings:
         return self.report()
 
 
+def plan_paths(folder: str | os.PathLike[str], groups: list[str]) -> list[Path]:
+    """A file in this folder for each defect. The folder is made."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    names = [re.sub(r"[^a-z0-9]+", "-", group.lower()).strip("-")[:60].rstrip("-") for group in groups]
+    return [target / f"{number}-{name}.plan.toml" for number, name in enumerate(names, 1)]
+
+
 def finding_of(run: Run, interruption: Interruption | None) -> Finding | None:
     """What is wrong in a run of a sweep, the first defect before those that follow from it."""
     wrong = [(violation["group"], f"{violation['rule']}: {violation['text']}") for violation in run.verdict.violations]
     known = {words for _, words in wrong}
     wrong += [(_masked(failure), failure) for failure in run.failures if failure not in known]
     for outcome in run.outcomes:
-        if outcome.is_after_interrupt and outcome.how == "error":
+        if outcome.is_after_interrupt and outcome.how == "error" and outcome.prompt not in run.verdict.faulted_prompts:
             words = f"the next prompt raises {outcome.words}"
             wrong.append((_masked(words), words))
     if not wrong and not run.verdict.is_fine:

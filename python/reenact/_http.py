@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from reenact._errors import LivelockError
 from reenact._events import WorldEvent
 from reenact._requests import Request, RequestParser
 from reenact._world import Answer
@@ -100,6 +101,9 @@ class ServerEnd:
             return
         loop, request = self._loop, self._waiting.popleft()
         answer = loop.run.request(loop.clock.us, loop.seen, request.method, request.path, request.headers, request.body_for_line())
+        if answer.number > loop.requests_max:
+            # Not raised here: the agent could take it for an error of its connection.
+            loop.fault = LivelockError(f"it has asked {loop.requests_max} times in one run, and asks again")
         self.answer = answer
         self._keeps_alive = request.keeps_alive
         self._events = []

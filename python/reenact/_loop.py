@@ -32,6 +32,8 @@ from reenact._world import Act, OpenRun, ToolAnswer
 
 HANDLES_WITHOUT_TIME_MAX = 2_000_000
 TIME_MAX_US = 24 * 3600 * US_PER_S
+REQUESTS_MAX = 10_000
+"""A run with more requests does not come to an end."""
 REPEATED_HANDLES_KEPT = 200
 
 
@@ -58,6 +60,7 @@ class VirtualLoop(RefusedMethods, asyncio.BaseEventLoop):  # type: ignore[misc]
         self.handles_run = 0
         self.handles_without_time_max = HANDLES_WITHOUT_TIME_MAX
         self.time_max_us = TIME_MAX_US
+        self.requests_max = REQUESTS_MAX
         self.on_act: Callable[[Act], object] | None = None
         """What carries out the acts that come with replies of the world."""
         self.acts_pending: list[Act] = []

@@ -129,8 +129,6 @@ class Player:
             outcome.how = "cancelled"
         elif (error := task.exception()) is not None:
             outcome.how, outcome.words = "error", describe_error(error)
-            if outcome.is_cancelled:
-                self.problems.append(f"the cancelled prompt raises {outcome.words}")
         how = "stopped" if outcome.how == "cancelled" else outcome.how
         self._loop.note("terminal", prompt=outcome.prompt, how=how, text=outcome.words)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reenact._errors import FailedRunError, ReenactError
+from reenact._errors import DeadlockError, FailedRunError, LivelockError, ReenactError
 from reenact._harness import LoopOutcome, run_in_world
-from reenact._loop import VirtualLoop
+from reenact._loop import REQUESTS_MAX, VirtualLoop
 from reenact._plan import scenario_in, seed_in
 from reenact._player import AgentFactory, Outcome, Player
 from reenact._world import Act, OpenRun, Verdict, World
@@ -130,6 +130,10 @@ class RunOptions:
     without: Sequence[str] = ()
     trace: bool = False
     has_transcript: bool = True
+    is_explored: bool = False
+    """Whether the verdict is to have what an exploration must know."""
+    requests_max: int = REQUESTS_MAX
+    """An agent that asks more often does not come to an end."""
 
 
 def play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOptions, acts: Sequence[Act] = ()) -> Run:
@@ -144,7 +148,9 @@ def play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOpti
 
 def _play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOptions, acts: Sequence[Act]) -> Run:
     plan = options.plan
-    opened = shared_world().open(scenario, seed=options.seed, settings=options.settings, plan=plan, without=options.without)
+    opened = shared_world().open(
+        scenario, seed=options.seed, settings=options.settings, plan=plan, without=options.without, trace=options.is_explored
+    )
     opened.interrupts += acts
     traced = Trace(opened) if options.trace else None
     players: list[Player] = []
@@ -160,7 +166,7 @@ def _play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOpt
 
     planned_seed = None if plan is None else seed_in(plan)
     agent_seed = opened.seed if planned_seed is None else planned_seed
-    outcome = run_in_world(opened, main, seed=agent_seed)
+    outcome = run_in_world(opened, main, seed=agent_seed, requests_max=options.requests_max)
     problems = _tell_end(opened, outcome)
     verdict = opened.end(outcome.ended_at, outcome.seen, transcript=options.has_transcript)
     done = Run(os.fspath(scenario), agent_seed, verdict, problems=problems)
@@ -169,6 +175,12 @@ def _play(scenario: str | os.PathLike[str], agent: AgentFactory, options: RunOpt
     for player in players:
         done.outcomes, done.not_done, done.can_take_messages = player.outcomes, player.not_done, player.can_take_messages
         done.problems += player.problems + [f"not done: {what}" for what in player.not_done]
+        done.problems += [
+            f"the cancelled prompt raises {outcome.words}"
+            for outcome in player.outcomes
+            # With a fault it may have failed before the cancel came.
+            if outcome.is_cancelled and outcome.how == "error" and outcome.prompt not in verdict.faulted_prompts
+        ]
     return done
 
 
@@ -178,8 +190,9 @@ def _tell_end(opened: OpenRun, outcome: LoopOutcome[None]) -> list[str]:
     problems = [f"refused: {refusal}" for refusal in outcome.refusals]
     problems += [f"an error that nobody caught: {error}" for error in outcome.loop_errors]
     if outcome.exception is not None:
-        if type(outcome.exception).__name__ in ("DeadlockError", "LivelockError"):
-            opened.note(at, seen, "deadlock", text=str(outcome.exception))
+        if isinstance(outcome.exception, DeadlockError | LivelockError):
+            kind = "deadlock" if isinstance(outcome.exception, DeadlockError) else "livelock"
+            opened.note(at, seen, kind, text=str(outcome.exception))
         else:
             problems.append(f"the run broke off: {type(outcome.exception).__name__}: {outcome.exception}")
     else:

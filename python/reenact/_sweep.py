@@ -38,7 +38,7 @@ def sweep(
     are not asked: an interrupted run need not meet them. `actions` are those of `ACTIONS`; by default all that the agent can do. `without` names
     rules that are not asked. `workers` is the number of processes, by default one for each processor.
     """
-    chosen = _chosen(actions)
+    _chosen(actions)  # a wrong one is told before anything runs
     settings = {"expect": "{}", **(settings or {})}
 
     def played(interruption: Interruption | None, trace: bool = False) -> Run:
@@ -47,11 +47,7 @@ def sweep(
 
     plain = played(None, trace=True)
     compare_runs(plain, played(None, trace=True))
-    not_tried = []
-    if "message" in chosen and not plain.can_take_messages:
-        chosen = tuple(action for action in chosen if action != "message")
-        if actions is not None:
-            not_tried.append("message: the agent has no method `message`")
+    chosen, not_tried = actions_of(actions, plain)
     places = [boundary.name for boundary in plain.boundaries if boundary.is_working]
     tried = [Interruption(place, action, then, message) for place in places for action in chosen]
     first = finding_of(plain, None)
@@ -60,7 +56,7 @@ def sweep(
     def judged(interruption: Interruption) -> Finding | None:
         return finding_of(played(interruption), interruption)
 
-    found = _in_processes(judged, tried, _worker_count(workers, len(tried)), on_progress)
+    found = _in_processes(judged, tried, worker_count(workers, len(tried)), on_progress)
     findings += [finding for finding in found if finding is not None]
     report = Findings(os.fspath(scenario), len(places), len(tried) + 2, findings, chosen, len(tried), not_tried)
     for group in report.groups:
@@ -98,6 +94,15 @@ def _difference(scenario: str, place: str, left: str, right: str) -> str:
     )
 
 
+def actions_of(actions: str | Sequence[str] | None, plain: Run) -> tuple[tuple[str, ...], list[str]]:
+    """The actions that the agent of a plain run can take, and those that were asked for in vain."""
+    chosen = _chosen(actions)
+    if plain.can_take_messages or "message" not in chosen:
+        return chosen, []
+    not_tried = [] if actions is None else ["message: the agent has no method `message`"]
+    return tuple(action for action in chosen if action != "message"), not_tried
+
+
 def _chosen(actions: str | Sequence[str] | None) -> tuple[str, ...]:
     chosen = ACTIONS if actions is None else (actions,) if isinstance(actions, str) else tuple(actions)
     if not chosen:
@@ -108,7 +113,8 @@ def _chosen(actions: str | Sequence[str] | None) -> tuple[str, ...]:
     return chosen
 
 
-def _worker_count(workers: int | None, runs: int) -> int:
+def worker_count(workers: int | None, runs: int) -> int:
+    """How many processes so many runs are worth."""
     if workers is not None:
         return max(1, workers)
     # Only a forked process has the agent without being told how to import it.

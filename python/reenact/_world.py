@@ -108,6 +108,8 @@ class Verdict:
     """The rules that were asked of the run: `O-1`."""
     rules_not_asked: dict[str, list[str]]
     """The others, by what they need."""
+    faulted_prompts: list[int]
+    """The prompts that were open when a fault hit: these may fail."""
     remarks: list[str]
     unused: list[str]
     requests: list[Any]
@@ -134,6 +136,20 @@ def find_program() -> list[str]:
         f"the program `reenact` was found neither beside {sys.executable} nor on PATH; "
         f"install it with `pip install reenact`, or set {PROGRAM_VARIABLE} to its path"
     )
+
+
+def opening(
+    scenario: str | os.PathLike[str], seed: int | None, settings: Mapping[str, str] | None, without: Sequence[str]
+) -> dict[str, Any]:
+    """The members of a line that opens runs of a scenario."""
+    line: dict[str, Any] = {"protocol": PROTOCOL, "scenario": os.fspath(scenario)}
+    if seed is not None:
+        line["seed"] = seed
+    if settings:
+        line["set"] = dict(settings)
+    if without:
+        line["without"] = list(without)
+    return line
 
 
 class World:
@@ -163,18 +179,15 @@ class World:
         settings: Mapping[str, str] | None = None,
         plan: str | None = None,
         without: Sequence[str] = (),
+        trace: bool = False,
     ) -> OpenRun:
-        """Opens a run of a scenario."""
-        line: dict[str, Any] = {"op": "open", "protocol": PROTOCOL, "scenario": os.fspath(scenario)}
-        if seed is not None:
-            line["seed"] = seed
-        if settings:
-            line["set"] = dict(settings)
+        """Opens a run of a scenario. With `trace` the verdict has what an exploration must know of the run."""
+        line = opening(scenario, seed, settings, without)
         if plan is not None:
             line["plan"] = plan
-        if without:
-            line["without"] = list(without)
-        return OpenRun(self, self.ask(line))
+        if trace:
+            line["trace"] = True
+        return OpenRun(self, self.ask({"op": "open", **line}))
 
     def ask(self, line: dict[str, Any]) -> dict[str, Any]:
         """Sends a line and waits for its reply."""
@@ -302,6 +315,7 @@ class OpenRun:
             raw.get("violations", []),
             raw.get("rules", {}).get("asked", []),
             raw.get("rules", {}).get("not_asked", {}),
+            raw.get("faulted_prompts", []),
             raw.get("remarks", []),
             raw.get("unused", []),
             raw.get("requests", []),

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from reenact._errors import FailedRunError
+from reenact._explore import BUDGETS, TIME_S, explore
 from reenact._findings import finding_of
 from reenact._plan import MESSAGE, THEN, scenario_in
 from reenact._player import AgentFactory
@@ -45,8 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marker, and the plan that is replayed."""
     config.addinivalue_line(
         "markers",
-        "reenact(scenario, sweep=None, snapshot=True, seed=None, settings=None, without=(), then=..., message=..., workers=None): "
-        "the scenario of the fixture `reenact`",
+        "reenact(scenario, sweep=None, explore=None, snapshot=True, seed=None, settings=None, without=(), then=..., message=..., "
+        "workers=None, time_s=...): the scenario of the fixture `reenact`",
     )
     config.stash[REPLAYED] = 0
     plan = config.getoption("--reenact-plan")
@@ -92,6 +93,7 @@ class Checker:
         scenario: str,
         *,
         sweep: str | Sequence[str] | bool | None = None,
+        explore: str | Sequence[str] | bool | None = None,
         snapshot: bool = True,
         seed: int | None = None,
         settings: Mapping[str, str] | None = None,
@@ -99,6 +101,7 @@ class Checker:
         then: str = THEN,
         message: str = MESSAGE,
         workers: int | None = None,
+        time_s: float = TIME_S,
     ) -> None:
         self._config = request.config
         self._node: Any = request.node
@@ -106,13 +109,16 @@ class Checker:
         self._scenario = Path(os.path.relpath(self._folder / scenario, request.config.invocation_params.dir))
         if sweep is not None and sweep is not False and not sweep:
             raise pytest.UsageError("the marker `reenact` has an empty `sweep`: name an action, or leave it out")
-        self._sweep = sweep
+        if explore is not None and explore is not False and not explore:
+            raise pytest.UsageError("the marker `reenact` has an empty `explore`: name a budget as in `1,0,1`, or leave it out")
+        self._sweep, self._explore = sweep, explore
+        self._time_s = time_s
         self._snapshot = snapshot
         self._options: dict[str, Any] = {"seed": seed, "settings": settings, "without": without}
         self._sweep_options: dict[str, Any] = {"then": then, "message": message, "workers": workers}
 
     def __call__(self, agent: AgentFactory) -> Run:
-        """Runs the agent, compares its transcript with the snapshot, and sweeps it where the marker says so. Returns the uninterrupted run."""
+        """Runs the agent, compares its transcript, and sweeps or explores it where the marker says so. Returns the run as it is."""
         self._node.stash[USED] = True
         plan_file = self._config.getoption("--reenact-plan")
         if plan_file is not None:
@@ -122,6 +128,8 @@ class Checker:
             self._compare(done)
         if self._sweep:
             self._look_for_findings(agent)
+        if self._explore:
+            self._try_budgets(agent)
         return done
 
     def _look_for_findings(self, agent: AgentFactory) -> None:
@@ -131,6 +139,16 @@ class Checker:
             return
         paths = found.write(self._folder / PLANS / self._name)
         raise FailedRunError(found.report([self._command(path) for path in paths]))
+
+    def _try_budgets(self, agent: AgentFactory) -> None:
+        budgets = BUDGETS if self._explore is True else self._explore
+        actions = self._sweep if isinstance(self._sweep, str | Sequence) else None
+        options = {"budgets": budgets, "actions": actions, "time_s": self._time_s, **self._options, **self._sweep_options}
+        found = explore(self._scenario, agent, **options)
+        if found.is_fine:
+            return
+        paths = found.write(self._folder / PLANS / f"{self._name}-explored")
+        raise FailedRunError(found.report([self._command(Path(path)) for path in paths]))
 
     def _replay(self, agent: AgentFactory, path: Path) -> Run:
         text = path.read_text(encoding="utf-8")

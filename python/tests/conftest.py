@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,16 @@ def needs(*names: str) -> pytest.MarkDecorator:
     """The mark of tests that need these packages."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}; pip install {' '.join(missing)} to run this")
+
+
+def suite_says(folder: Path, *arguments: str) -> tuple[int, str]:
+    """What pytest with the plugin says of the suite in a folder: exit code and output."""
+    plugin = [] if importlib.util.find_spec("reenact") is None else ["-p", "reenact.pytest_plugin"]
+    here = Path(__file__).parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)]), "CI": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "--tb=short", "-p", "no:cacheprovider", *plugin, *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout
 
 
 @pytest.fixture

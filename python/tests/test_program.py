@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import reenact
-from conftest import WITH_PROGRAM, needs
+from conftest import WITH_PROGRAM, needs, suite_says
 from reenact._findings import finding_of
 from reenact._plan import Interruption
 
@@ -149,12 +146,7 @@ def test_the_plugin_finds_replays_and_keeps_snapshots(tmp_path: Path) -> None:
     (tmp_path / "test_loops.py").write_text(SUITE, encoding="utf-8")
 
     def pytest_says(*arguments: str) -> tuple[int, str]:
-        plugin = [] if importlib.util.find_spec("reenact") is None else ["-p", "reenact.pytest_plugin"]
-        path = os.pathsep.join([str(HERE), str(HERE.parent)])
-        environment = {**os.environ, "PYTHONPATH": path, "CI": ""}
-        command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "--tb=short", "-p", "no:cacheprovider", *plugin, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-        return done.returncode, done.stdout
+        return suite_says(tmp_path, *arguments)
 
     code, told = pytest_says()
     assert (code, "2 failed, 1 passed" in told) == (1, True), told

@@ -24,8 +24,8 @@ mod waiting_states;
 
 pub(super) use choice::StepOutcome;
 pub use choice::{ExploreChoice, ExploreStep};
-pub use faults::fault_list;
 pub(super) use faults::faults_of;
+pub use faults::{fault_list, faults_at};
 pub use graph::ExploredGraph;
 pub use key_audit::EqualStates;
 pub use path::{ExploredPath, PathDecision, replay};

@@ -28,6 +28,8 @@ pub(super) struct ClientDeeds {
     running: BTreeMap<Arc<str>, Arc<str>>,
     /// The tool uses that were started.
     started: BTreeSet<Arc<str>>,
+    /// The prompts that were open when a fault hit.
+    faulted: BTreeSet<u32>,
     has_terminals: bool,
     /// The boundaries at which something was done.
     boundaries: BTreeSet<Arc<str>>,
@@ -57,6 +59,9 @@ impl ClientDeeds {
             ClientDeed::Deadlock { text } => {
                 self.violations.push(violation(at, PROGRESS, format!("nothing is left to happen, and the client waits: {text}")));
             }
+            ClientDeed::Livelock { text } => {
+                self.violations.push(violation(at, PROGRESS, format!("the client does not come to an end: {text}")));
+            }
             ClientDeed::LeftTask { text } => {
                 self.violations.push(violation(at, LEFTOVERS, format!("at the end of the run a task still runs: {text}")));
             }
@@ -85,6 +90,27 @@ impl ClientDeeds {
     /// The prompts that have no terminal so far.
     pub(super) fn open_prompts(&self) -> impl Iterator<Item = u32> + '_ {
         self.prompts.iter().filter(|(_, ended)| ended.is_none()).map(|(prompt, _)| *prompt)
+    }
+
+    /// A fault hits a request.
+    pub(super) fn on_fault(&mut self) {
+        let open: Vec<u32> = self.open_prompts().collect();
+        self.faulted.extend(open);
+    }
+
+    /// Whether a prompt was open when a fault hit: it may fail.
+    pub(super) fn is_faulted(&self, prompt: u32) -> bool {
+        self.faulted.contains(&prompt)
+    }
+
+    /// Whether such a prompt failed.
+    pub(super) fn has_failed_by_fault(&self) -> bool {
+        self.faulted.iter().any(|prompt| matches!(self.prompts.get(prompt), Some(Some((DeedEnd::Error, _)))))
+    }
+
+    /// All of them.
+    pub(super) fn faulted_prompts(&self) -> Vec<u32> {
+        self.faulted.iter().copied().collect()
     }
 
     /// The tool of a running tool use.

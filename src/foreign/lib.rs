@@ -10,13 +10,17 @@ extern crate std;
 
 mod client_deeds;
 mod client_rules;
+mod exploration;
+pub mod exploration_lines;
 #[doc(hidden)]
 pub mod judge;
 mod line_answer;
 pub mod line_host;
 mod line_run;
 pub mod lines;
+pub mod open_line;
 pub mod questions;
+pub mod run_trace;
 mod scripted_acts;
 pub mod session;
 pub mod verdict;

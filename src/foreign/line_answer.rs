@@ -33,12 +33,14 @@ pub(super) struct LineAnswer {
 /// Bytes that come together.
 #[derive(Clone, Debug)]
 pub(super) struct AnswerChunk {
-    at: Time,
+    pub(super) at: Time,
     bytes: Vec<u8>,
-    /// The piece of the plan that it completes, from 1.
-    completes: Option<u32>,
+    /// Its piece of the plan, from 1.
+    piece: u32,
+    /// Whether the piece is whole with it.
+    pub(super) is_last: bool,
     /// The names of the stream events that it completes.
-    stream_events: Vec<Arc<str>>,
+    pub(super) stream_events: Vec<Arc<str>>,
 }
 
 impl LineAnswer {
@@ -56,8 +58,7 @@ impl LineAnswer {
                     // What cannot be framed has no events that anyone sees.
                     let _ = framer.feed(bytes, &mut |frame: SseFrame<'_>| stream_events.push(frame.event.into()));
                 }
-                let completes = (position == last).then_some(piece);
-                chunks.push(AnswerChunk { at: at(timed.at), bytes: bytes.to_vec(), completes, stream_events });
+                chunks.push(AnswerChunk { at: at(timed.at), bytes: bytes.to_vec(), piece, is_last: position == last, stream_events });
             }
         }
         Self {
@@ -72,7 +73,7 @@ impl LineAnswer {
 
     /// An answer that comes at once.
     pub(super) fn whole(answer: u32, head: ResponseHead, body: Vec<u8>, now: Time) -> Self {
-        let chunk = AnswerChunk { at: now, bytes: body, completes: None, stream_events: Vec::new() };
+        let chunk = AnswerChunk { at: now, bytes: body, piece: 1, is_last: true, stream_events: Vec::new() };
         Self { answer, name: None, head: Some((now, head)), chunks: vec![chunk], end: Some((now, "complete")), number: None }
     }
 
@@ -105,7 +106,7 @@ impl LineAnswer {
         }
         for (nth, chunk) in (1..).zip(&self.chunks) {
             let name = format!("answer {answer} piece {nth}");
-            events.push(event(chunk.at, chunk.completes.map(AnswerPart::Event), name, chunk.stream_events.clone()));
+            events.push(event(chunk.at, chunk.is_last.then_some(AnswerPart::Event(chunk.piece)), name, chunk.stream_events.clone()));
         }
         if let Some((at, _)) = self.end {
             events.push(event(at, Some(AnswerPart::End), format!("answer {answer} end"), Vec::new()));

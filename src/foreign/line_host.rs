@@ -1,19 +1,23 @@
-//! Many runs of clients in virtual time, line by line (G-1).
+//! Many runs and explorations of clients in virtual time, line by line (G-1).
 
 use alloc::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::exploration::{ClientExploration, ExplorationTerms, NextPlan};
+use super::exploration_lines::{ExploreLine, NextLine};
 use super::line_run::LineRun;
 pub use super::line_run::OpenedScenario;
 use super::lines::{ClientLine, OpenLine, PROTOCOL};
+use reenact_explore::budget::ExploreBudget;
 use reenact_oracle::ORACLES;
 use reenact_wire::prelude::*;
 
-/// The open runs.
+/// The open runs, and the explorations.
 #[derive(Clone, Debug, Default)]
 pub struct LineHost {
     runs: BTreeMap<u64, LineRun>,
+    explorations: BTreeMap<u64, ClientExploration>,
     opened: u64,
     /// The error of a line without a reply, for the next reply.
     problem: Option<String>,
@@ -55,6 +59,9 @@ impl LineHost {
         };
         match (line, run) {
             (ClientLine::Open(line), _) => self.open(&line, open),
+            (ClientLine::Explore(line), _) => self.explore(line, open),
+            (ClientLine::Next(line), _) => self.next(line),
+            (ClientLine::Tried(line), _) => self.exploration(line.exploration)?.tried(line).map(|()| Value::Null),
             (ClientLine::Request(line), Some(run)) => Ok(run.request(line)),
             (ClientLine::Closed(line), Some(run)) => run.close(line.moment.at, line.answer).map(|()| Value::Null),
             (ClientLine::Tool(line), Some(run)) => Ok(run.tool(line)),
@@ -81,10 +88,52 @@ impl LineHost {
                 known.ok_or_else(|| format!("`without` names {rule}, and there is no such rule: docs/rules/explore.md has all of them"))?,
             );
         }
-        let (run, mut opened) = LineRun::new(open(line)?, without);
+        let (run, mut opened) = LineRun::new(open(line)?, without, line.trace);
         self.opened += 1;
         self.runs.insert(self.opened, run);
         opened["run"] = self.opened.into();
         Ok(opened)
+    }
+
+    fn explore(&mut self, line: ExploreLine, open: &mut dyn FnMut(&OpenLine) -> Result<OpenedScenario, String>) -> Result<Value, String> {
+        let ExploreLine { open: opening, budgets, actions, then, message } = line;
+        if budgets.is_empty() {
+            return Err(String::from("`budgets` names no budget: write deviations, faults and inputs, as in `1,0,1`"));
+        }
+        let budgets = budgets.iter().map(|budget| budget.parse()).collect::<Result<Vec<ExploreBudget>, String>>()?;
+        if budgets.contains(&ExploreBudget::NONE) {
+            return Err(String::from("the budget 0,0,0 has no decision, so that nothing would be tried: write one as in `1,0,1`"));
+        }
+        let scenario = open(&opening)?;
+        let terms = ExplorationTerms { budgets, actions, then, message };
+        self.opened += 1;
+        self.explorations.insert(self.opened, ClientExploration::new(terms, &scenario.setup.scenario));
+        Ok(json!({ "exploration": self.opened, "warnings": scenario.warnings }))
+    }
+
+    fn next(&mut self, line: NextLine) -> Result<Value, String> {
+        let NextLine { exploration: number, count, stop } = line;
+        let exploration = self.exploration(number)?;
+        if stop {
+            exploration.stop();
+        }
+        let plan = |plan: NextPlan| {
+            let NextPlan { number, text, decisions, needs_boundaries, is_search } = plan;
+            json!({ "number": number, "plan": text, "decisions": decisions, "needs_boundaries": needs_boundaries, "is_search": is_search })
+        };
+        let plans: Vec<Value> = exploration.next(count).into_iter().map(plan).collect();
+        let (budget, tried, known) = exploration.progress();
+        let progress = json!({ "budget": budget.to_string(), "tried": tried, "known": known });
+        let mut reply = json!({ "plans": plans, "progress": progress, "is_over": exploration.is_over() });
+        if exploration.is_over() {
+            reply["report"] = exploration.report();
+            self.explorations.remove(&number);
+        }
+        Ok(reply)
+    }
+
+    fn exploration(&mut self, number: u64) -> Result<&mut ClientExploration, String> {
+        let found = self.explorations.get_mut(&number);
+        found.ok_or_else(|| format!("there is no open exploration {number}: begin one with `explore`"))
     }
 }

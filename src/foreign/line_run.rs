@@ -8,6 +8,7 @@ use super::client_deeds::ClientDeeds;
 use super::client_rules::ClientRules;
 use super::line_answer::LineAnswer;
 use super::lines::{AskedLine, ClientDeed, DeedEnd, LineMoment, ToolLine};
+use super::run_trace::RunTraceRecorder;
 use super::scripted_acts::{ScriptedActs, text_of};
 use super::session::{ArrivedRequest, ClientSession, SessionAnswer};
 use super::verdict::SessionVerdict;
@@ -24,7 +25,7 @@ use reenact_scenario::parse::TablePlaces;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::types::Scenario;
 use reenact_sim::rules;
-use reenact_transcript::event::EventKind;
+use reenact_transcript::event::{EventKind, Transcript};
 use reenact_transcript::json::digest;
 use reenact_transcript::text::{DetailLevel, render};
 use reenact_wire::block::Block;
@@ -38,8 +39,12 @@ use reenact_world::setup::RunSetup;
 /// The rules that requests and answers alone can break.
 const BY_WIRE: [&str; 3] = ["O-1", "O-6", "O-10"];
 
-/// The same where nobody interfered: a client may take back what was cancelled, so that its next request does not begin with the one before.
+/// The same where nobody interfered: a client may take back what was cancelled or has failed, so that its next request does not begin with the one
+/// before.
 const BY_WIRE_UNDISTURBED: [&str; 4] = ["O-1", "O-6", "O-10", "O-21"];
+
+/// Something is done to the client there.
+const AT_BOUNDARY: &str = "at boundary";
 
 /// The base URL of clients in virtual time, for advice about paths.
 const BASE_URL: &str = "http://reenact";
@@ -75,11 +80,13 @@ pub(super) struct LineRun {
     tools: BTreeMap<Arc<str>, usize>,
     /// The next number of a prompt or of a message.
     said: u32,
+    /// The trace, where an exploration wants it.
+    trace: Option<RunTraceRecorder>,
 }
 
 impl LineRun {
     /// A run that begins, and the reply to its first line.
-    pub(super) fn new(opened: OpenedScenario, without: Vec<&'static str>) -> (Self, Value) {
+    pub(super) fn new(opened: OpenedScenario, without: Vec<&'static str>, has_trace: bool) -> (Self, Value) {
         let OpenedScenario { setup, places, warnings } = opened;
         let answers = answer_terms(&setup);
         let terms = SessionTerms { answers, is_driven: true, notes_choices: true, ..SessionTerms::default() };
@@ -87,18 +94,20 @@ impl LineRun {
         let interrupts = acts.at_the_beginning(&setup);
         let Scenario { settings, prompts, title, .. } = &setup.scenario;
         let prompts = prompts.iter().map(|prompt| json!({ "at": prompt.at.map_or(0, |at| at.0), "text": text_of(&prompt.content) }));
+        let follow_up = setup.scenario.plan.client_follow_up.iter().map(|text| json!({ "at": 0, "text": &**text }));
         let opened = json!({
             "protocol": super::lines::PROTOCOL,
             "title": title,
             "seed": setup.scenario.seed.0,
             "model": &*settings.model,
             "max_tokens": settings.max_tokens,
-            "prompts": prompts.collect::<Vec<_>>(),
+            "prompts": prompts.chain(follow_up).collect::<Vec<_>>(),
             "tools": setup.environment.tools.iter().map(|tool| tool.json.to_value()).collect::<Vec<_>>(),
             "interrupts": interrupts,
             "watches": ScriptedActs::watched_notes(&setup),
             "warnings": warnings,
         });
+        let trace = has_trace.then(|| RunTraceRecorder::new(setup.scenario.explore.jitter));
         let run = Self {
             session: ClientSession::new(&setup, terms),
             setup,
@@ -112,6 +121,7 @@ impl LineRun {
             numbers: BTreeMap::new(),
             tools: BTreeMap::new(),
             said: 0,
+            trace,
         };
         (run, opened)
     }
@@ -121,6 +131,9 @@ impl LineRun {
         let delivered = self.events.deliver(moment.at, moment.seen)?;
         self.acts.on_delivered(&self.setup, &delivered);
         self.rules.on_delivered(&delivered);
+        if let Some(trace) = &mut self.trace {
+            trace.on_delivered(&delivered);
+        }
         for WorldEvent { at, source, .. } in delivered {
             match source {
                 EventSource::Answer { part: Some((number, part)), .. } => self.session.on_reached(number, part, at),
@@ -150,7 +163,11 @@ impl LineRun {
         };
         let retry_count = header("x-stainless-retry-count");
         let arrived = ArrivedRequest { incoming: &incoming, connection, after_action: None, retry_count };
-        let answer = self.session.answer(moment.at, arrived, &mut |_, _| ());
+        let mut is_faulted = false;
+        let answer = self.session.answer(moment.at, arrived, &mut |_, what| is_faulted |= is_fault(what));
+        if is_faulted {
+            self.deeds.on_fault();
+        }
         self.answers += 1;
         let (answer, asked) = match answer {
             SessionAnswer::Planned(planned) => {
@@ -169,6 +186,9 @@ impl LineRun {
                 (LineAnswer::whole(self.answers, head, body, moment.at), None)
             }
         };
+        if let Some(trace) = &mut self.trace {
+            trace.on_answer(moment.at, &answer, is_faulted);
+        }
         self.events.add(answer.events());
         let asked = asked.as_ref().map(|(agent, id)| (agent, *id));
         let acts = self.acts.on_request(&self.setup, moment.at, asked, &self.events);
@@ -186,6 +206,9 @@ impl LineRun {
         if let Some(number) = self.numbers.get(&answer) {
             self.session.on_reached(*number, AnswerPart::Left, at);
         }
+        if let Some(trace) = &mut self.trace {
+            trace.on_closed(at, answer);
+        }
         Ok(())
     }
 
@@ -201,6 +224,9 @@ impl LineRun {
         let ends_at = run.takes.map(|takes| at + takes);
         let event_name = format!("tool {id} end");
         let is_error = run.outcome.is_error;
+        if let Some(trace) = &mut self.trace {
+            trace.on_tool(at, &id, ends_at.map(|ends_at| (event_name.clone().into(), ends_at)), run.slack);
+        }
         if let Some(ends_at) = ends_at {
             let source = EventSource::Tool { id, is_error, content: run.outcome.content.to_value() };
             self.events.add([WorldEvent { at: ends_at, source, name: event_name.clone().into(), stream_events: Vec::new() }]);
@@ -227,6 +253,10 @@ impl LineRun {
         match deed {
             ClientDeed::Prompt { text, .. } => {
                 self.said += 1;
+                // The scenario has no answers for further prompts.
+                if self.deeds.prompts.len() > self.setup.scenario.prompts.len() {
+                    self.session.on_disturbed();
+                }
                 self.session.on_input(at, &Input::Prompt { prompt: self.said, content: vec![Block::text(text)].into() });
             }
             ClientDeed::Cancel => {
@@ -247,6 +277,9 @@ impl LineRun {
             ClientDeed::ToolEnd { id, how } => {
                 self.events.remove(|source| matches!(source, EventSource::Tool { id: of, .. } if of == id));
                 self.say(at, how.of_tool(), id);
+                if let Some(trace) = &mut self.trace {
+                    trace.on_tool_stopped(at, id);
+                }
                 if let Some(name) = running {
                     return self.acts.on_tool(&self.setup, at, &name, ReachedState::Completed, None);
                 }
@@ -255,8 +288,9 @@ impl LineRun {
                 self.say(at, how.of_prompt(), &if text.is_empty() { prompt.to_string() } else { format!("{prompt}: {text}") });
                 return self.acts.on_terminal(&self.setup, at);
             }
-            ClientDeed::Boundary { boundary } => self.say(at, "at boundary", boundary),
+            ClientDeed::Boundary { boundary } => self.say(at, AT_BOUNDARY, boundary),
             ClientDeed::Deadlock { text } => self.say(at, "deadlock", text),
+            ClientDeed::Livelock { text } => self.say(at, "livelock", text),
             ClientDeed::LeftTask { text } => self.say(at, "left task", text),
             ClientDeed::OpenConnection { answer } => self.say(at, "left open", &format!("the connection of answer {answer}")),
         }
@@ -265,29 +299,39 @@ impl LineRun {
 
     /// The verdict on the run.
     pub(super) fn end(self, at: Time, has_transcript: bool) -> Value {
-        let Self { setup, places, session, acts, deeds, rules, without, .. } = self;
+        let Self { setup, places, session, acts, deeds, rules, without, trace, .. } = self;
         let choices = session.choices().cloned().unwrap_or_default();
+        let missed_faults = session.missed_faults();
         let is_wanted = |rule: &&str| !without.contains(rule);
         let by_wire: Vec<&str> = wire_rules(&deeds).iter().copied().filter(is_wanted).collect();
         let is_asked = |rule: &&str| by_wire.contains(rule) || deeds.is_asked(rule) || rules.is_asked(rule, &deeds);
         let asked: Vec<&str> = ORACLES.iter().map(|(rule, _)| *rule).filter(is_asked).filter(is_wanted).collect();
         let mut verdict = session.into_verdict_by(at, &by_wire);
         verdict.passed.extend(acts.passed());
-        verdict.failures.extend(acts.missed(&setup).into_iter().chain(deeds.missed(&setup.scenario.plan)));
-        if !deeds.is_disturbed {
+        let missed: Vec<String> = deeds.missed(&setup.scenario.plan).into_iter().chain(missed_faults).collect();
+        verdict.failures.extend(acts.missed(&setup).into_iter().chain(missed.iter().cloned()));
+        // With a fault of the plan the run is no longer as its scenario means it.
+        if !deeds.is_disturbed && setup.scenario.plan.single_faults.is_empty() {
             let unpassed = verdict.unpassed(&setup, &places);
             verdict.failures.extend(unpassed);
         }
         // What the API refuses is a broken rule already.
         let SessionVerdict { violations, failures, .. } = &mut verdict;
         failures.retain(|failure| !violations.iter().any(|violation| violation.text == *failure));
-        let unexpected = unexpected_errors(&setup, &deeds, &verdict);
+        let unexpected = unexpected_errors(&setup, &deeds);
+        let faulted_prompts = deeds.faulted_prompts();
         let by_notes = deeds.into_violations(at).into_iter().chain(rules.into_violations(at));
         let is_found = |found: &Violation| is_wanted(&found.oracle) && !rules::shows(&setup.scenario.expect, found.oracle);
         let by_notes: Vec<Violation> = by_notes.filter(is_found).collect();
         verdict.failures.extend(by_notes.iter().map(super::judge::words).chain(unexpected));
         verdict.violations.extend(by_notes);
-        reply(&setup, &verdict, (&asked, &without), choices, has_transcript)
+        let mut reply = reply(&setup, &verdict, (&asked, &without), choices, has_transcript);
+        reply["faulted_prompts"] = faulted_prompts.into();
+        if let Some(trace) = trace {
+            let digest = digest(&without_boundaries(&verdict.transcript));
+            reply["trace"] = serde_json::to_value(trace.into_trace(missed, digest)).unwrap_or_default();
+        }
+        reply
     }
 
     fn say(&mut self, at: Time, did: &str, text: &str) {
@@ -297,21 +341,30 @@ impl LineRun {
 
 /// The rules that the requests of a run are asked.
 fn wire_rules(deeds: &ClientDeeds) -> &'static [&'static str] {
-    if deeds.is_disturbed { &BY_WIRE } else { &BY_WIRE_UNDISTURBED }
+    if deeds.is_disturbed || deeds.has_failed_by_fault() { &BY_WIRE } else { &BY_WIRE_UNDISTURBED }
 }
 
 /// Prompts that fail although nothing of the world failed them.
-fn unexpected_errors(setup: &RunSetup, deeds: &ClientDeeds, verdict: &SessionVerdict) -> Vec<String> {
-    let is_fault = |what: &EventKind| matches!(what, EventKind::Fault { .. });
-    let has_reason = deeds.is_disturbed || setup.scenario.expect.terminal.is_some() || verdict.transcript.kinds().any(is_fault);
-    if has_reason {
+fn unexpected_errors(setup: &RunSetup, deeds: &ClientDeeds) -> Vec<String> {
+    if deeds.is_disturbed || setup.scenario.expect.terminal.is_some() {
         return Vec::new();
     }
-    let failed = deeds.prompts.iter().filter_map(|(prompt, ended)| match ended {
+    let failed = deeds.prompts.iter().filter(|(prompt, _)| !deeds.is_faulted(**prompt)).filter_map(|(prompt, ended)| match ended {
         Some((DeedEnd::Error, text)) => Some(format!("prompt {prompt} fails: {text}")),
         _ => None,
     });
     failed.collect()
+}
+
+fn is_fault(what: &EventKind) -> bool {
+    matches!(what, EventKind::Fault { .. })
+}
+
+/// The transcript without the names of the places at which something was done: at places next to each other it may be the same.
+fn without_boundaries(transcript: &Transcript) -> Transcript {
+    let is_boundary = |what: &EventKind| matches!(what, EventKind::Client { did, .. } if **did == *AT_BOUNDARY);
+    let events = transcript.events.iter().filter(|event| !is_boundary(&event.what)).cloned().collect();
+    Transcript { header: transcript.header.clone(), events }
 }
 
 fn reply(setup: &RunSetup, verdict: &SessionVerdict, (asked, without): (&[&str], &[&str]), choices: Plan, has_transcript: bool) -> Value {
@@ -325,7 +378,7 @@ fn reply(setup: &RunSetup, verdict: &SessionVerdict, (asked, without): (&[&str],
         let needs = match needs(rule) {
             _ if without.contains(rule) => String::from("the client's word: `without` leaves it out"),
             OracleNeeds::Notes(notes) => format!("notes of {notes}"),
-            OracleNeeds::Wire => String::from("a run without interrupts"),
+            OracleNeeds::Wire => String::from("a run without interrupts and failed prompts"),
             OracleNeeds::Engine => String::from("the inputs and effects of an engine"),
         };
         not_asked.entry(needs).or_default().push(rule);

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use alloc::collections::BTreeMap;
-
+use super::exploration_lines::{ExploreLine, NextLine, TriedLine};
+pub use super::open_line::OpenLine;
 use reenact_engine::time::Time;
 use reenact_wire::prelude::*;
 
@@ -26,28 +26,12 @@ pub enum ClientLine {
     Note(NoteLine),
     /// The run is over.
     End(EndLine),
-}
-
-/// A run begins.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OpenLine {
-    /// The version that the client speaks.
-    pub protocol: u32,
-    /// The file of the scenario, or of a finding.
-    pub scenario: String,
-    /// In place of the scenario's seed.
-    #[serde(default)]
-    pub seed: Option<u64>,
-    /// Keys of the scenario, each with its value as TOML has it.
-    #[serde(default)]
-    pub set: BTreeMap<String, String>,
-    /// The text of a plan, in place of the scenario's own.
-    #[serde(default)]
-    pub plan: Option<String>,
-    /// Rules that are not asked: `O-21` for a client that shortens its history.
-    #[serde(default)]
-    pub without: Vec<String>,
+    /// An exploration begins.
+    Explore(ExploreLine),
+    /// The client asks for the next plans.
+    Next(NextLine),
+    /// A plan was tried.
+    Tried(TriedLine),
 }
 
 /// When a line happens.
@@ -174,6 +158,11 @@ pub enum ClientDeed {
         /// Where it waits.
         text: Arc<str>,
     },
+    /// The client goes on without an end.
+    Livelock {
+        /// How that was seen.
+        text: Arc<str>,
+    },
     /// A task of the client still runs at the end.
     LeftTask {
         /// Its name.
@@ -242,10 +231,10 @@ impl ClientLine {
         })
     }
 
-    /// When it happens; `None` for the beginning of a run.
+    /// When it happens; `None` for a line outside of a run.
     pub fn moment(&self) -> Option<LineMoment> {
         match self {
-            Self::Open(_) => None,
+            Self::Open(_) | Self::Explore(_) | Self::Next(_) | Self::Tried(_) => None,
             Self::Request(line) => Some(line.moment),
             Self::Closed(line) => Some(line.moment),
             Self::Tool(line) => Some(line.moment),
@@ -257,8 +246,8 @@ impl ClientLine {
     /// Whether the client waits for a reply.
     pub fn has_reply(&self) -> bool {
         match self {
-            Self::Open(_) | Self::Request(_) | Self::Tool(_) | Self::End(_) => true,
-            Self::Closed(_) => false,
+            Self::Open(_) | Self::Request(_) | Self::Tool(_) | Self::End(_) | Self::Explore(_) | Self::Next(_) => true,
+            Self::Closed(_) | Self::Tried(_) => false,
             Self::Note(line) => line.reply,
         }
     }

@@ -304,6 +304,12 @@ impl ClientSession {
         choose(&mut ChoiceMaker::new(&self.setup.scenario, self.noted.as_mut()))
     }
 
+    /// The faults of the plan that hit nothing, in words (E-8).
+    pub(super) fn missed_faults(&self) -> Vec<String> {
+        let missed = self.endpoint.missed_faults();
+        missed.into_iter().map(|fault| format!("the plan's fault did not happen: {fault}")).collect()
+    }
+
     /// The choices that were drawn; `None` where nobody wants them.
     pub(super) fn choices(&self) -> Option<&Plan> {
         self.noted.as_ref().map(|noted| noted.plan())

@@ -28,6 +28,8 @@ pub struct Plan {
     pub interrupts: Vec<PlannedInterrupt>,
     /// Where a client in virtual time is interrupted (G-4). A simulated run has no such places.
     pub client_interrupts: Vec<ClientInterrupt>,
+    /// The prompt that a client in virtual time gets after all others (G-2). A simulated run has none.
+    pub client_follow_up: Option<Arc<str>>,
     /// Where an arrival comes out of the order of the usual times, in the order in which that happens (E-3).
     pub deviations: Vec<PlannedDeviation>,
     /// Tool runs that come to their own ends although they were told to stop, in the order in which that happens (E-3).
@@ -187,6 +189,7 @@ impl Plan {
         drawn_from: None,
         interrupts: Vec::new(),
         client_interrupts: Vec::new(),
+        client_follow_up: None,
         deviations: Vec::new(),
         late_completions: Vec::new(),
         single_faults: Vec::new(),
@@ -201,9 +204,10 @@ impl Plan {
 
     /// Whether it names events or arrivals of a simulated run: over a real or simulated network there are others.
     pub fn has_injections(&self) -> bool {
-        let Self { interrupts, client_interrupts, deviations, late_completions, single_faults, .. } = self;
+        let Self { interrupts, client_interrupts, client_follow_up, deviations, late_completions, single_faults, .. } = self;
         !(interrupts.is_empty()
             && client_interrupts.is_empty()
+            && client_follow_up.is_none()
             && deviations.is_empty()
             && late_completions.is_empty()
             && single_faults.is_empty())
@@ -215,6 +219,7 @@ impl Plan {
         Self {
             interrupts: Vec::new(),
             client_interrupts: Vec::new(),
+            client_follow_up: None,
             deviations: Vec::new(),
             late_completions: Vec::new(),
             single_faults: Vec::new(),
@@ -225,9 +230,9 @@ impl Plan {
     /// The injections of this plan with the choices of another.
     #[must_use]
     pub fn with_choices_of(&self, choices: Self, drawn_from: Seed) -> Self {
-        let Self { interrupts, client_interrupts, deviations, late_completions, single_faults, .. } = self.clone();
+        let Self { interrupts, client_interrupts, client_follow_up, deviations, late_completions, single_faults, .. } = self.clone();
         let drawn_from = Some(drawn_from);
-        Self { drawn_from, interrupts, client_interrupts, deviations, late_completions, single_faults, ..choices }
+        Self { drawn_from, interrupts, client_interrupts, client_follow_up, deviations, late_completions, single_faults, ..choices }
     }
 
     /// The injections that no simulated run comes to, in words.
@@ -235,7 +240,9 @@ impl Plan {
         let text = |interrupt: &ClientInterrupt| {
             format!("the plan's interrupt at boundary {}, which only a client in virtual time has", interrupt.boundary)
         };
-        self.client_interrupts.iter().map(text)
+        let follow_up = self.client_follow_up.iter();
+        let follow_up = follow_up.map(|text| format!("the plan's follow-up \"{text}\", which only a client in virtual time gets"));
+        self.client_interrupts.iter().map(text).chain(follow_up)
     }
 
     /// Adds an interrupt where it belongs. What is injected last comes first, so it stands before others at its boundary.
@@ -250,6 +257,7 @@ impl Plan {
             drawn_from: _,
             interrupts: _,
             client_interrupts: _,
+            client_follow_up: _,
             deviations: _,
             late_completions: _,
             single_faults: _,
@@ -281,6 +289,7 @@ impl Plan {
             drawn_from: _,
             interrupts: _,
             client_interrupts: _,
+            client_follow_up: _,
             deviations: _,
             late_completions: _,
             single_faults: _,

@@ -139,12 +139,13 @@ impl Agenda {
 }
 
 impl ArrivalWindow {
-    fn point(at: Time) -> Self {
+    /// The usual time alone.
+    pub fn point(at: Time) -> Self {
         Self { earliest: at, latest: at }
     }
 
     /// From half to twice the span until it comes.
-    fn around(now: Time, at: Time) -> Self {
+    pub fn around(now: Time, at: Time) -> Self {
         let span = at.since(now);
         let latest = if span == Micros::ZERO { at + OF_NO_TIME } else { at + span };
         Self { earliest: now + Micros(span.0 / 2), latest }

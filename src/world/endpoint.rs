@@ -209,6 +209,12 @@ impl ApiEndpoint {
         self.is_interfered = true;
     }
 
+    /// The faults of the plan that hit nothing, in words (E-8).
+    #[doc(hidden)]
+    pub fn missed_faults(&self) -> Vec<String> {
+        self.model.single_faults.unused().map(ToString::to_string).collect()
+    }
+
     /// The rules by which requests were made comparable with the recorded ones, as far as they replaced something (K-10).
     #[doc(hidden)]
     pub fn normalising_rules(&self) -> &BTreeSet<&'static str> {

@@ -29,8 +29,13 @@ pub fn fault_list(settings: &ExploreSettings) -> Vec<String> {
 
 /// The faults of a request that the scenario's explorations try. `events` is how many events its answer has, if it is a stream.
 pub(crate) fn faults_of(settings: &ExploreSettings, agent: &Agent, id: RequestId, events: Option<u32>) -> Vec<Arc<SingleFault>> {
-    let request: Arc<str> = agent.key(id).into();
-    let fault = |kind, after_event, reach| Arc::new(SingleFault { request: request.clone(), kind, after_event, reach });
+    faults_at(settings, &agent.key(id).into(), events).into_iter().map(Arc::new).collect()
+}
+
+/// The same, of a request by its name.
+#[doc(hidden)]
+pub fn faults_at(settings: &ExploreSettings, request: &Arc<str>, events: Option<u32>) -> Vec<SingleFault> {
+    let fault = |kind, after_event, reach| SingleFault { request: request.clone(), kind, after_event, reach };
     let mut faults = Vec::new();
     for (kind, reaches) in INSTEAD {
         faults.extend(reaches.iter().map(|reach| fault(kind, 0, *reach)));

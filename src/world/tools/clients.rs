@@ -1,6 +1,7 @@
 //! Scripted tools for clients other than our engine: the client runs them by the clock, the scenario says what they give (G-1).
 
 use super::{perform, said_of};
+use crate::ArrivalSlack;
 use crate::choices::{ChoiceMaker, NotedChoices};
 use crate::setup::RunSetup;
 use crate::tool_uses::ToolUseNames;
@@ -18,6 +19,9 @@ pub struct ClientToolRun {
     /// How long it takes; `None` for one that hangs.
     #[doc(hidden)]
     pub takes: Option<Micros>,
+    /// How far from its time the end may come, by the range of its latency.
+    #[doc(hidden)]
+    pub slack: Option<ArrivalSlack>,
     #[doc(hidden)]
     pub outcome: Arc<ToolOutcome>,
     /// Its reports on its way, each with its time after the start.
@@ -40,6 +44,7 @@ pub(crate) fn client_tool_run(
     ClientToolRun {
         is_scripted: said.is_some(),
         takes: performance.ends_after,
+        slack: performance.slack,
         outcome: performance.outcome,
         progress: performance.progress.into_iter().map(|progress| (progress.at, progress.text)).collect(),
     }

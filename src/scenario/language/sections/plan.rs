@@ -42,6 +42,8 @@ keys! {
         drawn_from: Option<Seed> as Option<SeedNumber> = None;
         /// Interrupts at boundaries of the run.
         interrupt: Vec<InterruptOfPlan> as Sections<InterruptOfPlan> = Vec::new(), example("[{ event = 12, kind = \"cancel\" }]");
+        /// The prompt that a client in virtual time gets after all others.
+        follow_up: Option<Arc<str>> = None, example("\"Go on.\"");
         /// Arrivals that come out of the order of the usual times.
         deviation: Vec<PlannedDeviation> as Sections<PlannedDeviation> = Vec::new(), example("[{ event = 12, arrival = \"tool 1A ends\", at = \"1.2s\" }]");
         /// Tool runs that come to their own ends although they were told to stop.
@@ -118,7 +120,7 @@ impl ConvertedTable for Plan {
     type Keys = PlanKeys;
 
     fn from_keys(mut keys: PlanKeys, _: &mut TableReader<'_, '_>) -> Option<Self> {
-        let mut plan = Self { drawn_from: keys.drawn_from, ..Self::default() };
+        let mut plan = Self { drawn_from: keys.drawn_from, client_follow_up: keys.follow_up.take(), ..Self::default() };
         for interrupt in core::mem::take(&mut keys.interrupt).into_iter().rev() {
             match interrupt {
                 InterruptOfPlan::Run(interrupt) => plan.add_interrupt(interrupt),
@@ -141,6 +143,7 @@ impl ConvertedTable for Plan {
             drawn_from,
             interrupts: _,
             client_interrupts: _,
+            client_follow_up: follow_up,
             deviations,
             late_completions,
             single_faults,
@@ -155,6 +158,7 @@ impl ConvertedTable for Plan {
         let keys = PlanKeys {
             drawn_from,
             interrupt: InterruptOfPlan::all(self),
+            follow_up,
             deviation: deviations,
             late: late_completions,
             fault: single_faults,

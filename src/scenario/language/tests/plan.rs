@@ -30,6 +30,7 @@ fn f_11_a_plan_reads_back() {
             ClientInterrupt { boundary: "answer 1 piece 2 + 1".into(), message: None, then: Some("Go on.".into()), at_once: true },
             ClientInterrupt { boundary: "start + 3".into(), message: Some("stop".into()), then: None, at_once: false },
         ],
+        client_follow_up: Some("Once more.".into()),
         deviations: vec![PlannedDeviation { event: 7, arrival: "tool 1A ends".into(), at: Micros::ZERO }],
         late_completions: vec![LateCompletion { event: 9, tool: "1A".into() }],
         single_faults: SingleFaultKind::ALL
