@@ -98,7 +98,10 @@ export function aiSdkAgent(ai: AiSdk, create: typeof createAnthropic): AgentFact
       await result.consumeStream({ onError: (error) => void errors.push(error) });
       abortSignal.throwIfAborted();
       if (errors.length > 0) throw errors[0];
-      history.push(asked, ...said.splice(0, heard), ...(await result.response).messages);
+      // `response` is that of the last step from version 7 on; before it had the messages of all steps.
+      const ofAllSteps = (result as { responseMessages?: PromiseLike<ModelMessage[]> }).responseMessages;
+      const answered = ofAllSteps === undefined ? (await result.response).messages : await ofAllSteps;
+      history.push(asked, ...said.splice(0, heard), ...answered);
       return await result.text;
     };
     return { prompt, message: (text) => void said.push({ role: "user", content: text }) };

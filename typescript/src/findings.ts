@@ -51,14 +51,13 @@ export function findingOf(run: Run, interruption?: Interruption, plain?: Run): F
   return { interruption, ...first, also: others.map(({ words }) => words), plan };
 }
 
-/** The errors of the prompts that must not fail: those after the interrupt, and all of them if it is a message. */
+/** The errors of the prompts that must not fail: those after an interrupt, and all of them if it is a message. A fault excuses the prompt that it hit. */
 function thrown(run: Run, interruption?: Interruption, plain?: Run): { text: string; group: string }[] {
-  if (interruption === undefined) return [];
   return run.outcomes.flatMap(({ prompt, text, how, error, isAfterInterrupt }) => {
-    if (how !== "error" || error === undefined) return [];
+    if (how !== "error" || error === undefined || run.verdict.faulted_prompts?.includes(prompt)) return [];
     const asBefore = plain?.outcomes.find((outcome) => outcome.prompt === prompt)?.error?.name === error.name;
-    if (!isAfterInterrupt && (interruption.action !== "message" || asBefore)) return [];
-    const isNext = isAfterInterrupt && text === interruption.then;
+    if (!isAfterInterrupt && (interruption?.action !== "message" || asBefore)) return [];
+    const isNext = isAfterInterrupt && (interruption === undefined || text === interruption.then);
     const words = `throws ${error.name}: ${error.message}`;
     return { text: `${isNext ? "the next prompt" : `prompt ${prompt}`} ${words}`, group: normalise(words) };
   });
@@ -152,7 +151,7 @@ export class Findings {
   }
 }
 
-const PLAN_ENDING = ".plan.toml";
+export const PLAN_ENDING = ".plan.toml";
 
 /** Removes the plans of an earlier sweep. */
 export function removePlans(folder: string): void {

@@ -1,6 +1,7 @@
-// An agent in virtual time: `run` plays a scenario with it, `sweep` interrupts it at every boundary.
+// An agent in virtual time: `run` plays a scenario with it, `sweep` interrupts it at every boundary, `explore` tries all plans within a budget.
 
 export { compareRuns, NotDeterministicError } from "./compare.js";
+export { Exploration, type ExploredFinding, type ExploreOptions, explore } from "./explore.js";
 export { type Finding, Findings, type Group } from "./findings.js";
 export type { TraceEvent } from "./moment.js";
 export type { Action } from "./plan.js";

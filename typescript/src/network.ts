@@ -61,6 +61,11 @@ export class Network {
     return runOver("this `fetch`", advice);
   }
 
+  /** How many requests there were. */
+  get asked(): number {
+    return this.#answers.length;
+  }
+
   /** The answers that the client neither read to their ends nor closed. */
   get open(): Exchange[] {
     return this.#answers.filter((exchange) => exchange.isOpen);

@@ -47,9 +47,9 @@ export function interruptText({ boundary, action, then, message }: Interruption)
   return lines.join("\n");
 }
 
-/** Whether the user does something in a plan beside what the scenario says. */
-export function hasInterrupt(plan: string): boolean {
-  return /^\[\[plan\.interrupt\]\]/m.test(plan);
+/** Whether something happens in a plan that the scenario does not say: an interrupt, or a fault. */
+export function hasInjection(plan: string): boolean {
+  return /^\[\[plan\./m.test(plan);
 }
 
 /** The path of the scenario that a plan file in this folder is for. */

@@ -32,6 +32,7 @@ export interface Outcome {
 }
 
 const STEPS_MAX = 200_000;
+const REQUESTS_MAX = 10_000;
 const GRACE_MS = 20;
 const REAL_STEP_MS = 5;
 const REAL_MS_MAX = 5000;
@@ -51,6 +52,8 @@ export class Player {
   readonly notDone: string[] = [];
   deadlock: string | undefined;
   canTakeMessages = false;
+  /** A run with more requests does not come to an end. */
+  requestsMax = REQUESTS_MAX;
   #moment: Moment;
   #session: Session;
   #network: Network;
@@ -84,6 +87,10 @@ export class Player {
       }
       await this.#moment.settle();
       await this.#reachBoundary();
+      if (this.#network.asked > this.requestsMax) {
+        this.#moment.note("livelock", { text: `it has asked ${this.requestsMax} times in one run, and asks again` });
+        return;
+      }
     }
     this.#moment.problems.push(`the run does not end: ${STEPS_MAX} steps, and prompt ${this.#working?.number} is not answered`);
   }

@@ -77,6 +77,50 @@ export interface Verdict {
   digest: string;
   transcript?: string;
   plan: string;
+  /** The prompts that were open when a fault hit: these may fail. */
+  faulted_prompts?: number[];
+  /** What an exploration must know of the run, where it was asked for. */
+  trace?: unknown;
+}
+
+/** A plan of an exploration. */
+export interface NextPlan {
+  number: number;
+  plan: string;
+  decisions: string[];
+  needs_boundaries: boolean;
+  is_search: boolean;
+}
+
+/** The next plans of an exploration, or its end. */
+export interface Next {
+  plans: NextPlan[];
+  progress: { budget: string; tried: number; known: number };
+  report?: Explored;
+}
+
+/** The report of an exploration. */
+export interface Explored {
+  budgets: string[];
+  finished: string[];
+  is_finished: boolean;
+  classes: { budget: string; tried: number; waiting: number }[];
+  transcripts: number;
+  notes: string[];
+  findings: {
+    /** The same for the same defect. */
+    group: string;
+    words: string;
+    others: string[];
+    /** What the smallest run does that the run as it is does not: faults, inputs, orders. */
+    decisions: string[];
+    /** How many plans show it. */
+    ways: number;
+    /** Whether its first run showed it a second time. */
+    has_come_again: boolean;
+    /** The text that makes the smallest run again. */
+    plan: string;
+  }[];
 }
 
 /** The version of the lines that this package speaks. */

@@ -22,6 +22,8 @@ export interface RunOptions {
   plan?: string;
   /** The path of a file with one, as `Findings.write` makes it. */
   planFile?: string;
+  /** @internal Of a run of an exploration: after so many requests it does not come to an end. */
+  explored?: { requestsMax: number };
 }
 
 /** What a run was like. */
@@ -106,7 +108,15 @@ async function play(scenario: string, factory: AgentFactory, options: RunOptions
   const { set, seed = plan === undefined ? undefined : seedOf(plan) } = options;
   refuseFakeTimers();
   const program = sharedProgram();
-  const opened = await program.ask<Opened>({ op: "open", protocol: PROTOCOL, scenario, seed, set, plan });
+  const opened = await program.ask<Opened>({
+    op: "open",
+    protocol: PROTOCOL,
+    scenario,
+    seed,
+    set,
+    plan,
+    trace: options.explored !== undefined,
+  });
   if (opened.protocol !== PROTOCOL) {
     const advice = "Install versions of the program and of the package that fit.";
     throw new Error(`${program.path} speaks version ${opened.protocol} of the protocol, and this package version ${PROTOCOL}. ${advice}`);
@@ -120,6 +130,7 @@ async function play(scenario: string, factory: AgentFactory, options: RunOptions
   try {
     const network = new Network(moment);
     const player = new Player(moment, new Session(moment), network);
+    if (options.explored !== undefined) player.requestsMax = options.explored.requestsMax;
     replaceChance(patches, String(root), (work) => moment.hold(work));
     refuseRealWork(patches, onProblem);
     patches.replace(globalThis, "fetch", network.fetch, () => Promise.reject(network.refuse()), true);

@@ -3,8 +3,11 @@
 import { compareRuns } from "./compare.js";
 import { type Finding, Findings, findingOf } from "./findings.js";
 import { ACTIONS, type Action, interruptText } from "./plan.js";
-import { type RunOptions, run } from "./run.js";
+import { type Run, type RunOptions, run } from "./run.js";
 import type { AgentFactory } from "./session.js";
+
+export const THEN = "Go on.";
+export const MESSAGE = "Wait, there is one more thing.";
 
 export interface SweepOptions extends Omit<RunOptions, "plan" | "planFile"> {
   /** By default all that the agent can do: messages only if it has `message`. */
@@ -22,13 +25,12 @@ export interface SweepOptions extends Omit<RunOptions, "plan" | "planFile"> {
  * difference. Of the scenario's own expectations none is asked, for an interrupted run need not meet them.
  */
 export async function sweep(scenario: string, factory: AgentFactory, options: SweepOptions = {}): Promise<Findings> {
-  const { actions, then = "Go on.", message = "Wait, there is one more thing.", onProgress, ...rest } = options;
+  const { actions, then = THEN, message = MESSAGE, onProgress, ...rest } = options;
   const settings: RunOptions = { ...rest, set: { expect: "{}", ...rest.set } };
-  const wanted = checked(actions);
+  checked(actions); // a wrong one is told before anything runs
   const plain = await run(scenario, factory, settings);
   compareRuns(plain, await run(scenario, factory, settings));
-  const chosen = wanted.filter((action) => action !== "message" || plain.canTakeMessages);
-  const notTried = wanted.length > chosen.length ? ["message: the agent has no `message`"] : [];
+  const { chosen, notTried } = actionsOf(actions, plain);
   const places = plain.boundaries.filter(({ isWorking }) => isWorking);
   const findings: Finding[] = [];
   const asItIs = findingOf(plain);
@@ -45,6 +47,13 @@ export async function sweep(scenario: string, factory: AgentFactory, options: Sw
     }
   }
   return new Findings(plain, { boundaries: places.length, runs, actions: chosen, notTried }, findings);
+}
+
+/** The actions that the agent of a plain run can take, and those that it cannot. */
+export function actionsOf(actions: readonly Action[] | undefined, plain: Run): { chosen: Action[]; notTried: string[] } {
+  const wanted = checked(actions);
+  const chosen = wanted.filter((action) => action !== "message" || plain.canTakeMessages);
+  return { chosen, notTried: wanted.length > chosen.length ? ["message: the agent has no `message`"] : [] };
 }
 
 /** The actions of a sweep, each once. */

@@ -6,8 +6,9 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { explore } from "./explore.js";
 import { removePlans, slug } from "./findings.js";
-import { type Action, hasInterrupt, scenarioOf } from "./plan.js";
+import { type Action, hasInjection, scenarioOf } from "./plan.js";
 import { type RunOptions, run } from "./run.js";
 import type { AgentFactory } from "./session.js";
 import { type SweepOptions, sweep } from "./sweep.js";
@@ -17,11 +18,13 @@ export interface TestOptions extends Omit<RunOptions, "plan" | "planFile">, Pick
   name?: string;
   /** What to do at each boundary; `true` is all that the agent can do. By default there is no sweep. */
   sweep?: true | Action | Action[];
+  /** Budgets of an exploration, as in `1,0,1`; `true` is its default. By default there is no exploration. */
+  explore?: true | string | string[];
   /** Whether the transcript is a snapshot, or the path of the file that holds it. By default it is one. */
   snapshot?: boolean | string;
   /** Where plans of findings are written: each test has a folder of its own there. */
   plans?: string;
-  /** How long the sweep may take. */
+  /** How long the sweep, or the exploration, may take. */
   timeout?: number;
 }
 
@@ -29,7 +32,17 @@ const SWEEP_MS_MAX = 120_000;
 
 /** Tests an agent against a scenario. */
 export function testAgent(scenario: string, factory: AgentFactory, options: TestOptions = {}): void {
-  const { name = scenario, sweep: swept, snapshot = true, plans = "plans", timeout = SWEEP_MS_MAX, then, message, ...rest } = options;
+  const {
+    name = scenario,
+    sweep: swept,
+    explore: budgets,
+    snapshot = true,
+    plans = "plans",
+    timeout = SWEEP_MS_MAX,
+    then,
+    message,
+    ...rest
+  } = options;
   const planFile = process.env.REENACT_PLAN;
   if (planFile !== undefined && planFile !== "") {
     replay(scenario, factory, planFile, name, rest);
@@ -43,21 +56,42 @@ export function testAgent(scenario: string, factory: AgentFactory, options: Test
       else if (snapshot) expect(result.transcript).toMatchSnapshot();
       result.check();
     });
+    const ownFolder = () => {
+      folder ??= join(plans, folderName());
+      removePlans(folder);
+      return folder;
+    };
+    if (budgets !== undefined) {
+      test(
+        "keeps its rules within every budget",
+        async () => {
+          const wanted = budgets === true ? {} : { budgets };
+          const actions = swept === undefined || swept === true ? undefined : [swept].flat();
+          // The rest of the time is for making what was found smaller.
+          const found = await explore(scenario, factory, { ...rest, ...wanted, actions, then, message, timeMs: timeout / 2 });
+          if (!found.isFine) failWith(String(found), found.write(join(ownFolder(), "explored")));
+        },
+        timeout,
+      );
+    }
     if (swept === undefined) return;
     test(
       "can be interrupted at every boundary",
       async () => {
-        folder ??= join(plans, folderName());
-        removePlans(folder);
+        const written = ownFolder();
         const actions = swept === true ? undefined : [swept].flat();
         const found = await sweep(scenario, factory, { ...rest, actions, then, message });
-        if (found.isFine) return;
-        const files = found.write(folder).map((path) => `  REENACT_PLAN=${path}`);
-        expect.fail([String(found), ...(files.length > 0 ? ["", "replay one of them alone with", ...files] : [])].join("\n"));
+        if (!found.isFine) failWith(String(found), found.write(written));
       },
       timeout,
     );
   });
+}
+
+/** Fails with what was found, and how it is replayed. */
+function failWith(report: string, paths: string[]): never {
+  const files = paths.map((path) => `  REENACT_PLAN=${path}`);
+  expect.fail([report, ...(files.length > 0 ? ["", "replay one of them alone with", ...files] : [])].join("\n"));
 }
 
 const folders = new Set<string>();
@@ -86,11 +120,11 @@ function replay(scenario: string, factory: AgentFactory, planFile: string, name:
     test(`replays ${planFile}`, async ({ skip }) => {
       if (replayed === 0) expect.fail(`no test is of this plan's scenario: ${planned}`);
       if (!isOurs) skip(`the plan is of ${planned}`);
-      const isPlain = !hasInterrupt(plan);
+      const isPlain = !hasInjection(plan);
       const set = { ...(isPlain ? {} : { expect: "{}" }), ...options.set };
       const result = (await run(scenario, factory, { ...options, planFile, set })).check();
       const threw = result.outcomes
-        .filter(({ how }) => !isPlain && how === "error")
+        .filter(({ how, prompt }) => !isPlain && how === "error" && !result.verdict.faulted_prompts?.includes(prompt))
         .map(({ prompt, error }) => `prompt ${prompt} throws ${error?.name}: ${error?.message}`);
       expect(threw, result.transcript).toEqual([]);
     });

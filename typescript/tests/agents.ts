@@ -71,3 +71,44 @@ export const hasty: AgentFactory = (session) => {
     },
   };
 };
+
+/** A careful loop with one defect: `rollback` takes the last message back when a request fails, also the results of tools; `impatient` asks again when
+ * its first tool has ended, which is usually the last; `stubborn` asks again for ever. */
+export const careful = (defect?: "rollback" | "impatient" | "stubborn"): AgentFactory => {
+  return (session) => {
+    const client = new Anthropic({ apiKey: "none", baseURL: session.baseUrl });
+    const history: Message[] = [];
+    const ask = async (signal: AbortSignal): Promise<Anthropic.Message> => {
+      const { model, maxTokens: max_tokens } = session;
+      try {
+        const tools = session.tools as Anthropic.Tool[];
+        return await client.messages.stream({ model, max_tokens, tools, messages: history }, { signal }).finalMessage();
+      } catch (error) {
+        if (defect === "rollback" && !signal.aborted) history.pop();
+        if (defect !== "stubborn" || signal.aborted) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        return ask(signal);
+      }
+    };
+    return {
+      async prompt(text, signal) {
+        history.push({ role: "user", content: text });
+        for (;;) {
+          const answer = await ask(signal);
+          const uses = answer.content.filter((block) => block.type === "tool_use");
+          const results: Anthropic.ToolResultBlockParam[] = [];
+          const runs = uses.map(async ({ id, name, input }) => {
+            const { content } = await session.tool(id, name, input, signal).catch(() => ({ content: "cancelled" }));
+            results.push({ type: "tool_result", tool_use_id: id, content });
+          });
+          await (defect === "impatient" && !signal.aborted ? runs[0] : Promise.all(runs));
+          if (signal.aborted) await Promise.all(runs);
+          history.push({ role: "assistant", content: answer.content });
+          if (uses.length === 0) return;
+          history.push({ role: "user", content: [...results] });
+          signal.throwIfAborted();
+        }
+      },
+    };
+  };
+};

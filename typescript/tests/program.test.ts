@@ -20,7 +20,7 @@ const agents: [name: string, factory: AgentFactory][] = [
   ["ai", aiSdkAgent(ai, createAnthropic)],
 ];
 
-describe.skipIf(PROGRAM === undefined)("the program", () => {
+describe.skipIf(PROGRAM === undefined)("the program", { timeout: 60_000 }, () => {
   beforeAll(() => {
     process.env.REENACT_PROGRAM = PROGRAM;
   });

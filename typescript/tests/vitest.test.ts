@@ -69,3 +69,33 @@ test("a sweep that fails writes plans, and one of them is replayed alone", { tim
     rmSync(folder, { recursive: true });
   }
 });
+
+const PROGRAM = process.env.REENACT_REAL_PROGRAM;
+
+test.skipIf(PROGRAM === undefined)("an exploration that fails writes plans, and one of them is replayed alone", { timeout: 60_000 }, () => {
+  const folder = mkdtempSync(join(PACKAGE, "tests", "made-"));
+  try {
+    const file = join(folder, "explored.test.ts");
+    const plans = join(folder, "plans");
+    const settings = `{ explore: "0,1,0", snapshot: false, plans: ${JSON.stringify(plans)}, set: { "engine.model": '"claude-opus-4-6"' } }`;
+    writeFileSync(
+      file,
+      [
+        'import { testAgent } from "../../src/vitest.js";',
+        'import { careful } from "../agents.js";',
+        "process.env.REENACT_PROGRAM = process.env.REENACT_REAL_PROGRAM;",
+        `testAgent("tests/scenarios/two.toml", careful("rollback"), ${settings});`,
+        `testAgent("tests/scenarios/two.toml", careful(), ${settings});`,
+      ].join("\n"),
+    );
+    const explored = vitest(file);
+    expect(explored).toContain("the smallest: overloaded instead of answer 2 and of each further attempt with the same model");
+    expect(explored).toMatch(/Tests +1 failed \| 3 passed/);
+    const [, plan = ""] = /REENACT_PLAN=(\S+)/.exec(explored) ?? [];
+    const replayed = vitest(file, { REENACT_PLAN: plan });
+    expect(replayed).toContain("the API refuses request");
+    expect(replayed).toMatch(/Tests +1 failed \| 1 passed/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
