@@ -61,6 +61,14 @@ class CarefulLoop(NaiveLoop):
                 self.messages.append({"role": "user", "content": list(results.values())})
 
 
+class PersistentLoop(CarefulLoop):
+    """Its client asks again five times."""
+
+    def __init__(self, session: reenact.Session) -> None:
+        super().__init__(session)
+        self.client = self.client.with_options(max_retries=5)
+
+
 class TalkativeLoop(NaiveLoop):
     """Takes messages of the user while it works."""
 

@@ -1,4 +1,4 @@
-"""An agent in virtual time does what it does in real time: the same requests, waits and errors as over real HTTP with `reenact serve`."""
+"""An agent in virtual time does what it does in real time: the same requests, waits and errors as over real HTTP with `reenact drive`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import importlib.util
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ pytestmark = WITH_PROGRAM
 
 AGENTS = {
     "anthropic": ("loops", "CarefulLoop"),
+    "anthropic, five retries": ("loops", "PersistentLoop"),
     "pydantic_ai": ("pydantic_ai_agent", "agent"),
     "langgraph": ("langgraph_agents", "own"),
 }
@@ -65,47 +66,42 @@ class RealSession:
         return reenact.ToolResult("hello", False)
 
 
-def _requests_of(verdict: dict[str, Any], took: float, error: str) -> Deeds:
-    asked = [request for request in verdict["requests"] if request["message"] is not None]
-    times = [request["at_us"] / 1e6 for request in asked]
-    return Deeds([one - other for other, one in itertools.pairwise(times)], [request["status"] for request in asked], error, took)
-
-
 def in_virtual_time(scenario: Path, agent: Any) -> Deeds:
     done = reenact.run(scenario, agent)
-    error = done.outcomes[0].words
-    ends = [request["over_at_us"] for request in done.verdict.requests if request["message"] is not None]
-    return _requests_of(done.verdict.raw, (ends[-1] or 0) / 1e6, error)
+    asked = [request for request in done.verdict.requests if request["message"] is not None]
+    times = [request["at_us"] / 1e6 for request in asked]
+    gaps = [one - other for other, one in itertools.pairwise(times)]
+    return Deeds(gaps, [request["status"] for request in asked], done.outcomes[0].words, (asked[-1]["over_at_us"] or 0) / 1e6)
+
+
+REQUEST = re.compile(r"^ +(?P<at>[0-9.]+)s  \S+ +.* ->  .*: (?P<status>[0-9]+), ", re.MULTILINE)
+"""A request in what `drive` prints in the end."""
 
 
 def in_real_time(scenario: Path, module: str, attribute: str) -> Deeds:
-    server = subprocess.Popen([str(PROGRAM), "serve", str(scenario)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert server.stdout is not None
-        base_url = server.stdout.readline().strip()
-        path = os.pathsep.join([str(HERE), str(HERE.parent), str(FINDINGS)])
-        command = [sys.executable, "-W", "ignore", __file__, base_url, str(scenario), module, attribute]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": path})
-        assert done.returncode == 0, done.stderr
-        with urllib.request.urlopen(f"{base_url}/reenact/verdicts") as reply:
-            verdict = json.load(reply)["verdicts"][0]
-        told = json.loads(done.stdout)
-        return _requests_of(verdict, told["took"], told["error"])
-    finally:
-        server.terminate()
-        server.wait()
+    path = os.pathsep.join([str(HERE), str(HERE.parent), str(FINDINGS)])
+    client = [sys.executable, "-W", "ignore", __file__, "{base}", str(scenario), module, attribute]
+    command = [str(PROGRAM), "drive", str(scenario), "--keep-env", "--", *client]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": path})
+    output = next((line for line in done.stdout.splitlines() if line.startswith("output ")), None)
+    assert output is not None, done.stdout + done.stderr
+    told = json.loads(output.removeprefix("output"))
+    asked = [(float(request["at"]), int(request["status"])) for request in REQUEST.finditer(done.stdout)]
+    gaps = [one - other for (other, _), (one, _) in itertools.pairwise(asked)]
+    return Deeds(gaps, [status for _, status in asked], told["error"], told["took"])
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("package", AGENTS)
-def test_virtual_time_is_as_real_time(package: str, scenario: str) -> None:
+@pytest.mark.parametrize("agent", AGENTS)
+def test_virtual_time_is_as_real_time(agent: str, scenario: str) -> None:
+    package = agent.partition(",")[0]
     if importlib.util.find_spec(package) is None or importlib.util.find_spec("anthropic") is None:
         pytest.skip(f"{package} is not installed; pip install {package} to run this")
-    module, attribute = AGENTS[package]
+    module, attribute = AGENTS[agent]
     path = HERE / "scenarios" / f"{scenario}.toml"
     virtual = in_virtual_time(path, getattr(importlib.import_module(module), attribute))
     real = in_real_time(path, module, attribute)
-    print(f"{package} {scenario}\n  virtual: {virtual.line()}\n  real:    {real.line()}")
+    print(f"{agent} {scenario}\n  virtual: {virtual.line()}\n  real:    {real.line()}")
     assert virtual.statuses == real.statuses
     assert virtual.error.split("'request_id'")[0] == real.error.split("'request_id'")[0]
     for number, (one, other) in enumerate(zip(virtual.gaps, real.gaps, strict=True)):
