@@ -314,6 +314,8 @@ impl LineRun {
         if !deeds.is_disturbed && setup.scenario.plan.single_faults.is_empty() {
             let unpassed = verdict.unpassed(&setup, &places);
             verdict.failures.extend(unpassed);
+            let missed = setup.scenario.plan.not_chosen_in(&choices).into_iter();
+            verdict.failures.extend(missed.map(|name| format!("{name} did not come: correct the name in [plan], or take it out")));
         }
         // What the API refuses is a broken rule already.
         let SessionVerdict { violations, failures, .. } = &mut verdict;

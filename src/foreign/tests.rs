@@ -1,5 +1,6 @@
 //! Clients in virtual time, line by line.
 
+mod explored;
 mod rules;
 
 use serde_json::{Value, json};
