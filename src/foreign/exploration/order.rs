@@ -147,6 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn e_3_nothing_comes_outside_of_its_window() {
+        let at_its_time = |name: &str, came| {
+            let mut source = tool(name, 0, 60, Some(came));
+            (source.arrivals[0].earliest, source.arrivals[0].latest) = (Time(60), Time(60));
+            source
+        };
+        // The third could only come before the second, and behind the first, if it came later than it can.
+        let [mut first, second, third] = [at_its_time("a", 0), at_its_time("b", 1), at_its_time("c", 2)];
+        assert_eq!(words(&[first.clone(), second.clone(), third.clone()], 0), [""; 0]);
+        first.arrivals[0].at = Time(50);
+        assert_eq!(words(&[first, second, third], 0), [""; 0], "nor can the second wait for the third");
+    }
+
+    #[test]
     fn e_3_nothing_changes_before_the_last_decision() {
         let three = [tool("a", 0, 60, Some(0)), tool("b", 0, 70, Some(1)), tool("c", 0, 80, Some(2))];
         assert_eq!(words(&three, 0), ["b at 0.000035s, before a", "c at 0.000040s, before a", "c at 0.000061s, before b"]);

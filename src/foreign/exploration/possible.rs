@@ -61,3 +61,39 @@ fn faults_of(settings: &ExploreSettings, request: &TracedRequest) -> Vec<PlacedD
     };
     faults_at(settings, &request.name, events).into_iter().filter_map(placed).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(is_faulted: bool, left_at: Option<u64>) -> TracedRequest {
+        let events = [10, 15, 20].map(Time).into();
+        TracedRequest { name: "1".into(), at: Time(5), is_faulted, events, left_at: left_at.map(Time) }
+    }
+
+    fn faults(request: TracedRequest, from: u64) -> Vec<String> {
+        let terms = ExplorationTerms { budgets: Vec::new(), actions: Vec::new(), then: "".into(), message: "".into() };
+        let trace = RunTrace { requests: vec![request], ..RunTrace::default() };
+        let found = possible(&terms, &ExploreSettings::default(), (&trace, &[]), Time(from), |_| true);
+        found.iter().map(|placed| format!("{} {}", placed.at.0, placed.decision)).filter(|words| !words.contains("further")).collect()
+    }
+
+    #[test]
+    fn e_3_a_fault_shows_at_its_request_or_with_its_event() {
+        let all = faults(request(false, None), 0);
+        assert_eq!((&*all[0], all.len()), ("5 overloaded instead of answer 1", 5 + 2 * 3 + 1));
+        assert_eq!(
+            all[5..8],
+            ["10 cut after event 0 of answer 1", "10 error_event after event 0 of answer 1", "10 stall after event 0 of answer 1"]
+        );
+        assert_eq!(all[11], "15 close after event 1 of answer 1");
+    }
+
+    #[test]
+    fn e_3_no_fault_comes_twice_before_the_last_decision_or_behind_the_end_of_the_client() {
+        assert_eq!(faults(request(true, None), 0), [""; 0]);
+        assert_eq!(faults(request(false, None), 11).len(), 3 + 1, "those after event 1");
+        assert_eq!(faults(request(false, None), 16), [""; 0]);
+        assert_eq!(faults(request(false, Some(12)), 0).len(), 5 + 3, "it never read event 1");
+    }
+}

@@ -122,3 +122,62 @@ fn rounder(order: &ChangedOrder) -> Option<ChangedOrder> {
     let times = vec![ChangedTimes::Tool { id: id.clone(), takes }];
     (round != order.at).then(|| ChangedOrder { at: round, times, ..order.clone() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reenact_scenario::single_fault::SingleFaultKind;
+
+    fn fault(request: &str, reach: FaultReach) -> ClientDecision {
+        ClientDecision::Fault(SingleFault { request: request.into(), kind: SingleFaultKind::Overloaded, after_event: 0, reach })
+    }
+
+    fn order(at: u64, latest: u64) -> ClientDecision {
+        let times = vec![ChangedTimes::Tool { id: "b".into(), takes: Micros(at - 1_000) }];
+        ClientDecision::Order(ChangedOrder { arrival: "b".into(), at: Time(at), latest: Time(latest), before: "a".into(), times })
+    }
+
+    /// The smallest run, and how many were tried.
+    fn smallest(first: Vec<ClientDecision>, shows: impl Fn(&[ClientDecision]) -> bool) -> (Vec<ClientDecision>, u32) {
+        let mut smaller = SmallerRun::new(first);
+        let mut tried = 0;
+        while let Some(run) = smaller.next() {
+            assert_eq!(smaller.next(), None, "it waits for what comes of the first");
+            tried += 1;
+            smaller.on_tried(shows(&run));
+        }
+        assert!(smaller.is_done());
+        (smaller.best().to_vec(), tried)
+    }
+
+    #[test]
+    fn e_5_each_decision_is_left_out_in_turn() {
+        let all: Vec<ClientDecision> = ["1", "2", "3", "4"].map(|request| fault(request, FaultReach::Once)).into();
+        let (best, tried) = smallest(all.clone(), |run| run.contains(&all[2]));
+        // Again, without each of the four, and nothing else: a fault that hits once is the shortest.
+        assert_eq!((best, tried), (vec![all[2].clone()], 5));
+    }
+
+    #[test]
+    fn e_5_a_fault_hits_as_few_attempts_as_show_the_defect() {
+        let longest = vec![fault("1", FaultReach::Forever)];
+        let is_long =
+            |run: &[ClientDecision]| run.contains(&fault("1", FaultReach::Forever)) || run.contains(&fault("1", FaultReach::Model));
+        assert_eq!(smallest(longest.clone(), is_long).0, [fault("1", FaultReach::Model)]);
+        assert_eq!(smallest(longest.clone(), |run| !run.is_empty()).0, [fault("1", FaultReach::Once)]);
+        assert_eq!(smallest(longest.clone(), |run| *run == longest).0, longest);
+    }
+
+    #[test]
+    fn e_5_a_tool_ends_at_the_latest_of_the_roundest_times() {
+        let (best, _) = smallest(vec![order(1_234_567, 2_345_678)], |run| !run.is_empty());
+        assert_eq!(best, [order(2_000_000, 2_345_678)]);
+        assert_eq!(smallest(vec![order(1_234_567, 1_234_570)], |run| !run.is_empty()).0, [order(1_234_567, 1_234_570)]);
+    }
+
+    #[test]
+    fn e_5_a_defect_that_does_not_come_again_is_left_as_it_is() {
+        let all = vec![fault("1", FaultReach::Forever), fault("2", FaultReach::Once)];
+        assert_eq!(smallest(all.clone(), |_| false), (all, 1));
+    }
+}

@@ -6,6 +6,7 @@ use std::vec::Vec;
 use super::decision::ClientDecision;
 use super::*;
 use crate::run_trace::{ArrivalPart, TimeLever, TracedArrival, TracedRequest, TracedSource};
+use reenact_explore::explorer::faults_at;
 use serde_json::Value;
 
 const BOUNDARIES: [(&str, u64); 3] = [("start + 0", 0), ("answer 1 head + 1", 10), ("tool a end + 0", 50)];
@@ -43,6 +44,9 @@ fn exploration(budgets: &[&str]) -> ClientExploration {
 struct MadeUpClient<'a> {
     digest: &'a dyn Fn(&[String]) -> String,
     is_wrong: &'a dyn Fn(&[String]) -> bool,
+    group: &'a dyn Fn(&[String]) -> &'static str,
+    /// Whether orders are as before, whatever the plan says.
+    keeps_orders: bool,
     misses: &'a dyn Fn(&[String]) -> bool,
     /// How many plans are asked for at once; the last of them comes back first.
     at_once: usize,
@@ -50,7 +54,14 @@ struct MadeUpClient<'a> {
 
 impl Default for MadeUpClient<'_> {
     fn default() -> Self {
-        Self { digest: &|decisions| decisions.join("; "), is_wrong: &|_| false, misses: &|_| false, at_once: 1 }
+        Self {
+            digest: &|decisions| decisions.join("; "),
+            is_wrong: &|_| false,
+            group: &|_| "O-1",
+            keeps_orders: false,
+            misses: &|_| false,
+            at_once: 1,
+        }
     }
 }
 
@@ -73,14 +84,19 @@ impl MadeUpClient<'_> {
     fn run(&self, NextPlan { number, text, decisions, .. }: &NextPlan) -> TriedLine {
         let mut trace = trace(&(self.digest)(decisions));
         let orders = decisions.iter().filter(|decision| decision.contains("b at")).count();
-        if orders == 1 {
+        if orders == 1 && !self.keeps_orders {
             let came = [1, 0].map(Some);
             came.into_iter().zip(&mut trace.sources).for_each(|(came, source)| source.arrivals[0].came = came);
         }
         if (self.misses)(decisions) {
             trace.missed.push("it did not happen".into());
         }
-        let wrong = TriedFinding { group: "O-1".into(), words: "O-1: open".into(), others: Vec::new(), plan: text.as_str().into() };
+        let wrong = TriedFinding {
+            group: (self.group)(decisions).into(),
+            words: "O-1: open".into(),
+            others: Vec::new(),
+            plan: text.as_str().into(),
+        };
         let boundaries = BOUNDARIES.map(|(name, at)| (name.into(), Time(at))).into();
         TriedLine { exploration: 1, number: *number, trace, boundaries, finding: (self.is_wrong)(decisions).then_some(wrong) }
     }
@@ -132,6 +148,59 @@ fn e_3_a_plan_that_does_not_come_to_pass_says_nothing() {
 }
 
 #[test]
+fn e_3_an_order_that_the_run_does_not_have_says_nothing() {
+    let client = MadeUpClient { keeps_orders: true, is_wrong: &|decisions| has(decisions, "b at"), ..MadeUpClient::default() };
+    let (_, report) = client.explore(&["1,0,0"]);
+    assert_eq!((&report["findings"], &report["classes"][1]["void"]), (&serde_json::json!([]), &1.into()));
+}
+
+#[test]
+fn e_3_runs_with_equal_transcripts_are_continued_where_another_may_follow() {
+    // After one decision all transcripts are the same. A fault's run is continued by inputs, which that of an input is not.
+    let client = MadeUpClient { digest: &|decisions| decisions.len().min(1).to_string(), ..MadeUpClient::default() };
+    let (tried, _) = client.explore(&["0,1,1"]);
+    assert!(tried.contains(&"overloaded instead of answer 1; cancel at tool a end + 0".into()), "{tried:#?}");
+    // And one that has had its decision earlier is continued from there.
+    let mut exploration = exploration(&["0,0,2"]);
+    let mut continued = |from: u64| {
+        let decisions = vec![ClientDecision::Fault(faults_at(&ExploreSettings::default(), &"1".into(), None)[0].clone())];
+        let planned = PlannedRun { decisions, from: Time(from) };
+        let boundaries = BOUNDARIES.map(|(name, at)| (name.into(), Time(at))).into();
+        exploration.continue_run(ExploreBudget::NONE, MadeRun { planned, trace: trace("x"), boundaries });
+        exploration.classes[1].waiting.len()
+    };
+    assert_eq!([continued(50), continued(50), continued(10), continued(20)], [1, 1, 2, 2]);
+}
+
+#[test]
+fn e_3_a_defect_of_the_run_as_it_is_hides_no_other() {
+    let client = MadeUpClient {
+        is_wrong: &|_| true,
+        group: &|decisions| if has(decisions, "cancel") { "O-2" } else { "O-1" },
+        ..MadeUpClient::default()
+    };
+    let (_, report) = client.explore(&["0,0,1"]);
+    let groups: Vec<&str> = report["findings"].as_array().unwrap().iter().map(|finding| finding["group"].as_str().unwrap()).collect();
+    assert_eq!(groups, ["O-1", "O-2"]);
+}
+
+#[test]
+fn e_5_another_defect_or_a_run_without_its_decisions_is_no_smaller_one() {
+    let needs_both = |decisions: &[String]| decisions.len() == 2;
+    let is_wrong = |decisions: &[String]| !decisions.is_empty() && (has(decisions, "overloaded") || decisions.len() == 2);
+    let group = |decisions: &[String]| if needs_both(decisions) { "O-2" } else { "O-1" };
+    let client = MadeUpClient { is_wrong: &is_wrong, group: &group, ..MadeUpClient::default() };
+    let (_, report) = client.explore(&["0,1,1"]);
+    let of_both = report["findings"].as_array().unwrap().iter().find(|finding| finding["group"] == "O-2").unwrap();
+    assert_eq!(of_both["decisions"].as_array().unwrap().len(), 2, "{of_both}");
+    // Alone the fault shows it, and its plan is not all of its run.
+    let misses = |decisions: &[String]| has(decisions, "overloaded") && decisions.len() == 1;
+    let client = MadeUpClient { is_wrong: &|decisions| has(decisions, "overloaded"), misses: &misses, ..MadeUpClient::default() };
+    let (_, report) = client.explore(&["0,0,1", "0,1,0", "0,1,1"]);
+    assert!(report["findings"].as_array().unwrap().iter().all(|finding| finding["decisions"].as_array().unwrap().len() == 2), "{report}");
+}
+
+#[test]
 fn e_5_a_finding_is_made_smaller() {
     let client = MadeUpClient {
         is_wrong: &|decisions| {
@@ -175,6 +244,7 @@ fn e_3_a_search_that_is_stopped_claims_what_it_finished() {
     let mut exploration = exploration(&["0,1,0"]);
     let plain = exploration.next(9);
     assert_eq!(plain.len(), 1);
+    assert_eq!((exploration.next(9).len(), exploration.is_over()), (0, false), "the plain run decides what comes next");
     exploration.tried(client.run(&plain[0])).unwrap();
     let some = exploration.next(2);
     exploration.stop();

@@ -150,3 +150,18 @@ fn g_1_lines_of_explorations_that_fit_nothing_are_refused_in_words() {
     let plain = client.line(&next);
     assert_eq!((&plain["plans"][0]["decisions"], &plain["plans"][1]), (&json!([]), &Value::Null));
 }
+
+#[test]
+fn g_2_a_further_prompt_is_answered_although_the_scenario_is_used_up() {
+    let mut client = ScriptedClient::new(TWO);
+    client.open(&json!({ "plan": "[plan]\nfollow_up = \"Go on.\"\n" }));
+    client.scenario_run();
+    client.note(&json!({ "kind": "prompt", "prompt": 2, "text": "Go on." }));
+    client.say("assistant", &"Hello, twice.".into());
+    client.say("user", &"Go on.".into());
+    let answer = client.request();
+    assert_eq!(answer["head"]["status"], 200);
+    client.read(&answer);
+    client.note(&json!({ "kind": "terminal", "prompt": 2, "how": "ok" }));
+    assert_eq!(failures(&client.end()), [""; 0]);
+}
