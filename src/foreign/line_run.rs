@@ -310,10 +310,12 @@ impl LineRun {
         verdict.passed.extend(acts.passed());
         let missed: Vec<String> = deeds.missed(&setup.scenario.plan).into_iter().chain(missed_faults).collect();
         verdict.failures.extend(acts.missed(&setup).into_iter().chain(missed.iter().cloned()));
-        // With a fault of the plan the run is no longer as its scenario means it.
-        if !deeds.is_disturbed && setup.scenario.plan.single_faults.is_empty() {
+        if !deeds.is_disturbed {
             let unpassed = verdict.unpassed(&setup, &places);
             verdict.failures.extend(unpassed);
+        }
+        // After a fault or an act of the user other choices are made than in the run that the plan is from.
+        if !deeds.is_disturbed && setup.scenario.plan.single_faults.is_empty() {
             let missed = setup.scenario.plan.not_chosen_in(&choices).into_iter();
             verdict.failures.extend(missed.map(|name| format!("{name} did not come: correct the name in [plan], or take it out")));
         }

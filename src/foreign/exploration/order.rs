@@ -155,6 +155,11 @@ mod tests {
         };
         // The third could only come before the second, and behind the first, if it came later than it can.
         let [mut first, second, third] = [at_its_time("a", 0), at_its_time("b", 1), at_its_time("c", 2)];
+        assert_eq!(
+            words(&[first.clone(), tool("b", 0, 60, Some(1)), third.clone()], 1),
+            ["b at 0.000030s, before a"],
+            "however long the second can wait"
+        );
         assert_eq!(words(&[first.clone(), second.clone(), third.clone()], 0), [""; 0]);
         first.arrivals[0].at = Time(50);
         assert_eq!(words(&[first, second, third], 0), [""; 0], "nor can the second wait for the third");

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::{IDS, ScriptedClient, TWO, failures};
 use reenact_wire::prelude::*;
 
-const OVERLOADED: &str = "[plan]\nfollow_up = \"Go on.\"\n[[plan.fault]]\nrequest = \"1\"\nkind = \"overloaded\"\n";
+/// With a choice that the run does not come to.
+const OVERLOADED: &str =
+    "[plan]\nfollow_up = \"Go on.\"\n[[plan.fault]]\nrequest = \"1\"\nkind = \"overloaded\"\n[plan.tools]\ntoolu_9 = \"1s\"\n";
 
 /// A client that gives up at an error, and is prompted once more.
 fn client_that_gives_up(how: &str) -> (ScriptedClient, Value) {
