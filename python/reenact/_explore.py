@@ -33,6 +33,11 @@ PLANS_MANY = 10_000
 """Nobody knows beforehand how many plans there are."""
 
 
+def now_s() -> float:
+    """The time of the machine: between runs it is not virtual."""
+    return time.monotonic()
+
+
 @dataclass(frozen=True)
 class ExploredFinding:
     """One defect."""
@@ -151,7 +156,7 @@ def explore(
     number = world.ask({**begin, "actions": chosen, "then": then, "message": message})["exploration"]
     search = _Search(world, number, explored, worker_count(workers, PLANS_MANY))
     try:
-        report = search.run(time.monotonic() + time_s, on_progress)
+        report = search.run(now_s() + time_s, on_progress)
     finally:
         search.close()
     findings = sorted(report["findings"], key=lambda finding: len(finding["decisions"]))
@@ -213,7 +218,7 @@ class _Search:
     def run(self, until: float, on_progress: Callable[[str, int, int], None] | None) -> dict[str, Any]:
         """Until nothing is left or the time is up. Returns the report of the program."""
         while True:
-            is_late = time.monotonic() > until
+            is_late = now_s() > until
             reply = self._world.ask({"op": "next", "exploration": self._number, "count": self._wanted, "stop": is_late})
             progress = reply["progress"]
             if on_progress is not None:
@@ -223,6 +228,8 @@ class _Search:
             self.tried += ["; ".join(plan["decisions"]) or "the run as it is" for plan in reply["plans"] if plan["is_search"]]
             if self._workers > 1 and not self._processes and progress["known"] > BESIDE_A_WORKER_MIN:
                 self._start()
+            if not reply["plans"] and not self._busy:
+                raise ReenactError("the program waits for the run of a plan that no process has: a run was lost")
             self._try(reply["plans"])
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -89,6 +90,16 @@ def test_an_exploration_that_is_not_finished_is_not_green() -> None:
     assert not found.findings
     assert found.finished == ()
     assert "not finished, so that nothing is claimed of it" in found.report()
+
+
+def test_an_exploration_that_is_stopped_on_its_way_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = itertools.count()
+    monkeypatch.setattr("reenact._explore.now_s", lambda: float(next(steps)))
+    found = reenact.explore(TWO, loops.CarefulLoop, budgets="0,1,0", time_s=5, workers=1)
+    assert len(found.tried) > 1
+    assert not found.findings
+    assert not found.is_fine
+    assert "of 97)" in found.report()
 
 
 def test_a_cancelled_prompt_may_raise_what_a_fault_made_of_it() -> None:
