@@ -72,6 +72,8 @@ def _sweep(options: argparse.Namespace, agent: Any) -> int:
 
 
 def _explore(options: argparse.Namespace, agent: Any) -> int:
+    if options.list is not None:
+        Path(options.list).touch()  # a wrong path is told before the search
     is_shown = sys.stderr.isatty()
 
     def show(budget: str, tried: int, known: int) -> None:

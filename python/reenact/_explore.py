@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,11 +14,11 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from reenact._errors import FailedRunError, ReenactError
-from reenact._findings import finding_of, plan_paths
+from reenact._findings import finding_of, plan_paths, plural
 from reenact._plan import MESSAGE, THEN, plan_file_text
 from reenact._player import AgentFactory
 from reenact._run import Run, RunOptions, play, shared_world
-from reenact._sweep import BESIDE_A_WORKER_MIN, actions_of, compare_runs, worker_count
+from reenact._sweep import BESIDE_A_WORKER_MIN, actions_of, chosen_actions, compare_runs, worker_count
 from reenact._world import World, opening
 
 BUDGETS = ("1,0,1", "0,1,0")
@@ -81,9 +83,14 @@ class Exploration:
         return bool(self.report_of_program["is_finished"])
 
     @property
+    def is_empty(self) -> bool:
+        """Whether a kind of decision that was asked for was possible nowhere, or nothing was tried beside the run as it is."""
+        return bool(self.report_of_program["is_empty"]) or len(self.tried) <= 1
+
+    @property
     def is_fine(self) -> bool:
         """Whether nothing was found, and everything that was asked for was tried."""
-        return not self.findings and self.is_finished and len(self.tried) > 1
+        return not self.findings and self.is_finished and not self.is_empty
 
     def write(self, folder: str | os.PathLike[str]) -> list[os.PathLike[str]]:
         """Writes a plan file for each finding."""
@@ -96,7 +103,8 @@ class Exploration:
         """The exploration in words. `replay` has the command for each finding."""
         sizes = [(entry["budget"], entry["tried"], entry["waiting"]) for entry in self.report_of_program["classes"]]
         counts = ", ".join(f"{budget} {tried}{f' of {tried + waiting}' if waiting else ''}" for budget, tried, waiting in sizes if tried)
-        lines = [f"{self.scenario}: {len(self.tried)} plans ({counts}), {self.transcripts} different transcripts"]
+        sized = f" ({counts})" if counts else ""
+        lines = [f"{self.scenario}: {plural(len(self.tried), 'plan')}{sized}, {plural(self.transcripts, 'different transcript')}"]
         finished = " ".join(self.finished) or "no budget"
         left = " ".join(budget for budget in self.budgets if budget not in self.finished)
         lines.append(f"finished {finished}" + (f"; not finished, so that nothing is claimed of it: {left}" if left else ""))
@@ -104,13 +112,15 @@ class Exploration:
         for number, finding in enumerate(self.findings):
             lines.append(f"\n{finding.words}")
             lines += [f"  and: {other}" for other in finding.others[:3]]
-            ways = f"{finding.ways} plan{'s' if finding.ways > 1 else ''} show{'s' if finding.ways == 1 else ''} it"
+            ways = f"{plural(finding.ways, 'plan')} {'shows' if finding.ways == 1 else 'show'} it"
             lines.append(f"  {ways}; the smallest: {'; '.join(finding.decisions) or 'the run as it is'}")
             if not finding.has_come_again:
                 lines.append("  it did not come again: the agent leaves something from run to run")
             if replay is not None:
                 lines.append(f"  again: {replay[number]}")
-        if not self.findings:
+        if len(self.tried) <= 1:
+            lines.append("nothing was tried beside the run as it is, so that nothing is known")
+        elif not self.findings:
             lines.append("nothing found")
         lines.append("This is claimed for the plans that were tried, at their times, and for no others.")
         return "\n".join(lines)
@@ -146,6 +156,9 @@ def explore(
     A run with a fault is prompted once more in the end. `on_progress` hears of the budget, the plans tried and those known.
     """
     settings = {"expect": "{}", **(settings or {})}
+    if not time_s >= 0:
+        raise ValueError(f"time_s is {time_s}: write how many seconds the search may take")
+    chosen_actions(actions)  # a wrong one is told before anything runs
     explored = _Explored(scenario, agent, RunOptions(seed, settings, None, without, is_explored=True, has_transcript=False))
     plain = explored.plain_run()
     explored = replace(explored, options=replace(explored.options, requests_max=len(plain.verdict.requests) + REQUESTS_MORE_MAX))
@@ -213,6 +226,7 @@ class _Search:
         self._idle: list[Connection] = []
         self._busy: list[Connection] = []
         self._processes: list[Any] = []
+        self._fresh = FreshProcesses(explored) if sys.platform.startswith("linux") else None
         self.tried: list[str] = []
 
     def run(self, until: float, on_progress: Callable[[str, int, int], None] | None) -> dict[str, Any]:
@@ -237,6 +251,10 @@ class _Search:
         return PLANS_AT_ONCE * max(1, len(self._idle))
 
     def _try(self, plans: list[dict[str, Any]]) -> None:
+        # Whether a defect comes again can be told alone where no other run has left anything.
+        if self._fresh is not None and plans and not plans[0]["is_search"]:
+            self._tell(self._fresh.try_plan(plan) for plan in plans)
+            return
         if not self._processes:
             self._tell(self._explored.try_plan(plan) for plan in plans)
             return
@@ -275,6 +293,8 @@ class _Search:
 
     def close(self) -> None:
         """Ends the workers."""
+        if self._fresh is not None:
+            self._fresh.close()
         for connection in [*self._idle, *self._busy]:
             connection.close()
         for process in self._processes:
@@ -288,15 +308,64 @@ def _work(explored: _Explored, plans: Connection, others: list[Connection]) -> N
     """A worker: until its connection is closed."""
     for other in others:
         other.close()  # else nobody would see the end of them
-    try:
+    with contextlib.suppress(KeyboardInterrupt, EOFError, OSError):  # the parent has ended, or ends
         while True:
-            try:
-                given = plans.recv()
-            except EOFError:
-                break
-            plans.send(([explored.try_plan(plan) for plan in given], None))
-    except BaseException:
-        plans.send(([], traceback.format_exc()))
-    plans.close()
+            given = plans.recv()
+            plans.send(_tried(explored, given))
     # The exit handlers of the parent are not this process's.
+    os._exit(0)
+
+
+def _tried(explored: _Explored, plans: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str | None]:
+    try:
+        return [explored.try_plan(plan) for plan in plans], None
+    except Exception:
+        return [], f"{traceback.format_exc()}while it tried one of these: {'; '.join(', '.join(plan['decisions']) for plan in plans)}"
+
+
+class FreshProcesses:
+    """Runs each plan in a process of its own, forked from one in which nothing but the plain runs was made."""
+
+    def __init__(self, explored: _Explored) -> None:
+        fork = multiprocessing.get_context("fork")
+        self._ours, theirs = fork.Pipe()
+        self._process = fork.Process(target=_fork_for_each, args=(explored, theirs, self._ours))
+        self._process.start()
+        theirs.close()
+
+    def try_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """As `_Explored.try_plan`."""
+        self._ours.send(plan)
+        try:
+            results, problem = self._ours.recv()
+        except EOFError:
+            results, problem = [], "it ended without a word"
+        if problem is not None:
+            raise ReenactError(f"a process of the exploration failed: {problem}")
+        return dict(results[0])
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._ours.close()
+        self._process.join(timeout=5)
+        if self._process.is_alive():
+            self._process.kill()
+
+
+def _fork_for_each(explored: _Explored, plans: Connection, other: Connection) -> None:
+    other.close()
+    fork = multiprocessing.get_context("fork")
+    with contextlib.suppress(KeyboardInterrupt, EOFError, OSError):
+        while True:
+            plan = plans.recv()
+            process = fork.Process(target=_answer_once, args=(explored, plan, plans))
+            process.start()
+            process.join()
+            if process.exitcode != 0:
+                plans.send(([], f"the run of a plan ended its process ({process.exitcode}): {'; '.join(plan['decisions'])}"))
+    os._exit(0)
+
+
+def _answer_once(explored: _Explored, plan: dict[str, Any], plans: Connection) -> None:
+    plans.send(_tried(explored, [plan]))
     os._exit(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reenact._errors import FailedRunError
 from reenact._plan import Interruption, plan_file_text, plan_text
-from reenact._run import Run
+from reenact._run import BROKE_OFF, Run
 
 SHOWN_BOUNDARIES_MAX = 3
 
@@ -81,12 +81,12 @@ class Findings:
     def report(self, replay: list[str] | None = None) -> str:
         """The findings in words. `replay` has the command for each group."""
         actions = ", ".join(self.actions)
-        lines = [f"{self.scenario}: {_plural(self.boundaries, 'boundary', 'boundaries')} ({actions}), {_plural(self.runs, 'run')}"]
+        lines = [f"{self.scenario}: {plural(self.boundaries, 'boundary', 'boundaries')} ({actions}), {plural(self.runs, 'run')}"]
         lines += [f"not tried: {what}" for what in self.not_tried]
         if self.tried == 0:
             lines.append("nothing was tried, so nothing is known: no prompt of the scenario was open at any boundary, or no action is possible")
         for number, group in enumerate(self.groups):
-            lines.append(f"\n{_plural(len(group.findings), 'finding')}: {group.first.words}")
+            lines.append(f"\n{plural(len(group.findings), 'finding')}: {group.first.words}")
             lines += [f"  and: {other}" for other in group.first.others[:SHOWN_BOUNDARIES_MAX]]
             places = [finding.interruption for finding in group.findings]
             shown = [f"{place.action} at {place.boundary}" if place else "without an interrupt" for place in places]
@@ -120,7 +120,9 @@ def plan_paths(folder: str | os.PathLike[str], groups: list[str]) -> list[Path]:
 
 def finding_of(run: Run, interruption: Interruption | None) -> Finding | None:
     """What is wrong in a run of a sweep, the first defect before those that follow from it."""
-    wrong = [(violation["group"], f"{violation['rule']}: {violation['text']}") for violation in run.verdict.violations]
+    # An agent that broke off can keep no rule.
+    wrong = [(_masked(problem), problem) for problem in run.problems if problem.startswith(BROKE_OFF)]
+    wrong += [(violation["group"], f"{violation['rule']}: {violation['text']}") for violation in run.verdict.violations]
     known = {words for _, words in wrong}
     wrong += [(_masked(failure), failure) for failure in run.failures if failure not in known]
     for outcome in run.outcomes:
@@ -142,5 +144,6 @@ def _masked(words: str) -> str:
     return re.sub(r"\b(?=\w*\d)\w+\b", "#", bare)
 
 
-def _plural(count: int, word: str, words: str | None = None) -> str:
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """So many of them."""
     return f"{count} {word if count == 1 else words or word + 's'}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing.process
+import os
 import ssl
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from reenact._errors import RefusedError
 from reenact._refusals import USE_DRIVE, USE_HTTP
@@ -77,6 +78,15 @@ def _name_call(event: str, args: tuple[Any, ...]) -> str:
     return event
 
 
+_real_exit = os._exit
+
+
+def _exit(status: int) -> NoReturn:
+    if state.loop_of_caller() is not None:
+        guard.refuse(f"os._exit({status})", "it would end the run unseen; raise an error instead")
+    _real_exit(status)
+
+
 _real_process_start = multiprocessing.process.BaseProcess.start
 _real_wrap_socket = ssl.SSLContext.wrap_socket
 _real_wrap_bio = ssl.SSLContext.wrap_bio
@@ -105,3 +115,4 @@ METHODS: list[tuple[type, str, object]] = [
     (ssl.SSLContext, "wrap_socket", _wrap_socket),
     (ssl.SSLContext, "wrap_bio", _wrap_bio),
 ]
+REPLACEMENTS: list[tuple[object, object]] = [(os._exit, _exit)]

@@ -59,6 +59,7 @@ class Harness:
         self._certificates = _quiet.Certificates()
         self._modules_known: set[str] = set()
         replacements = _asyncio.REPLACEMENTS + _clock.REPLACEMENTS + _chance.REPLACEMENTS + _locks.REPLACEMENTS + _sockets.REPLACEMENTS
+        replacements += _guard.REPLACEMENTS
         for original, replacement in replacements:
             self._references.replace(original, replacement)
         for owner, name, replacement in [*_chance.ATTRIBUTES, *_locks.ATTRIBUTES, *_threads.METHODS, *_guard.METHODS]:

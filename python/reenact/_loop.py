@@ -32,7 +32,7 @@ from reenact._world import Act, OpenRun, ToolAnswer
 
 HANDLES_WITHOUT_TIME_MAX = 2_000_000
 TIME_MAX_US = 24 * 3600 * US_PER_S
-REQUESTS_MAX = 10_000
+REQUESTS_MAX = 1_000
 """A run with more requests does not come to an end."""
 REPEATED_HANDLES_KEPT = 200
 

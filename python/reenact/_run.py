@@ -17,6 +17,8 @@ from reenact._plan import scenario_in, seed_in
 from reenact._player import AgentFactory, Outcome, Player
 from reenact._world import Act, OpenRun, Verdict, World
 
+BROKE_OFF = "the run broke off: "
+
 _worlds: dict[int, World] = {}
 _running = threading.Lock()
 
@@ -194,7 +196,7 @@ def _tell_end(opened: OpenRun, outcome: LoopOutcome[None]) -> list[str]:
             kind = "deadlock" if isinstance(outcome.exception, DeadlockError) else "livelock"
             opened.note(at, seen, kind, text=str(outcome.exception))
         else:
-            problems.append(f"the run broke off: {type(outcome.exception).__name__}: {outcome.exception}")
+            problems.append(f"{BROKE_OFF}{type(outcome.exception).__name__}: {outcome.exception}")
     else:
         for task in outcome.left_tasks:
             opened.note(at, seen, "left_task", text=task)

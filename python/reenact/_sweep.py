@@ -38,7 +38,7 @@ def sweep(
     are not asked: an interrupted run need not meet them. `actions` are those of `ACTIONS`; by default all that the agent can do. `without` names
     rules that are not asked. `workers` is the number of processes, by default one for each processor.
     """
-    _chosen(actions)  # a wrong one is told before anything runs
+    chosen_actions(actions)  # a wrong one is told before anything runs
     settings = {"expect": "{}", **(settings or {})}
 
     def played(interruption: Interruption | None, trace: bool = False) -> Run:
@@ -96,20 +96,21 @@ def _difference(scenario: str, place: str, left: str, right: str) -> str:
 
 def actions_of(actions: str | Sequence[str] | None, plain: Run) -> tuple[tuple[str, ...], list[str]]:
     """The actions that the agent of a plain run can take, and those that were asked for in vain."""
-    chosen = _chosen(actions)
+    chosen = chosen_actions(actions)
     if plain.can_take_messages or "message" not in chosen:
         return chosen, []
     not_tried = [] if actions is None else ["message: the agent has no method `message`"]
     return tuple(action for action in chosen if action != "message"), not_tried
 
 
-def _chosen(actions: str | Sequence[str] | None) -> tuple[str, ...]:
+def chosen_actions(actions: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The actions by their names; all where none is named."""
     chosen = ACTIONS if actions is None else (actions,) if isinstance(actions, str) else tuple(actions)
     if not chosen:
         raise ValueError(f"no action is named, so that nothing would be tried; write some of {', '.join(repr(known) for known in ACTIONS)}")
     for action in chosen:
         if action not in ACTIONS:
-            raise ValueError(f"{action!r} is no action of a sweep; write {', '.join(repr(known) for known in ACTIONS)}")
+            raise ValueError(f"{action!r} is no action; write {', '.join(repr(known) for known in ACTIONS)}")
     return chosen
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import os
+from typing import Any, ClassVar
 
 from anthropic import APIError
 from loops import CarefulLoop, NaiveLoop
@@ -84,3 +85,32 @@ class PatientLoop(CarefulLoop):
 
 class WaitingLoopWithoutRetries(WaitingLoop, PatientLoop):
     """The same, where no other retry comes before."""
+
+
+class StainedLoop(CarefulLoop):
+    """A failure of one run spoils all later runs of the process."""
+
+    stains: ClassVar[list[str]] = []
+
+    def __init__(self, session: Any) -> None:
+        super().__init__(session)
+        self.is_stained = bool(self.stains)
+
+    async def prompt(self, text: str) -> None:
+        if self.is_stained:
+            raise ValueError("stained")
+        try:
+            await super().prompt(text)
+        except APIError:
+            self.stains.append(text)
+            raise
+
+
+class ExitingLoop(CarefulLoop):
+    """Ends the process at a failure."""
+
+    async def prompt(self, text: str) -> None:
+        try:
+            await super().prompt(text)
+        except APIError:
+            os._exit(0)

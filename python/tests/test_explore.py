@@ -92,6 +92,38 @@ def test_an_exploration_that_is_not_finished_is_not_green() -> None:
     assert "not finished, so that nothing is claimed of it" in found.report()
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="plans are tried again in processes of their own on Linux alone")
+def test_a_defect_that_another_run_has_left_does_not_come_again() -> None:
+    found = reenact.explore(TWO, explored_loops.StainedLoop, budgets="0,1,0", settings=OVERLOADS, workers=1)
+    stained = [finding for finding in found.findings if "the agent leaves something from run to run" in finding.words]
+    assert [finding.has_come_again for finding in stained] == [False]
+    assert any("stained" in words for words in stained[0].others)
+    assert "it did not come again" in found.report()
+
+
+def test_an_agent_cannot_end_the_process() -> None:
+    found = reenact.explore(TWO, explored_loops.ExitingLoop, budgets="0,1,0", settings=OVERLOADS, workers=1)
+    assert any("os._exit(0) cannot be made virtual" in words for finding in found.findings for words in (finding.words, *finding.others))
+
+
+def test_a_budget_of_which_nothing_is_possible_is_not_green() -> None:
+    found = reenact.explore(TWO, loops.CarefulLoop, budgets="0,1,0", settings={"explore.faults": "[]"})
+    assert not found.is_fine
+    assert "nothing was tried beside the run as it is" in found.report()
+    found = reenact.explore(TWO, loops.CarefulLoop, budgets="1,0,1", actions="message")
+    assert not found.is_fine
+    assert "no input was tried" in found.report()
+
+
+def test_the_interrupts_of_the_scenario_need_not_come_beside_another(tmp_path: Path) -> None:
+    path = tmp_path / "interrupted.toml"
+    interrupt = '[[interrupt]]\nkind = "cancel"\nwhen = { tool = "Read", state = "executing" }\n'
+    path.write_text(f"{TWO.read_text(encoding='utf-8')}\n{interrupt}", encoding="utf-8")
+    found = reenact.explore(path, loops.CarefulLoop, budgets="0,0,1", actions="cancel")
+    assert "did not happen" not in found.report()
+    assert "did not happen" not in reenact.sweep(path, loops.CarefulLoop, actions="cancel").report()
+
+
 def test_an_exploration_that_is_stopped_on_its_way_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = itertools.count()
     monkeypatch.setattr("reenact._explore.now_s", lambda: float(next(steps)))

@@ -119,7 +119,7 @@ def test_wrong_input_is_told(mistake: str) -> None:
     settings = {"engine.modle": '"x"'} if "two" in mistake else None
     with pytest.raises(reenact.WorldError, match=r"no such file|unknown key `modle`"):
         reenact.run(HERE / mistake, AnthropicLoop, settings=settings)
-    with pytest.raises(ValueError, match="no action of a sweep"):
+    with pytest.raises(ValueError, match="is no action"):
         reenact.sweep(TWO, AnthropicLoop, actions="dance")
 
 

@@ -35,6 +35,8 @@ pub(super) struct ClientDeeds {
     boundaries: BTreeSet<Arc<str>>,
     /// Whether the user did anything beside prompts.
     pub(super) is_disturbed: bool,
+    /// How often.
+    pub(super) acts_count: usize,
     violations: Vec<Violation>,
 }
 
@@ -45,7 +47,10 @@ impl ClientDeeds {
             ClientDeed::Prompt { prompt, .. } => {
                 self.prompts.entry(*prompt).or_default();
             }
-            ClientDeed::Cancel | ClientDeed::Message { .. } => self.is_disturbed = true,
+            ClientDeed::Cancel | ClientDeed::Message { .. } => {
+                self.is_disturbed = true;
+                self.acts_count += 1;
+            }
             ClientDeed::ToolStart { id, name } => self.on_tool_start(at, id, name),
             ClientDeed::ToolEnd { id, .. } => self.on_tool_end(id),
             ClientDeed::Terminal { prompt, how, text } => {

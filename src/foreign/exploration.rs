@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The client runs a plan and gives back the trace. Further decisions are found in the trace and lie behind those of the plan. Runs with equal
-//! transcripts are continued once. A defect's first run is made smaller in the end. What is claimed is claimed for the plans that were tried.
+//! transcripts and boundaries are continued once. A defect's first run is made smaller in the end. What is claimed is claimed for the plans that were tried.
 
 mod decision;
 mod order;
@@ -46,6 +46,9 @@ pub(super) struct ExplorationTerms {
     pub(super) message: Arc<str>,
 }
 
+/// The defect of a client that is not the same in each run.
+const OTHER_RUN: &str = "the agent leaves something from run to run";
+
 /// An exploration.
 #[derive(Clone, Debug)]
 pub(super) struct ClientExploration {
@@ -62,10 +65,14 @@ pub(super) struct ClientExploration {
     out: BTreeMap<u64, OpenPlan>,
     /// The runs of the current class from which others may follow.
     made: BTreeMap<u64, MadeRun>,
-    /// For each transcript the runs that were continued: how many decisions they had, and from when on.
+    /// For each transcript with its boundaries the runs that were continued: how many decisions they had, and from when on.
     continued: BTreeMap<String, Vec<(ExploreBudget, Time)>>,
     /// The digests of all runs.
     transcripts: BTreeSet<String>,
+    /// How many runs were not continued, because another one is equal.
+    equal_runs: u64,
+    /// Whether answers came that are no streams.
+    has_unstreamed: bool,
     handed_out: u64,
     findings: Vec<ClientFinding>,
     is_searching: bool,
@@ -152,6 +159,8 @@ impl ClientExploration {
             made: BTreeMap::new(),
             continued: BTreeMap::new(),
             transcripts: BTreeSet::new(),
+            equal_runs: 0,
+            has_unstreamed: false,
             handed_out: 0,
             findings: Vec::new(),
             is_searching: true,
@@ -270,10 +279,12 @@ impl ClientExploration {
     ) {
         self.classes[self.current].tried += 1;
         self.transcripts.insert(trace.digest.clone());
+        self.has_unstreamed |= trace.requests.iter().any(|request| !request.is_faulted && request.events.is_empty());
         let is_plain = planned.decisions.is_empty();
         let is_made = planned.decisions.iter().all(|decision| has_come(decision, &trace));
         if !is_plain && (!trace.missed.is_empty() || !is_made) {
             self.classes[self.current].void += 1;
+            self.note_other_run(number, &planned.decisions, finding);
             return;
         }
         if let Some(found) = finding {
@@ -284,6 +295,14 @@ impl ClientExploration {
             }
         }
         self.made.insert(number, MadeRun { planned, trace, boundaries });
+    }
+
+    /// A fault or an input that lies within the run as it is must come in another run of the same client.
+    fn note_other_run(&mut self, number: u64, decisions: &[ClientDecision], finding: Option<TriedFinding>) {
+        let ([decision @ (ClientDecision::Fault(_) | ClientDecision::Input(_))], Some(found)) = (decisions, finding) else { return };
+        let words = format!("{OTHER_RUN}: the run does not come to this, and the run as it is does: {decision}");
+        let others = [&[found.words], &*found.others].concat();
+        self.note(number, TriedFinding { group: OTHER_RUN.into(), words: words.into(), others, plan: found.plan }, decisions);
     }
 
     /// The first is the one with the smallest number, whatever comes back first.
@@ -302,8 +321,11 @@ impl ClientExploration {
     /// Plans the runs that may follow one.
     fn continue_run(&mut self, budget: ExploreBudget, made: MadeRun) {
         let MadeRun { planned: PlannedRun { decisions, from }, trace, boundaries } = made;
-        let equals = self.continued.entry(trace.digest.clone()).or_default();
+        // An equal transcript says much of the state of the client, and its steps between the events say more.
+        let places: Vec<&str> = boundaries.iter().map(|(name, _)| &**name).collect();
+        let equals = self.continued.entry(format!("{} {}", trace.digest, places.join(","))).or_default();
         if equals.iter().any(|(fewer, earlier)| budget.covers(*fewer) && *earlier <= from) {
+            self.equal_runs += 1;
             return;
         }
         equals.push((budget, from));

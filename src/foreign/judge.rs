@@ -99,6 +99,8 @@ pub fn early_attempts(verdict: &SessionVerdict) -> Vec<String> {
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
     for event in verdict.transcript.events.iter() {
         match &event.what {
+            // What is asked for a new prompt is no further attempt, although it may be word for word the same.
+            EventKind::Input(Input::Prompt { .. }) => waits.clear(),
             EventKind::Input(Input::Head { id, status, headers }) if *status != 200 => {
                 let Some(wait) = ApiError::read(*status, headers, b"").delay_us() else { continue };
                 waits.push((event.agent.clone(), *id, event.at + Micros(wait)));

@@ -13,6 +13,9 @@ use reenact_explore::budget::ExploreBudget;
 use reenact_oracle::ORACLES;
 use reenact_wire::prelude::*;
 
+/// The largest budget of an exploration.
+const LARGEST: ExploreBudget = ExploreBudget::new(9, 9, 9);
+
 /// The open runs, and the explorations.
 #[derive(Clone, Debug, Default)]
 pub struct LineHost {
@@ -76,10 +79,7 @@ impl LineHost {
 
     fn open(&mut self, line: &OpenLine, open: &mut dyn FnMut(&OpenLine) -> Result<OpenedScenario, String>) -> Result<Value, String> {
         if line.protocol != PROTOCOL {
-            return Err(format!(
-                "this program speaks version {PROTOCOL} of its protocol, and the client version {}: install the package and the program of one release",
-                line.protocol
-            ));
+            return Err(other_protocol(line.protocol));
         }
         let mut without = Vec::new();
         for rule in &line.without {
@@ -103,6 +103,12 @@ impl LineHost {
         let budgets = budgets.iter().map(|budget| budget.parse()).collect::<Result<Vec<ExploreBudget>, String>>()?;
         if budgets.contains(&ExploreBudget::NONE) {
             return Err(String::from("the budget 0,0,0 has no decision, so that nothing would be tried: write one as in `1,0,1`"));
+        }
+        if budgets.iter().any(|budget| !LARGEST.covers(*budget)) {
+            return Err(format!("a budget has at most {} decisions of a kind: nobody sees the end of more", LARGEST.faults));
+        }
+        if opening.protocol != PROTOCOL {
+            return Err(other_protocol(opening.protocol));
         }
         let scenario = open(&opening)?;
         let terms = ExplorationTerms { budgets, actions, then, message };
@@ -136,4 +142,10 @@ impl LineHost {
         let found = self.explorations.get_mut(&number);
         found.ok_or_else(|| format!("there is no open exploration {number}: begin one with `explore`"))
     }
+}
+
+fn other_protocol(version: u32) -> String {
+    format!(
+        "this program speaks version {PROTOCOL} of its protocol, and the client version {version}: install the package and the program of one release"
+    )
 }

@@ -157,6 +157,11 @@ impl ScriptedActs {
         }
     }
 
+    /// How many of them happened.
+    pub(super) fn done_count(&self) -> usize {
+        self.states.iter().filter(|state| **state == ActState::Done).count()
+    }
+
     /// The interrupts that happened (F-10).
     pub(super) fn passed(&self) -> impl Iterator<Item = Statement> + '_ {
         (0..self.states.len()).filter(|index| self.states[*index] == ActState::Done).map(Statement::Interrupt)

@@ -306,7 +306,7 @@ impl ClientSession {
 
     /// The faults of the plan that hit nothing, in words (E-8).
     pub(super) fn missed_faults(&self) -> Vec<String> {
-        let missed = self.endpoint.missed_faults();
+        let missed = self.endpoint.missed_faults(&self.setup);
         missed.into_iter().map(|fault| format!("the plan's fault did not happen: {fault}")).collect()
     }
 

@@ -211,8 +211,12 @@ impl ApiEndpoint {
 
     /// The faults of the plan that hit nothing, in words (E-8).
     #[doc(hidden)]
-    pub fn missed_faults(&self) -> Vec<String> {
-        self.model.single_faults.unused().map(ToString::to_string).collect()
+    pub fn missed_faults(&self, setup: &RunSetup) -> Vec<String> {
+        match self.asked {
+            // They are set with the first request.
+            0 => setup.scenario.plan.single_faults.iter().map(ToString::to_string).collect(),
+            _ => self.model.single_faults.unused().map(ToString::to_string).collect(),
+        }
     }
 
     /// The rules by which requests were made comparable with the recorded ones, as far as they replaced something (K-10).

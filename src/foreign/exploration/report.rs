@@ -25,6 +25,7 @@ impl ClientExploration {
         json!({
             "budgets": words(self.terms.budgets.clone()),
             "finished": words(self.finished()),
+            "is_empty": self.lacks_kind(),
             "is_finished": self.classes.iter().all(|class| class.is_done),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "transcripts": self.transcripts.len(),
@@ -49,6 +50,12 @@ impl ClientExploration {
         finished
     }
 
+    /// Whether the budgets have a kind of decision of which none was possible. That another order is not is no lack: it is said.
+    fn lacks_kind(&self) -> bool {
+        let kinds = [ExploreBudget::new(0, 0, 1), ExploreBudget::new(0, 1, 0)];
+        self.classes.iter().any(|class| kinds.contains(&class.budget) && class.is_done && class.tried == 0)
+    }
+
     fn notes(&self) -> Vec<String> {
         let mut notes = self.settings.in_words();
         let is_empty = |class: &PlanClass| class.is_done && class.tried == 0;
@@ -60,7 +67,19 @@ impl ClientExploration {
             notes.push(String::from("no input was tried: no prompt was open at any boundary, or no action is possible"));
         }
         if is_empty_class(ExploreBudget::new(0, 1, 0)) {
-            notes.push(String::from("no fault was tried: the run has no request, or [explore] leaves all faults out"));
+            let why = "the run has no request, or [explore] leaves out the faults that its requests can meet";
+            notes.push(format!("no fault was tried: {why}"));
+        }
+        if self.has_unstreamed && self.terms.budgets.iter().any(|budget| budget.faults > 0) {
+            notes.push(String::from(
+                "answers that are no streams have no faults within them, so nothing is claimed of bodies that break off",
+            ));
+        }
+        if self.equal_runs > 0 {
+            let runs = plural(self.equal_runs, "run");
+            notes.push(format!(
+                "{runs} had the transcript and the boundaries of another one, and were not continued: should the agent's state differ, nothing is claimed of what follows them"
+            ));
         }
         notes
     }

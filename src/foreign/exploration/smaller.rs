@@ -82,7 +82,13 @@ impl SmallerRun {
         match self.step {
             SmallerStep::Again => (),
             SmallerStep::Without(index) => {
-                smaller.remove((index < smaller.len()).then_some(index)?);
+                let removed = smaller.get(index)?;
+                let is_order = |decision: &ClientDecision| matches!(decision, ClientDecision::Order(_));
+                // The times of a later order are those of a run with this one.
+                if is_order(removed) && smaller[index + 1..].iter().any(is_order) {
+                    return None;
+                }
+                smaller.remove(index);
             }
             SmallerStep::Shorter(index, reach) => match smaller.get_mut(index)? {
                 ClientDecision::Fault(SingleFault { reach: known, .. }) if reach < *known => *known = reach,

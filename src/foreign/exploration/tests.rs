@@ -141,10 +141,20 @@ fn e_3_runs_with_equal_transcripts_are_continued_once() {
 
 #[test]
 fn e_3_a_plan_that_does_not_come_to_pass_says_nothing() {
+    let is_second = |decisions: &[String]| decisions.len() == 2;
+    let client = MadeUpClient { is_wrong: &is_second, misses: &is_second, ..MadeUpClient::default() };
+    let (_, report) = client.explore(&["0,0,2"]);
+    assert_eq!((&report["findings"], &report["classes"][2]["void"]), (&serde_json::json!([]), &6.into()));
+}
+
+#[test]
+fn e_3_a_run_that_does_not_come_to_what_lies_within_the_run_as_it_is_is_a_finding() {
     let is_cancel = |decisions: &[String]| has(decisions, "cancel");
     let client = MadeUpClient { is_wrong: &is_cancel, misses: &is_cancel, ..MadeUpClient::default() };
     let (_, report) = client.explore(&["0,0,1"]);
-    assert_eq!((&report["findings"], &report["classes"][1]["void"]), (&serde_json::json!([]), &3.into()));
+    let finding = &report["findings"][0];
+    assert_eq!((&finding["group"], &finding["ways"], &finding["has_come_again"]), (&OTHER_RUN.into(), &3.into(), &false.into()));
+    assert!(finding["words"].as_str().unwrap().ends_with("cancel at start + 0"), "{finding}");
 }
 
 #[test]
@@ -170,6 +180,8 @@ fn e_3_runs_with_equal_transcripts_are_continued_where_another_may_follow() {
         exploration.classes[1].waiting.len()
     };
     assert_eq!([continued(50), continued(50), continued(10), continued(20)], [1, 1, 2, 2]);
+    assert_eq!(exploration.equal_runs, 2);
+    assert!(exploration.report()["notes"][0].as_str().unwrap().starts_with("2 runs had the transcript and the boundaries of another one"));
 }
 
 #[test]
@@ -197,7 +209,11 @@ fn e_5_another_defect_or_a_run_without_its_decisions_is_no_smaller_one() {
     let misses = |decisions: &[String]| has(decisions, "overloaded") && decisions.len() == 1;
     let client = MadeUpClient { is_wrong: &|decisions| has(decisions, "overloaded"), misses: &misses, ..MadeUpClient::default() };
     let (_, report) = client.explore(&["0,0,1", "0,1,0", "0,1,1"]);
-    assert!(report["findings"].as_array().unwrap().iter().all(|finding| finding["decisions"].as_array().unwrap().len() == 2), "{report}");
+    let of_rule = report["findings"].as_array().unwrap().iter().filter(|finding| finding["group"] == "O-1");
+    assert!(
+        of_rule.clone().count() > 0 && of_rule.into_iter().all(|finding| finding["decisions"].as_array().unwrap().len() == 2),
+        "{report}"
+    );
 }
 
 #[test]
@@ -270,4 +286,35 @@ fn g_2_a_run_with_a_fault_is_prompted_once_more() {
     assert!(
         matches!(exploration.out.values().next(), Some(OpenPlan::Search(planned)) if matches!(planned.decisions[..], [ClientDecision::Fault(_)]))
     );
+}
+
+#[test]
+fn e_3_what_is_left_out_is_said() {
+    let mut exploration = exploration(&["0,1,0"]);
+    let plain = exploration.next(1);
+    let mut tried = MadeUpClient::default().run(&plain[0]);
+    tried.trace.requests[0].events.clear();
+    exploration.tried(tried).unwrap();
+    assert!(exploration.report()["notes"].to_string().contains("answers that are no streams have no faults within them"));
+    // Equal transcripts with other boundaries are of other states.
+    let (all, _) = MadeUpClient::default().explore(&["0,0,2"]);
+    let same = MadeUpClient { digest: &|_| "same".into(), ..MadeUpClient::default() };
+    let (merged, report) = same.explore(&["0,0,2"]);
+    assert!(merged.len() < all.len() && report["notes"].to_string().contains("had the transcript and the boundaries"), "{report}");
+}
+
+#[test]
+fn e_3_a_budget_of_which_nothing_is_possible_is_empty() {
+    let settings = ExploreSettings { faults: Vec::new(), ..ExploreSettings::default() };
+    let scenario = Scenario { explore: settings, ..Scenario::default() };
+    let terms = ExplorationTerms { budgets: vec![ExploreBudget::new(1, 1, 0)], actions: Vec::new(), then: "".into(), message: "".into() };
+    let mut exploration = ClientExploration::new(terms, &scenario);
+    while !exploration.is_over() {
+        for plan in exploration.next(9) {
+            exploration.tried(MadeUpClient::default().run(&plan)).unwrap();
+        }
+    }
+    assert_eq!(exploration.report()["is_empty"], true);
+    let (_, report) = MadeUpClient::default().explore(&["1,1,1"]);
+    assert_eq!(report["is_empty"], false);
 }

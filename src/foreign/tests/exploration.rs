@@ -58,6 +58,9 @@ fn e_8_a_fault_or_a_name_of_the_plan_that_does_not_come_fails() {
         client.open(&json!({ "plan": plan }));
         assert_eq!(failures(&client.whole_run()), [missed]);
     }
+    let mut silent = ScriptedClient::new(TWO);
+    silent.open(&json!({ "plan": "[[plan.fault]]\nrequest = \"1\"\nkind = \"reset\"\n" }));
+    assert!(failures(&silent.end()).contains(&"the plan's fault did not happen: reset instead of answer 1".into()), "nothing was asked");
 }
 
 #[test]
@@ -135,6 +138,11 @@ fn g_1_lines_of_explorations_that_fit_nothing_are_refused_in_words() {
         (begin(json!([])), "names no budget"),
         (begin(json!(["1,1"])), "as in `1,0,1`"),
         (begin(json!(["0,0,0"])), "has no decision"),
+        (begin(json!(["0,10,0"])), "at most 9 decisions"),
+        (
+            json!({ "op": "explore", "open": { "protocol": 2, "scenario": "x.toml" }, "budgets": ["1,0,0"], "actions": [], "then": "" }),
+            "version 1",
+        ),
         (json!({ "op": "next", "exploration": 7 }), "there is no open exploration 7"),
         (
             json!({ "op": "explore", "open": { "protocol": 1, "scenario": "x.toml" }, "budgets": ["1,0,0"], "actions": ["jump"], "then": "" }),
@@ -166,4 +174,48 @@ fn g_2_a_further_prompt_is_answered_although_the_scenario_is_used_up() {
     client.read(&answer);
     client.note(&json!({ "kind": "terminal", "prompt": 2, "how": "ok" }));
     assert_eq!(failures(&client.end()), [""; 0]);
+}
+
+#[test]
+fn m_8_another_act_than_the_scenarios_excuses_the_scenarios_interrupt() {
+    let scenario = format!("{TWO}[[interrupt]]\nkind = \"cancel\"\nwhen = {{ tool = \"Read\", state = \"executing\" }}\n");
+    let cancelled = |members: Value| {
+        let mut client = ScriptedClient::new(&scenario);
+        client.open(&members);
+        client.prompt();
+        let answer = client.request();
+        client.at = answer["head"]["at"].as_u64().unwrap();
+        client.seen = 1;
+        if members != json!({}) {
+            client.note(&json!({ "kind": "boundary", "boundary": "answer 1 head + 1" }));
+        }
+        client
+    };
+    let missed = "[[interrupt]] 1 did not happen: its moment never came, or the client cannot do it";
+    assert!(failures(&cancelled(json!({})).end()).contains(&missed.into()));
+    let mut swept = cancelled(json!({}));
+    swept.note(&json!({ "kind": "cancel" }));
+    assert_eq!(failures(&swept.end()), [""; 0], "an act that no plan has");
+    let plan = "[[plan.interrupt]]\nboundary = \"answer 1 head + 1\"\nkind = \"cancel\"\n";
+    let mut planned = cancelled(json!({ "plan": plan }));
+    planned.note(&json!({ "kind": "cancel" }));
+    assert_eq!(failures(&planned.end()), [""; 0]);
+}
+
+#[test]
+fn k_6_a_new_prompt_is_no_early_attempt_of_the_last_one() {
+    let early = |is_prompted: bool| {
+        let mut client = ScriptedClient::new(TWO);
+        client.open(&json!({ "plan": "[[plan.fault]]\nrequest = \"1\"\nkind = \"rate_limit\"\n" }));
+        client.prompt();
+        let answer = client.request();
+        client.read(&answer);
+        if is_prompted {
+            client.note(&json!({ "kind": "terminal", "prompt": 1, "how": "error", "text": "RateLimitError" }));
+            client.note(&json!({ "kind": "prompt", "prompt": 2, "text": "What do both files say?" }));
+        }
+        client.request();
+        failures(&client.end()).iter().any(|failure| failure.contains("too early"))
+    };
+    assert_eq!([early(false), early(true)], [true, false]);
 }
