@@ -28,13 +28,23 @@ pub(super) fn read<T>(text: &str, body: impl FnOnce(DataSection<'_>) -> Result<T
     body(DataSection { text, name: "the table", start: 0, members: parsed.get_ref() })
 }
 
+/// The date behind a model's name: `20250929`.
+const DATE_LENGTH: usize = 8;
+
+/// The same with `-` or `@` before it.
+const DATE_WITH_MARK_LENGTH: usize = DATE_LENGTH + 1;
+
 /// Whether the row of a data file that has this name is for a model: its name as it is, or with a date behind it. `claude-opus-4` is not for
 /// `claude-opus-4-9`.
 pub(super) fn is_row_for(row: &str, model: &str) -> bool {
+    // The length alone says it of most rows, and a table is looked through for each answer.
+    if !matches!(model.len().checked_sub(row.len()), Some(0 | DATE_LENGTH | DATE_WITH_MARK_LENGTH)) {
+        return false;
+    }
     let rest = model.strip_prefix(row);
     rest.is_some_and(|rest| {
         let date = rest.strip_prefix('-').or(rest.strip_prefix('@')).unwrap_or(rest);
-        rest.is_empty() || (date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
+        rest.is_empty() || (date.len() == DATE_LENGTH && date.bytes().all(|byte| byte.is_ascii_digit()))
     })
 }
 
