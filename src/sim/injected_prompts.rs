@@ -141,8 +141,11 @@ impl InjectedAnswer {
 
     /// The answer's text with the name of another model, if a request asks that one: it answers in its own name, and at its own price (S-10).
     fn named_for_another(&self, text: &str, request: &Request) -> Option<String> {
+        if self.model == request.model {
+            return None;
+        }
         let name = |model: &str| format!("\"model\":{}", Json::from_value(model));
         let own = name(&self.model);
-        (self.model != request.model && text.contains(&own)).then(|| text.replace(&own, &name(&request.model)))
+        text.contains(&own).then(|| text.replace(&own, &name(&request.model)))
     }
 }
