@@ -98,7 +98,8 @@ pub struct PreparedAnswer {
 impl PreparedAnswer {
     /// Whether it is an error, or breaks off.
     pub(crate) fn fails(&self) -> bool {
-        let is_said = || !self.is_stream || self.pieces.iter().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
+        // The end of a message is in its last pieces.
+        let is_said = || !self.is_stream || self.pieces.iter().rev().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
         !(200..300).contains(&self.status) || self.end != ResponseEnd::Complete || !is_said()
     }
 
