@@ -1,5 +1,7 @@
 //! An answer that is given again has ids of its own, as the API's would (M-3), and one that is not asked for as a stream comes whole.
 
+use memchr::memmem::Finder;
+
 use super::decoded_pieces::DecodedPieces;
 use super::plan::{ResponseHead, ResponsePlan, TimedPiece};
 use reenact_wire::assembler::Assembler;
@@ -26,9 +28,12 @@ pub(crate) fn with_fresh_ids(plan: ResponsePlan, nth: u32) -> (ResponsePlan, Vec
         .flat_map(|event| ids(event, plan.is_stream))
         .map(|original| FreshId { fresh: format!("{original}_{nth}").into(), original: original.into() })
         .collect();
-    for event in &mut events {
-        for id in &ids {
-            event.bytes = replaced(&event.bytes, &format!("\"{}\"", id.original), &format!("\"{}\"", id.fresh)).into();
+    for id in &ids {
+        let [original, fresh] = [&id.original, &id.fresh].map(|id| format!("\"{id}\""));
+        let finder = Finder::new(&original);
+        // Most events name no id.
+        for event in events.iter_mut().filter(|event| finder.find(&event.bytes).is_some()) {
+            event.bytes = replaced(&event.bytes, &original, &fresh).into();
         }
     }
     (ResponsePlan { pieces: events, ..plan }, ids)
