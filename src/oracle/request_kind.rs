@@ -59,11 +59,16 @@ impl RequestKindReader {
         let line = texts.template(TextName::ToolSummaryPrompt);
         match () {
             () if is_asked && !self.is_summary_text_said => RequestKind::Summary,
-            () if !line.is_empty() && request.system == Some(Json::from_value(line)) => RequestKind::ToolSummary,
+            () if !line.is_empty() && request.system.as_ref().is_some_and(|system| is_text(system, line)) => RequestKind::ToolSummary,
             () if is_asked => RequestKind::Unclear,
             () => RequestKind::Ordinary,
         }
     }
+}
+
+/// Whether JSON is this text. Most system prompts are blocks, for which no text is written out.
+fn is_text(json: &Json, text: &str) -> bool {
+    json.as_str().starts_with('"') && *json == Json::from_value(text)
 }
 
 /// Whether a block is a text that begins so.
