@@ -23,7 +23,7 @@ impl Oracles {
     pub(super) fn on_stream_event(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         let watched = Arc::make_mut(&mut self.agents).entry(agent);
-        watched.summaries.on_effect(&self.rules, effect, found);
+        watched.summaries.on_effect(&self.rules, (effect, ""), found);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
     }

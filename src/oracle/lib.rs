@@ -50,6 +50,7 @@ mod request_frame;
 mod request_kind;
 mod requests;
 mod result_limits;
+mod result_texts;
 mod results;
 mod retry;
 mod retry_decisions;
@@ -106,6 +107,7 @@ use repeated_effects::RepeatedEffectOracle;
 use request_frame::RequestFrameOracle;
 use request_kind::RequestKindReader;
 use result_limits::ResultLimitOracle;
+use result_texts::{returned_text, told_text};
 use results::ResultOracle;
 use retry::RetryOracle;
 use retry_decisions::RetryDecisionOracle;
@@ -354,7 +356,7 @@ impl TranscriptWatch for Oracles {
                 watched.hook_words.on_abort();
             });
         }
-        let watched = Arc::make_mut(&mut self.agents).entry(agent);
+        let (watched, returned) = (Arc::make_mut(&mut self.agents).entry(agent), returned_text(input));
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
         watched.causes.on_input(input);
@@ -373,15 +375,15 @@ impl TranscriptWatch for Oracles {
         watched.order.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
         watched.live_streams.on_input(&self.rules, input, found);
-        watched.result_limits.on_input(input);
+        watched.result_limits.on_input(input, returned.as_ref());
         watched.accounts.on_input(&self.rules, at, input);
-        watched.truth.on_input(input);
+        watched.truth.on_input(input, returned.as_ref());
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
         watched.progress_set.on_input(input, found);
         if agent.is_root() {
             watched.history.on_input(input);
-            watched.unrun.on_input(&self.rules, input, found);
+            watched.unrun.on_input(&self.rules, input, returned.as_deref(), found);
         }
         Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
     }
@@ -406,6 +408,7 @@ impl TranscriptWatch for Oracles {
             Effect::Emit(Emission::Aborted(message)) => Arc::make_mut(&mut self.speech).entry(agent).on_aborted(message.id),
             _ => (),
         }
+        let told = told_text(effect);
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
         self.permissions.on_effect(&self.rules, (agent, class), effect, found);
         let spent = spent(&self.agents);
@@ -423,7 +426,7 @@ impl TranscriptWatch for Oracles {
         let has_token_budget = agent.is_root() && self.rules.settings.session.token_budget.is_some();
         let output = has_token_budget.then(|| watched.accounts.output_tokens());
         watched.recoveries.on_effect(&self.rules, output, effect, found);
-        watched.summaries.on_effect(&self.rules, effect, found);
+        watched.summaries.on_effect(&self.rules, (effect, &told), found);
         watched.terminals.on_effect(agent, effect, found);
         watched.causes.on_effect(effect, found);
         watched.discarded.on_effect(effect, found);
@@ -435,17 +438,17 @@ impl TranscriptWatch for Oracles {
         watched.starts.on_effect(&self.rules, (class, self.speech.get(agent)), effect, found);
         watched.hook_words.on_effect(&self.rules, effect, found);
         watched.told_texts.on_effect(&self.rules, effect);
-        watched.truth.on_effect(effect, found);
+        watched.truth.on_effect((effect, &told), found);
         watched.lookups.on_effect(effect, found);
         watched.prefix.on_effect(effect);
-        watched.losses.on_effect(&self.rules, effect, found);
-        watched.result_limits.on_effect(&self.rules, effect, found);
+        watched.losses.on_effect(&self.rules, (effect, &told), found);
+        watched.result_limits.on_effect(&self.rules, (effect, &told), found);
         watched.progress_set.on_effect(&self.rules.tools, effect, found);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);
             watched.interruption.on_root_finished(effect, found);
             watched.history.on_effect(effect);
-            watched.unrun.on_effect(&self.rules, effect, found);
+            watched.unrun.on_effect(&self.rules, (effect, &told), found);
             watched.live_streams.on_effect(&self.rules, effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);

@@ -117,7 +117,8 @@ impl LossOracle {
         });
     }
 
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `told` is the text of a result.
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Init { prompt, .. }) => self.on_begin(*prompt, found),
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => {
@@ -128,8 +129,7 @@ impl LossOracle {
                     .for_each(|submitted| submitted.is_taken_in = true);
             }
             Effect::Emit(Emission::User(message)) => {
-                let told = message.block.result_text().unwrap_or_default();
-                self.check_agent(rules, message, &told, found);
+                self.check_agent(rules, message, told, found);
                 for (run, text, what) in self.for_results.extract_if(.., |(run, ..)| *run == message.run) {
                     found.ask(ORACLE);
                     if !told.contains(&*text) {

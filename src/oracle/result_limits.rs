@@ -6,7 +6,6 @@
 use super::budgets::ORACLE;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, ToolRun};
-use reenact_wire::block::joined_text;
 use reenact_wire::prelude::*;
 
 /// The tools of one agent that run, and what they returned until it is out.
@@ -26,19 +25,20 @@ struct ReturnedText {
 }
 
 impl ResultLimitOracle {
-    pub(super) fn on_input(&mut self, input: &Input) {
+    /// `returned` is the text of a tool that ends.
+    pub(super) fn on_input(&mut self, input: &Input, returned: Option<&Arc<str>>) {
         match input {
             Input::ToolEnded { run, outcome } => {
+                let Some(text) = returned else { return };
                 let Some(at) = self.running.iter().position(|(known, _)| known == run) else { return };
                 let (run, limit) = self.running.remove(at);
                 let content = outcome.content.as_str();
-                let text = joined_text(content);
                 // No text has more characters than its JSON has bytes.
                 let is_too_large = content.len() as u64 > limit && text.chars().count() as u64 > limit;
                 let is_stopped = self.stopped.contains(&run) || outcome.abort.is_some();
                 // In the place of nothing stand words of the engine.
                 if is_too_large || !is_stopped && !text.trim().is_empty() {
-                    self.returned.push(ReturnedText { run, text: text.into(), is_too_large });
+                    self.returned.push(ReturnedText { run, text: text.clone(), is_too_large });
                 }
             }
             Input::Cancel | Input::Interrupt { .. } => self.returned.retain(|returned| returned.is_too_large),
@@ -46,7 +46,8 @@ impl ResultLimitOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `told` is the text of a result.
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, tool_use } => self.running.push((*run, rules.tools.result_limit(&tool_use.name))),
             Effect::StopTool { run } => self.stopped.push(*run),
@@ -59,11 +60,10 @@ impl ResultLimitOracle {
             Effect::Emit(Emission::User(message)) => {
                 for returned in self.returned.extract_if(.., |returned| returned.run == message.run) {
                     found.ask(ORACLE);
-                    let told = message.block.result_text().unwrap_or_default();
                     let ReturnedText { run, text, is_too_large } = returned;
                     if is_too_large && *told == *text {
                         found.add(ORACLE, format!("the result of tool {run} went out whole, and it is too large for its tool"));
-                    } else if !is_too_large && !told.contains(text.trim()) && is_cut(&text, &told) {
+                    } else if !is_too_large && !told.contains(text.trim()) && is_cut(&text, told) {
                         found.add(ORACLE, format!("the result of tool {run} did not go out whole, and it fits its tool"));
                     }
                 }

@@ -105,10 +105,11 @@ impl SummaryOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `told` is the text of a result.
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         self.results.on_effect(rules, effect, found);
         self.due.on_effect(effect);
-        self.files.on_effect(effect, found);
+        self.files.on_effect((effect, told), found);
         match effect {
             Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
             Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == SUMMARY => self.source.on_summary(text, found),

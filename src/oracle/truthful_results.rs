@@ -4,7 +4,6 @@
 
 use super::OracleFindings;
 use reenact_engine::contract::{Effect, Emission, Input, ToolRun};
-use reenact_wire::block::{Block, joined_text};
 use reenact_wire::denied_start;
 use reenact_wire::prelude::*;
 
@@ -25,22 +24,24 @@ struct StartedTool {
 }
 
 impl TruthOracle {
-    pub(super) fn on_input(&mut self, input: &Input) {
-        if let Input::ToolEnded { run, outcome } = input
+    /// `returned` is the text of a tool that ends.
+    pub(super) fn on_input(&mut self, input: &Input, returned: Option<&Arc<str>>) {
+        if let (Input::ToolEnded { run, .. }, Some(returned)) = (input, returned)
             && let Some(started) = self.0.iter_mut().find(|started| started.run == *run)
         {
-            started.content = joined_text(outcome.content.as_str()).into();
+            started.content = returned.clone();
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `told` is the text of a result.
+    pub(super) fn on_effect(&mut self, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, .. } => self.0.push(StartedTool { run: *run, content: "".into() }),
             Effect::Emit(Emission::User(message)) => {
                 let Some(at) = self.0.iter().position(|started| started.run == message.run) else { return };
                 let started = self.0.swap_remove(at);
                 found.ask(ORACLE);
-                if let Some(words) = claim(&message.block, &started.content) {
+                if let Some(words) = claim(told, &started.content) {
                     found.add(ORACLE, format!("tool {} was started, and its result tells the model `{words}`", message.run));
                 }
             }
@@ -51,11 +52,10 @@ impl TruthOracle {
 }
 
 /// The words of a result that say that the tool never ran, where they are not the tool's own.
-fn claim(result: &Block, own: &str) -> Option<&'static str> {
-    let result = result.result_text()?;
+fn claim(result: &str, own: &str) -> Option<&'static str> {
     if result == own {
         return None; // most results are the tool's own words to the letter, and to search them costs more than all other oracles do
     }
     let own = own.to_lowercase();
-    denied_start::claims(&result).chain(denied_start::among(SHORT_PHRASES.into_iter(), &result)).find(|words| !own.contains(words))
+    denied_start::claims(result).chain(denied_start::among(SHORT_PHRASES.into_iter(), result)).find(|words| !own.contains(words))
 }

@@ -16,7 +16,7 @@ use reenact_engine::contract::{
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::settings::SiblingAbort;
 use reenact_engine::time::Time;
-use reenact_wire::block::{BlockKind, ToolUse, joined_text};
+use reenact_wire::block::{BlockKind, ToolUse};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-33";
@@ -72,14 +72,15 @@ struct AskedUse {
 }
 
 impl UnrunToolOracle {
-    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input, found: &mut OracleFindings<'_>) {
+    /// `returned` is the text of a tool that ends.
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input, returned: Option<&str>, found: &mut OracleFindings<'_>) {
         self.judge(found);
         self.is_aborted |= matches!(input, Input::Interrupt { .. });
         match input {
             Input::Stream { id, event } => self.on_event(*id, event.payload()),
             Input::Body { id, .. } => self.whole.push(*id),
             Input::End { id, how } if *how != AnswerEnd::Complete => self.whole.retain(|whole| whole != id),
-            Input::ToolEnded { run, outcome } => self.on_outcome(rules, (found.at, *run), outcome),
+            Input::ToolEnded { run, outcome } => self.on_outcome(rules, (found.at, *run), (outcome, returned.unwrap_or_default())),
             Input::PermissionAnswered { run, answer } if !matches!(**answer, PermissionAnswer::Allow { updated_input: None, .. }) => {
                 self.settle(*run);
             }
@@ -127,7 +128,8 @@ impl UnrunToolOracle {
         self.is_aborted = true;
     }
 
-    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `told` is the text of a result.
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Init { .. }) => self.is_aborted = false,
             Effect::Emit(Emission::Assistant(message)) => {
@@ -145,7 +147,7 @@ impl UnrunToolOracle {
             Effect::Emit(Emission::User(message)) => {
                 let is_error = matches!(message.block.kind(), BlockKind::ToolResult { is_error: true, .. });
                 self.on_agent_result(message.run, is_error);
-                self.on_result(rules, message.run, &message.block.result_text().unwrap_or_default(), found);
+                self.on_result(rules, message.run, told, found);
             }
             // The model took its words back.
             Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
@@ -206,9 +208,9 @@ impl UnrunToolOracle {
     }
 
     /// A tool ended by itself.
-    fn on_outcome(&mut self, rules: &OracleRules, (at, run): (Time, ToolRun), outcome: &ToolOutcome) {
+    fn on_outcome(&mut self, rules: &OracleRules, (at, run): (Time, ToolRun), (outcome, returned): (&ToolOutcome, &str)) {
         if let Some(stopped) = self.stopped.iter_mut().find(|stopped| stopped.run == run) {
-            stopped.returned = joined_text(outcome.content.as_str()).trim().into();
+            stopped.returned = returned.trim().into();
             stopped.until = stopped.until.min(at);
         } else if let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) {
             asked.has_failed = asked.is_shell && SiblingFailures::from_settings(&rules.settings).holds(outcome);

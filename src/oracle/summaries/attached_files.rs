@@ -29,7 +29,7 @@ struct ReadFile {
 }
 
 impl AttachedFileOracle {
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, tool_use } if &*tool_use.name == READ => {
                 self.reads.extend(path(tool_use).map(|path| (*run, path)));
@@ -38,8 +38,8 @@ impl AttachedFileOracle {
                 let Some(at) = self.reads.iter().position(|(run, _)| *run == message.run) else { return };
                 let (_, path) = self.reads.swap_remove(at);
                 let is_fine = matches!(message.block.kind(), BlockKind::ToolResult { is_error: false, .. });
-                if let Some(text) = message.block.result_text().filter(|text| is_fine && !text.is_empty()) {
-                    self.on_read(path, text.into());
+                if is_fine && !told.is_empty() {
+                    self.on_read(path, told.into());
                 }
             }
             Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == ATTACHMENTS => self.check(text, found),
