@@ -14,6 +14,7 @@ mod whole_answers;
 
 use whole_answers::WholeAnswerOracle;
 
+use super::frame_tokens::FrameTokens;
 use super::request_kind::SentRequest;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Terminal};
@@ -61,6 +62,7 @@ pub(super) struct CompactionOracle {
     asked: u64,
     /// The most that came with the messages of any request: system prompt and tools.
     frame: u64,
+    frame_tokens: FrameTokens,
     /// The model's content since.
     answers: u64,
     /// All other content since.
@@ -115,7 +117,7 @@ impl CompactionOracle {
         }
         self.take_in(id.prompt);
         self.take_in_host(rules, RequestPlace { prompt: id.prompt, request: id.turn });
-        let frame = request.system.as_ref().map_or(0, tokens::system) + request.tools.as_ref().map_or(0, tokens::tools);
+        let frame = self.frame_tokens.count(request);
         let messages = request.messages.iter().map(|message| rules.tokenizer.blocks(&message.content)).sum::<u64>();
         self.asked = self.asked.max(messages);
         let tokens = frame + messages;

@@ -27,6 +27,7 @@ mod command_prompts;
 mod compaction;
 mod discarded_attempts;
 mod findings;
+mod frame_tokens;
 mod hook_words;
 mod interruption;
 mod kept_history;
