@@ -4,6 +4,7 @@
 
 mod change;
 
+use crate::key::KeylessValue;
 use crate::settings::{Environment, NeighbourMerging, Settings, ThinkingSetting, ToolDefinition};
 use crate::texts::TextName;
 use reenact_wire::block::{Block, Message};
@@ -20,6 +21,8 @@ pub struct RequestFrame {
     request: Request,
     user_context: Option<Block>,
     neighbours: NeighbourMerging,
+    /// About how many tokens system prompt and tools have: this follows from the request, and is counted once.
+    tokens: KeylessValue<u64>,
 }
 
 impl RequestFrame {
@@ -39,7 +42,8 @@ impl RequestFrame {
         request.tools = tools;
         request.extra = with_thinking(&settings.request_extra, settings.session.thinking);
         request.cache_last_message = settings.cache_breakpoints;
-        Self { request, user_context: settings.user_context.as_deref().map(Block::text), neighbours: settings.neighbours }
+        let tokens = KeylessValue(tokens::frame(&request));
+        Self { request, user_context: settings.user_context.as_deref().map(Block::text), neighbours: settings.neighbours, tokens }
     }
 
     /// The model that is asked.
@@ -69,7 +73,7 @@ impl RequestFrame {
 
     /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
     pub(crate) fn tokens(&self) -> u64 {
-        tokens::request(&self.request) + tokens::blocks(&self.user_context)
+        *self.tokens + tokens::blocks(&self.user_context)
     }
 
     /// The same for another model.

@@ -1,11 +1,13 @@
 //! A frame from some request on (S-11): what the host has set anew.
 
 use super::{RequestFrame, listed};
+use crate::key::KeylessValue;
 use crate::settings::{Environment, RequestChange};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 use reenact_wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
+use reenact_wire::tokens;
 
 impl RequestFrame {
     /// The same with what holds from there on; breakpoints go where they went before (N-7).
@@ -31,6 +33,7 @@ impl RequestFrame {
             request.system = request.system.take().map(|system| system_with_breakpoint(&system));
             request.tools = request.tools.take().map(|tools| list_with_breakpoint(&tools));
         }
+        frame.tokens = KeylessValue(tokens::frame(&frame.request));
         frame
     }
 }
