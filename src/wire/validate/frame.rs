@@ -35,17 +35,20 @@ pub(super) struct CheckedFrame {
 
 impl CheckedFrame {
     pub(super) fn check(request: &Request, facts: Option<&ModelFacts>) -> Self {
-        let lists = [&request.system, &request.tools].into_iter().flatten().filter(|json| mentions(json.as_str()));
-        let count = |list: &Json| elements(list.as_str()).map_or(0, |items| items.into_iter().filter(|item| has_breakpoint(item)).count());
+        let tools = request.tools.as_ref().and_then(tools::listed);
+        let of_system =
+            request.system.as_ref().filter(|system| mentions(system.as_str())).and_then(|system| elements(system.as_str()).ok());
+        let of_system = of_system.into_iter().flatten().filter(|item| has_breakpoint(item)).count();
+        let of_tools = tools.iter().flatten().filter(|tool| mentions(tool.text()) && tool.present("cache_control").is_some()).count();
         Self {
             model: request.model.clone(),
             max_tokens: request.max_tokens,
             system: request.system.clone(),
             tools: request.tools.clone(),
             extra: request.extra.clone(),
-            breakpoints: lists.map(count).sum(),
+            breakpoints: of_system + of_tools,
             thinking_is_enabled: thinking(request).is_some_and(|thinking| thinking.kind == "enabled"),
-            refusal: refusal(request, facts),
+            refusal: refusal(request, tools.as_deref(), facts),
         }
     }
 
@@ -57,13 +60,13 @@ impl CheckedFrame {
 }
 
 /// The refusal of the frame, if there is one.
-fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+fn refusal(request: &Request, tools: Option<&[RawObject<'_>]>, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let extra = if request.extra.as_str() == "{}" { None } else { RawObject::parse(request.extra.as_str()).ok() };
     output_cap(request, facts)
         .or_else(|| thinking_refusal(request, facts))
         .or_else(|| extra.as_ref().and_then(|extra| temperature(extra).or_else(|| effort(extra, facts))))
         .or_else(|| extra.as_ref().and_then(|extra| forced_tool(extra, request, facts)))
-        .or_else(|| request.tools.as_ref().and_then(tools::refusal))
+        .or_else(|| tools.and_then(tools::refusal))
 }
 
 fn temperature(extra: &RawObject<'_>) -> Option<Refusal> {

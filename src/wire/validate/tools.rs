@@ -21,14 +21,18 @@ const OPTIONAL_MAX: usize = 24;
 /// How many parameters of strict tools may have one type or another.
 const UNIONS_MAX: usize = 16;
 
-/// The refusal of the tools, if there is one.
-pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
+/// The tools of a list; `None` for what is no list.
+pub(super) fn listed(tools: &Json) -> Option<Vec<RawObject<'_>>> {
     let list = elements(tools.as_str()).ok()?;
-    let tools: Vec<RawObject<'_>> = list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect();
-    let custom = || (0..).zip(&tools).filter(|(_, tool)| tool.string("type").is_none_or(|kind| kind == "custom"));
+    Some(list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect())
+}
+
+/// The refusal of the tools, if there is one.
+pub(super) fn refusal(tools: &[RawObject<'_>]) -> Option<Refusal> {
+    let custom = || (0..).zip(tools).filter(|(_, tool)| tool.string("type").is_none_or(|kind| kind == "custom"));
     let shape = custom().find_map(|(index, tool): (usize, _)| shape_refusal(index, tool.present("input_schema")));
     let name = || custom().find_map(|(index, tool): (usize, _)| name_refusal(index, tool.string("name").as_deref()));
-    shape.or_else(name).or_else(|| twice_named(&tools)).or_else(|| {
+    shape.or_else(name).or_else(|| twice_named(tools)).or_else(|| {
         let strict = custom().filter(|(_, tool)| tool.get("strict") == Some("true"));
         strict_refusal(strict.filter_map(|(index, tool)| Some((index, serde_json::from_str(tool.get("input_schema")?).ok()?))).collect())
     })
