@@ -9,6 +9,8 @@ use super::raw_json::{self, RawObject};
 /// How many input tokens the API says that it left out of old tool results, in a `message_delta` or a whole message whose request asked for it
 /// (`context_management.applied_edits`); `None` when it says nothing of it.
 pub fn cleared_input_tokens(json: &str) -> Option<u64> {
+    // Few answers have the member, and the others need not be taken apart for that.
+    memchr::memmem::find(json.as_bytes(), b"\"context_management\"")?;
     let message = RawObject::parse(json).ok()?;
     let edits = message.object("context_management")?;
     let edits = raw_json::elements(edits.get("applied_edits")?).ok()?;
