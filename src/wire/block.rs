@@ -152,7 +152,7 @@ impl Block {
 
     /// A block put together elsewhere: the caller vouches that `json` says what `kind` says.
     pub fn assembled(kind: BlockKind, json: Json) -> Self {
-        let size = BlockSize::of_block(&kind, &json);
+        let size = BlockSize::of_block(&kind, json.as_str());
         let digest = digest(&kind, &json);
         Self { kind, json, size, digest }
     }
@@ -218,14 +218,16 @@ pub fn joined_text(content: &str) -> String {
 /// A block read from JSON; one whose members are not as expected is [`BlockKind::Other`], kept and passed through.
 impl From<Json> for Block {
     fn from(json: Json) -> Self {
-        let kind = RawObject::parse(json.as_str()).ok().map_or_else(
-            || BlockKind::Other("".into()),
-            |block| {
-                let kind = block.string("type").unwrap_or_default();
-                known_kind(&kind, &block).unwrap_or_else(|| BlockKind::Other(kind.into()))
-            },
-        );
-        Self::assembled(kind, json)
+        Self::assembled(BlockKind::read(json.as_str()), json)
+    }
+}
+
+impl BlockKind {
+    /// The kind of a block as it is written.
+    fn read(json: &str) -> Self {
+        let Ok(block) = RawObject::parse(json) else { return Self::Other("".into()) };
+        let kind = block.string("type").unwrap_or_default();
+        known_kind(&kind, &block).unwrap_or_else(|| Self::Other(kind.into()))
     }
 }
 

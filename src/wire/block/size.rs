@@ -1,7 +1,6 @@
 //! The size of a block: what is counted of it for an estimate of its tokens, before anything is rounded.
 
-use super::{Block, BlockKind};
-use crate::json::Json;
+use super::BlockKind;
 use crate::raw_json::{self, RawObject};
 
 /// Characters of what a block says, and images and documents.
@@ -20,17 +19,17 @@ impl BlockSize {
         Self { characters: self.characters + other.characters, media: self.media + other.media }
     }
 
-    pub(super) fn of_block(kind: &BlockKind, json: &Json) -> Self {
+    pub(super) fn of_block(kind: &BlockKind, json: &str) -> Self {
         match kind {
             BlockKind::Text(text) => Self::of_text(text),
             BlockKind::Thinking { thinking, .. } => Self::of_text(thinking), // the signature is for the API, not for the model
             BlockKind::ToolUse(tool_use) => Self::of_text(&tool_use.name).plus(Self::of_text(tool_use.input.as_str())),
             BlockKind::ToolResult { .. } => {
-                let content = RawObject::parse(json.as_str()).ok().and_then(|block| block.get("content").map(Self::of_content));
+                let content = RawObject::parse(json).ok().and_then(|block| block.get("content").map(Self::of_content));
                 content.unwrap_or_default()
             }
             BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => Self { characters: 0, media: 1 },
-            BlockKind::RedactedThinking | BlockKind::Other(_) => Self::of_text(json.as_str()),
+            BlockKind::RedactedThinking | BlockKind::Other(_) => Self::of_text(json),
         }
     }
 
@@ -40,7 +39,9 @@ impl BlockSize {
             return Self::of_text(&text);
         }
         match raw_json::elements(content) {
-            Ok(elements) => elements.into_iter().map(|element| Block::from(Json::trusted(element)).size).fold(Self::default(), Self::plus),
+            Ok(elements) => {
+                elements.into_iter().map(|element| Self::of_block(&BlockKind::read(element), element)).fold(Self::default(), Self::plus)
+            }
             Err(_) => Self::of_text(content),
         }
     }
