@@ -3,7 +3,7 @@
 //! Kept apart from the [`Assembler`](super::assembler::Assembler) because it knows members and JSON, and nothing of order.
 
 use super::{
-    block::{Block, ToolInput},
+    block::{Block, BlockKind, ToolInput},
     event::BlockDelta,
     json::{Json, push_string},
     raw_json::{self, RawObject},
@@ -81,9 +81,12 @@ impl PartialBlock {
         // The decoder let in only a text that is an object, so this cannot fail; passing the start on is the least surprise if it did.
         let Ok(start) = RawObject::parse(&self.start) else { return Block::from(Json::trusted(&*self.start)) };
         let mut edits: Vec<(&str, String)> = Vec::new();
+        let mut said = None;
         for (key, added) in [("text", &self.text), ("thinking", &self.thinking)] {
             if !added.is_empty() {
-                edits.push((key, quoted(&(start.string(key).unwrap_or_default() + &**added))));
+                let whole = start.string(key).unwrap_or_default() + &**added;
+                edits.push((key, quoted(&whole)));
+                said = said.or(Some(whole).filter(|_| key == "text"));
             }
         }
         if let Some(signature) = &self.signature {
@@ -99,7 +102,12 @@ impl PartialBlock {
         for (key, value) in compaction.iter().flat_map(RawObject::members).filter(|(key, _)| *key != "type") {
             edits.push((key, value.into()));
         }
-        Block::from(Json::trusted(start.with(&edits)))
+        let json = Json::trusted(start.with(&edits));
+        // Most blocks are text, and need not be read back.
+        match said.filter(|_| &*self.kind == "text") {
+            Some(text) => Block::assembled(BlockKind::Text(text.into()), json),
+            None => Block::from(json),
+        }
     }
 
     /// The replacement of the start's `input`: the text that the model wrote. If it wrote nothing, the start's input stays; without one, it is
@@ -122,4 +130,22 @@ fn quoted(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 2);
     push_string(&mut json, text);
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n_3_a_text_block_is_what_reading_it_back_gives() {
+        for start in [r#"{"type":"text","text":""}"#, r#"{"type":"text"}"#, r#"{"type":"text","text":"a","text":"\u00e9\ud83d "}"#] {
+            let mut partial = PartialBlock::new("text", start);
+            for piece in ["\"quoted\"\n", "\u{7}é😀"] {
+                partial.add(&BlockDelta::Text(piece.into())).unwrap();
+            }
+            let block = partial.finish();
+            assert_eq!(block, Block::from(block.json().clone()), "{start}");
+            assert!(matches!(block.kind(), BlockKind::Text(text) if text.ends_with("\"quoted\"\n\u{7}é😀")), "{start}");
+        }
+    }
 }
