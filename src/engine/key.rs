@@ -38,7 +38,10 @@ impl fmt::Display for StateKey {
 #[derive(Debug)]
 pub struct KeySink {
     now: Time,
+    /// The bytes that were taken in, and behind them room for more. A vector would call its allocator's code for each of the many small numbers.
     bytes: Vec<u8>,
+    /// How many bytes were taken in.
+    length: usize,
     names: BTreeMap<(&'static str, String), u64>,
     /// Whether there may be instants in what is taken in.
     has_instants: bool,
@@ -47,9 +50,12 @@ pub struct KeySink {
 /// A state of a short run has about so many bytes.
 const USUAL_SIZE: usize = 8 << 10;
 
+/// A value without instants may have so many.
+const SMALL_SIZE: usize = 512;
+
 impl Default for KeySink {
     fn default() -> Self {
-        Self { now: Time::ZERO, bytes: Vec::with_capacity(USUAL_SIZE), names: BTreeMap::new(), has_instants: true }
+        Self { now: Time::ZERO, bytes: vec![0; USUAL_SIZE], length: 0, names: BTreeMap::new(), has_instants: true }
     }
 }
 
@@ -61,7 +67,7 @@ impl KeySink {
 
     /// A sink for a value without instants.
     fn without_instants() -> Self {
-        Self { has_instants: false, bytes: Vec::new(), now: Time::ZERO, names: BTreeMap::new() }
+        Self { has_instants: false, bytes: Vec::new(), length: 0, now: Time::ZERO, names: BTreeMap::new() }
     }
 
     /// A name that only has to be told from others of its kind: the key has the place of its first appearance.
@@ -95,14 +101,35 @@ impl KeySink {
     /// The key of all that was taken in.
     pub fn key(&self) -> StateKey {
         // Nobody chooses states to make keys collide, so a fast hash does.
-        StateKey(XxHash3_128::oneshot(&self.bytes))
+        StateKey(XxHash3_128::oneshot(&self.bytes[..self.length]))
     }
 
     /// Makes the sink ready for another state, keeping its memory.
     pub fn reset(&mut self, now: Time) {
         self.now = now;
-        self.bytes.clear();
+        self.length = 0;
         self.names.clear();
+    }
+
+    /// Takes in the bytes of a number.
+    #[inline]
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        match self.bytes.get_mut(self.length..).and_then(|room| room.first_chunk_mut()) {
+            Some(room) => {
+                *room = bytes;
+                self.length += N;
+            }
+            None => self.put_slice(&bytes),
+        }
+    }
+
+    fn put_slice(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        if end > self.bytes.len() {
+            self.bytes.resize(end.max(2 * self.bytes.len()).max(SMALL_SIZE), 0);
+        }
+        self.bytes[self.length..end].copy_from_slice(bytes);
+        self.length = end;
     }
 }
 
@@ -110,22 +137,27 @@ impl KeySink {
 impl Hasher for KeySink {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.put_slice(bytes);
+    }
+
+    #[inline]
+    fn write_u8(&mut self, number: u8) {
+        self.put([number]);
     }
 
     #[inline]
     fn write_u16(&mut self, number: u16) {
-        self.write(&number.to_le_bytes());
+        self.put(number.to_le_bytes());
     }
 
     #[inline]
     fn write_u32(&mut self, number: u32) {
-        self.write(&number.to_le_bytes());
+        self.put(number.to_le_bytes());
     }
 
     #[inline]
     fn write_u64(&mut self, number: u64) {
-        self.write(&number.to_le_bytes());
+        self.put(number.to_le_bytes());
     }
 
     /// Instants are the one kind of value that is written so: see the `Hash` of [`Time`] and of [`Deadline`].

@@ -264,10 +264,10 @@ impl<E: Engine + Send> Exploration<E> {
         let pieces = core::iter::from_fn(piece).collect();
         let leave = |piece: Vec<Result<FrontierState<E>, ForgottenRun<E>>>| {
             let mut known = KnownStates { reached: &self.states, ahead: &self.ahead, own: StatesAhead::default() };
-            let mut runs = RunsAhead { waiting: Vec::new(), keyless: Vec::new() };
+            let (mut runs, mut sink) = (RunsAhead { waiting: Vec::new(), keyless: Vec::new() }, KeySink::default());
             let leave_one = |state| match state {
-                Ok(state) => expansion.leave(state, &mut known, &mut runs),
-                Err(forgotten) => expansion.leave_again(forgotten, &mut known, &mut runs),
+                Ok(state) => expansion.leave(state, (&mut known, &mut sink), &mut runs),
+                Err(forgotten) => expansion.leave_again(forgotten, (&mut known, &mut sink), &mut runs),
             };
             let expanded: Vec<_> = piece.into_iter().map(leave_one).collect();
             (expanded, known.own, runs)

@@ -157,11 +157,10 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
     pub(super) fn leave<E: Engine>(
         &self,
         state: FrontierState<E>,
-        known: &mut KnownStates<'_>,
+        (known, sink): (&mut KnownStates<'_>, &mut KeySink),
         runs: &mut RunsAhead<E>,
     ) -> ExpandedState<E> {
         let FrontierState { run, left, .. } = state;
-        let mut sink = KeySink::default();
         let mut asked = QuestionCounts::default();
         let deviations = if left.deviations > 0 { run.deviations() } else { Vec::new() };
         let inputs: &[ExploreStep] = if left.inputs > 0 { &ExploreStep::INPUTS } else { &[] };
@@ -170,9 +169,9 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         let others = inputs.iter().copied().chain(late).chain(deviations.into_iter().map(ExploreStep::Deviation));
         let others = others.filter(|step| !self.hole.is_some_and(|hole| hole(step)));
         let mut attempt = |run: Box<ExploredRun<E>>, step, fault: Option<Arc<SingleFault>>| {
-            let (mut transition, faults) = self.carry_out(run, left, ExploreChoice { step, fault }, known, (&mut sink, &mut asked))?;
+            let (mut transition, faults) = self.carry_out(run, left, ExploreChoice { step, fault }, known, (&mut *sink, &mut asked))?;
             if let ExploreTransitionOutcome::State { run, key: Some(key), left: ExploreBudget::NONE } = transition.outcome {
-                self.run_ahead((run, key), known, runs, &mut sink);
+                self.run_ahead((run, key), known, runs, sink);
                 transition.outcome = ExploreTransitionOutcome::Known(key);
             }
             Some((transition, faults))
@@ -199,14 +198,14 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
     pub(super) fn leave_again<E: Engine>(
         &self,
         state: ForgottenRun<E>,
-        known: &mut KnownStates<'_>,
+        (known, sink): (&mut KnownStates<'_>, &mut KeySink),
         runs: &mut RunsAhead<E>,
     ) -> ExpandedState<E> {
         let ForgottenRun { index, left, first: mut run } = state;
         let is_made = |choice: &ExploreChoice| matches!(self.guard.run(|| choice.make(&mut run, &self.words)), Ok(StepOutcome::Running));
         let path = known.reached.path(index);
         if path.iter().all(is_made) {
-            return self.leave(FrontierState { index, run, left }, known, runs);
+            return self.leave(FrontierState { index, run, left }, (known, sink), runs);
         }
         let text = "the same decisions led to a state that goes on, and do not lead to it again";
         let violation = Violation { oracle: repeated_requests::ORACLE, at: run.now(), text: text.into() };
