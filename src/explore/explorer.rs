@@ -57,8 +57,11 @@ pub trait Workers {
     fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R>;
 }
 
-/// So many states are a piece of work for a thread.
+/// So many states are a piece of work for a thread, where there are many.
 const PIECE: usize = 4;
+
+/// Where there are few, they are cut into so many pieces, as far as they go: to leave one state may take long, and no thread is to wait.
+const PIECES_MIN: usize = 16;
 
 /// So many pieces are worked off before what follows is merged: more take more memory, fewer leave threads waiting.
 const BATCH: usize = 128;
@@ -259,8 +262,9 @@ impl<E: Engine + Send> Exploration<E> {
                 }
             }
         }
+        let size = (states.len() / PIECES_MIN).clamp(1, PIECE);
         let mut states = states.into_iter();
-        let piece = || Some(states.by_ref().take(PIECE).collect()).filter(|piece: &Vec<_>| !piece.is_empty());
+        let piece = || Some(states.by_ref().take(size).collect()).filter(|piece: &Vec<_>| !piece.is_empty());
         let pieces = core::iter::from_fn(piece).collect();
         let leave = |piece: Vec<Result<FrontierState<E>, ForgottenRun<E>>>| {
             let mut known = KnownStates { reached: &self.states, ahead: &self.ahead, own: StatesAhead::default() };
