@@ -49,11 +49,14 @@ impl LiveStreamOracle {
             return;
         }
         let at = found.at;
-        let is_late = |open: &mut OpenRequest| {
+        let is_late = |open: &OpenRequest| {
             let (since, limit) = open.silence(rules);
             limit != Micros::ZERO && at > since + limit + rules.lateness
         };
-        for open in self.open.extract_if(.., is_late) {
+        if !self.open.iter().any(is_late) {
+            return;
+        }
+        for open in self.open.extract_if(.., |open| is_late(open)) {
             let (since, limit) = open.silence(rules);
             found.add(
                 ORACLE,
