@@ -43,6 +43,8 @@ export class Exploration {
   /** What was left out, and why. */
   readonly notes: readonly string[];
   readonly isFinished: boolean;
+  /** Whether a kind of decision that was asked for was possible nowhere, or nothing was tried beside the run as it is. */
+  readonly isEmpty: boolean;
   #report: Explored;
 
   constructor(scenario: string, tried: string[], notes: string[], report: Explored) {
@@ -54,12 +56,13 @@ export class Exploration {
     this.transcripts = report.transcripts;
     this.notes = [...notes, ...report.notes];
     this.isFinished = report.is_finished;
+    this.isEmpty = report.is_empty || tried.length <= 1;
     this.#report = report;
   }
 
   /** Whether nothing was found, and everything that was asked for was tried. */
   get isFine(): boolean {
-    return this.findings.length === 0 && this.isFinished && this.tried.length > 1;
+    return this.findings.length === 0 && this.isFinished && !this.isEmpty;
   }
 
   /** Writes one plan a finding, to be replayed by `run(scenario, factory, { planFile })` or REENACT_PLAN. The paths come back. */
@@ -83,17 +86,23 @@ export class Exploration {
     const counts = sizes.map(({ budget, tried, waiting }) => `${budget} ${tried}${waiting > 0 ? ` of ${tried + waiting}` : ""}`);
     const left = this.budgets.filter((budget) => !this.finished.includes(budget)).join(" ");
     const unfinished = left === "" ? "" : `; not finished, so that nothing is claimed of it: ${left}`;
+    const sized = counts.length > 0 ? ` (${counts.join(", ")})` : "";
     const verdict = this.isFine ? "ok    " : "FAILED";
     const lines = [
-      `${verdict}  ${this.scenario}  ${this.tried.length} plans (${counts.join(", ")}), ${this.transcripts} different transcripts`,
+      `${verdict}  ${this.scenario}  ${plural(this.tried.length, "plan")}${sized}, ${plural(this.transcripts, "different transcript")}`,
       `finished ${this.finished.join(" ") || "no budget"}${unfinished}`,
       ...this.notes.map((note) => `note: ${note}`),
       ...this.findings.map(findingText),
     ];
-    if (this.findings.length === 0) lines.push("nothing found");
+    if (this.tried.length <= 1) lines.push("nothing was tried beside the run as it is, so that nothing is known");
+    else if (this.findings.length === 0) lines.push("nothing found");
     lines.push("This is claimed for the plans that were tried, at their times, and for no others.");
     return lines.join("\n");
   }
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
 function findingText({ words, others, decisions, ways, has_come_again }: ExploredFinding): string {
@@ -101,7 +110,7 @@ function findingText({ words, others, decisions, ways, has_come_again }: Explore
   const lines = [
     `\n${words}`,
     ...others.map((other) => `  and: ${other}`),
-    `  ${ways} ${ways === 1 ? "plan shows" : "plans show"} it; the smallest: ${smallest}`,
+    `  ${plural(ways, "plan")} ${ways === 1 ? "shows" : "show"} it; the smallest: ${smallest}`,
   ];
   if (!has_come_again) lines.push("  it did not come again: the agent leaves something from run to run");
   return lines.join("\n");

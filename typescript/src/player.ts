@@ -32,7 +32,7 @@ export interface Outcome {
 }
 
 const STEPS_MAX = 200_000;
-const REQUESTS_MAX = 10_000;
+const REQUESTS_MAX = 1_000;
 const GRACE_MS = 20;
 const REAL_STEP_MS = 5;
 const REAL_MS_MAX = 5000;

@@ -104,6 +104,8 @@ export interface Explored {
   budgets: string[];
   finished: string[];
   is_finished: boolean;
+  /** Whether a kind of decision that was asked for was possible nowhere. */
+  is_empty: boolean;
   classes: { budget: string; tried: number; waiting: number }[];
   transcripts: number;
   notes: string[];

@@ -67,6 +67,8 @@ describe.skipIf(PROGRAM === undefined)("an exploration", { timeout: 60_000 }, ()
     const found = await explore(TWO, careful(), { set, timeMs: 0 });
     expect([found.isFine, found.findings, found.finished]).toEqual([false, [], []]);
     expect(String(found)).toContain("not finished, so that nothing is claimed of it: (1,0,1) (0,1,0)");
+    const empty = await explore(TWO, careful(), { set: { ...set, "explore.faults": "[]" }, budgets: "0,1,0" });
+    expect([empty.isFine, String(empty).includes("nothing was tried beside the run as it is")]).toEqual([false, true]);
     await expect(explore(TWO, careful(), { set, budgets: "1,1" })).rejects.toThrow("as in `1,0,1`");
     await expect(explore(TWO, careful(), { set, budgets: [] })).rejects.toThrow("names no budget");
   });
