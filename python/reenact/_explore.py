@@ -285,6 +285,8 @@ class _Search:
         for _ in range(self._workers):
             ours, theirs = fork.Pipe()
             known = [ours, *self._idle]
+            if self._fresh is not None:
+                known.append(self._fresh.ours)
             process = fork.Process(target=_work, args=(self._explored, theirs, known), daemon=True)
             process.start()
             theirs.close()
@@ -293,8 +295,6 @@ class _Search:
 
     def close(self) -> None:
         """Ends the workers."""
-        if self._fresh is not None:
-            self._fresh.close()
         for connection in [*self._idle, *self._busy]:
             connection.close()
         for process in self._processes:
@@ -302,6 +302,8 @@ class _Search:
             if process.is_alive():
                 process.kill()
         self._processes = []
+        if self._fresh is not None:
+            self._fresh.close()
 
 
 def _work(explored: _Explored, plans: Connection, others: list[Connection]) -> None:
@@ -328,16 +330,16 @@ class FreshProcesses:
 
     def __init__(self, explored: _Explored) -> None:
         fork = multiprocessing.get_context("fork")
-        self._ours, theirs = fork.Pipe()
-        self._process = fork.Process(target=_fork_for_each, args=(explored, theirs, self._ours))
+        self.ours, theirs = fork.Pipe()
+        self._process = fork.Process(target=_fork_for_each, args=(explored, theirs, self.ours))
         self._process.start()
         theirs.close()
 
     def try_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
         """As `_Explored.try_plan`."""
-        self._ours.send(plan)
+        self.ours.send(plan)
         try:
-            results, problem = self._ours.recv()
+            results, problem = self.ours.recv()
         except EOFError:
             results, problem = [], "it ended without a word"
         if problem is not None:
@@ -346,7 +348,7 @@ class FreshProcesses:
 
     def close(self) -> None:
         """Ends the process."""
-        self._ours.close()
+        self.ours.close()
         self._process.join(timeout=5)
         if self._process.is_alive():
             self._process.kill()
