@@ -279,8 +279,9 @@ impl ClientExploration {
     ) {
         self.classes[self.current].tried += 1;
         self.transcripts.insert(trace.digest.clone());
-        self.has_unstreamed |= trace.requests.iter().any(|request| !request.is_faulted && request.events.is_empty());
         let is_plain = planned.decisions.is_empty();
+        // What is refused in other runs is no stream either.
+        self.has_unstreamed |= is_plain && trace.requests.iter().any(|request| !request.is_faulted && request.events.is_empty());
         let is_made = planned.decisions.iter().all(|decision| has_come(decision, &trace));
         if !is_plain && (!trace.missed.is_empty() || !is_made) {
             self.classes[self.current].void += 1;
