@@ -35,9 +35,10 @@ AGENTS = {
 
 SCENARIOS = ["overloaded", "cut", "stall"]
 
-EARLY_S = 0.02
+EARLY_S = 0.2
+"""How much shorter a gap may be in real time: the request before it may have come late."""
 LATE_S = 0.6
-"""How much later a request may come in real time: the machine is shared."""
+"""How much longer: the machine is shared."""
 
 
 @dataclass
