@@ -55,17 +55,7 @@ def _run(options: argparse.Namespace, agent: Any) -> int:
 
 
 def _sweep(options: argparse.Namespace, agent: Any) -> int:
-    found = sweep(
-        options.scenario,
-        agent,
-        actions=options.actions.split(",") if options.actions else None,
-        then=options.then,
-        message=options.message,
-        seed=options.seed,
-        settings=_settings(options),
-        without=options.without,
-        workers=options.workers,
-    )
+    found = sweep(options.scenario, agent, **_searched(options))
     paths = found.write(options.plans) if found.findings else []
     print(found.report(_replays(options, paths)))
     return 0 if found.is_fine else 1
@@ -84,13 +74,7 @@ def _explore(options: argparse.Namespace, agent: Any) -> int:
         agent,
         budgets=options.budget or BUDGETS,
         time_s=options.time,
-        actions=options.actions.split(",") if options.actions else None,
-        then=options.then,
-        message=options.message,
-        seed=options.seed,
-        settings=_settings(options),
-        without=options.without,
-        workers=options.workers,
+        **_searched(options),
         on_progress=show if is_shown else None,
     )
     if is_shown:
@@ -100,6 +84,19 @@ def _explore(options: argparse.Namespace, agent: Any) -> int:
     paths = found.write(options.plans) if found.findings else []
     print(found.report(_replays(options, paths)))
     return 0 if found.is_fine else 1
+
+
+def _searched(options: argparse.Namespace) -> dict[str, Any]:
+    """The arguments that a sweep and an exploration have alike."""
+    return {
+        "actions": options.actions.split(",") if options.actions else None,
+        "then": options.then,
+        "message": options.message,
+        "seed": options.seed,
+        "settings": _settings(options),
+        "without": options.without,
+        "workers": options.workers,
+    }
 
 
 def _replays(options: argparse.Namespace, paths: Sequence[os.PathLike[str]]) -> list[str]:

@@ -11,11 +11,12 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from reenact._errors import FailedRunError, ReenactError
-from reenact._findings import finding_of, plan_paths, plural
-from reenact._plan import MESSAGE, THEN, plan_file_text
+from reenact._findings import finding_of, plural, write_plans
+from reenact._plan import MESSAGE, THEN
 from reenact._player import AgentFactory
 from reenact._run import Run, RunOptions, play, shared_world
 from reenact._sweep import BESIDE_A_WORKER_MIN, actions_of, chosen_actions, compare_runs, worker_count
@@ -30,9 +31,6 @@ PLANS_AT_ONCE = 8
 
 REQUESTS_MORE_MAX = 100
 """A run with so many more requests than the run as it is does not come to an end: its agent never gives up."""
-
-PLANS_MANY = 10_000
-"""Nobody knows beforehand how many plans there are."""
 
 
 def now_s() -> float:
@@ -92,12 +90,9 @@ class Exploration:
         """Whether nothing was found, and everything that was asked for was tried."""
         return not self.findings and self.is_finished and not self.is_empty
 
-    def write(self, folder: str | os.PathLike[str]) -> list[os.PathLike[str]]:
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes a plan file for each finding."""
-        paths = plan_paths(folder, [finding.group for finding in self.findings])
-        for path, finding in zip(paths, self.findings, strict=True):
-            path.write_text(plan_file_text(finding.plan, self.scenario, os.fspath(folder)), encoding="utf-8")
-        return list(paths)
+        return write_plans(folder, self.scenario, [(finding.group, finding.plan) for finding in self.findings])
 
     def report(self, replay: list[str] | None = None) -> str:
         """The exploration in words. `replay` has the command for each finding."""
@@ -167,7 +162,7 @@ def explore(
     wanted = [budgets] if isinstance(budgets, str) else list(budgets)
     begin = {"op": "explore", "open": opening(scenario, seed, settings, without), "budgets": wanted}
     number = world.ask({**begin, "actions": chosen, "then": then, "message": message})["exploration"]
-    search = _Search(world, number, explored, worker_count(workers, PLANS_MANY))
+    search = _Search(world, number, explored, worker_count(workers))
     try:
         report = search.run(now_s() + time_s, on_progress)
     finally:

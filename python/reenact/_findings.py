@@ -73,10 +73,7 @@ class Findings:
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes a plan file for each group."""
-        paths = plan_paths(folder, [group.group for group in self.groups])
-        for path, group in zip(paths, self.groups, strict=True):
-            path.write_text(plan_file_text(group.first.plan, self.scenario, os.fspath(folder)), encoding="utf-8")
-        return paths
+        return write_plans(folder, self.scenario, [(group.group, group.first.plan) for group in self.groups])
 
     def report(self, replay: list[str] | None = None) -> str:
         """The findings in words. `replay` has the command for each group."""
@@ -110,12 +107,17 @@ class Findings:
         return self.report()
 
 
-def plan_paths(folder: str | os.PathLike[str], groups: list[str]) -> list[Path]:
-    """A file in this folder for each defect. The folder is made."""
+def write_plans(folder: str | os.PathLike[str], scenario: str, plans: list[tuple[str, str]]) -> list[Path]:
+    """Writes a file for each defect: its group and the plan that shows it. The folder is made."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    names = [re.sub(r"[^a-z0-9]+", "-", group.lower()).strip("-")[:60].rstrip("-") for group in groups]
-    return [target / f"{number}-{name}.plan.toml" for number, name in enumerate(names, 1)]
+    paths = []
+    for number, (group, plan) in enumerate(plans, 1):
+        name = re.sub(r"[^a-z0-9]+", "-", group.lower()).strip("-")[:60].rstrip("-")
+        path = target / f"{number}-{name}.plan.toml"
+        path.write_text(plan_file_text(plan, scenario, os.fspath(target)), encoding="utf-8")
+        paths.append(path)
+    return paths
 
 
 def finding_of(run: Run, interruption: Interruption | None) -> Finding | None:

@@ -114,14 +114,15 @@ def chosen_actions(actions: str | Sequence[str] | None) -> tuple[str, ...]:
     return chosen
 
 
-def worker_count(workers: int | None, runs: int) -> int:
-    """How many processes so many runs are worth."""
+def worker_count(workers: int | None, runs: int | None = None) -> int:
+    """How many processes so many runs are worth; all where nobody knows how many there will be."""
     if workers is not None:
         return max(1, workers)
     # Only a forked process has the agent without being told how to import it.
     if not sys.platform.startswith("linux"):
         return 1
-    return max(1, min(len(os.sched_getaffinity(0)), runs // BESIDE_A_WORKER_MIN))
+    processors = len(os.sched_getaffinity(0))
+    return processors if runs is None else max(1, min(processors, runs // BESIDE_A_WORKER_MIN))
 
 
 def _in_processes(

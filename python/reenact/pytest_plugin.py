@@ -148,7 +148,7 @@ class Checker:
         if found.is_fine:
             return
         paths = found.write(self._folder / PLANS / f"{self._name}-explored")
-        raise FailedRunError(found.report([self._command(Path(path)) for path in paths]))
+        raise FailedRunError(found.report([self._command(path) for path in paths]))
 
     def _replay(self, agent: AgentFactory, path: Path) -> Run:
         text = path.read_text(encoding="utf-8")

@@ -127,11 +127,11 @@ impl RunTraceRecorder {
         });
         // A fault adds pieces or takes some away, so that the gaps of a plan are those of other pieces.
         let lever = answer.name.clone().filter(|_| !is_faulted).map(TimeLever::Answer);
-        let slack = self.jitter.answers.map(|limit| ArrivalSlack { earlier: limit, later: limit });
+        let slack = self.jitter.answers.map(ArrivalSlack::at_most);
         self.answers.insert(answer.answer, (self.trace.sources.len(), request));
         let mut before = now;
         let arrivals = arrivals(answer).into_iter().map(|(name, part, at)| {
-            let window = if lever.is_some() { window(before, at, slack) } else { ArrivalWindow::point(at) };
+            let window = if lever.is_some() { ArrivalWindow::new(before, at, slack) } else { ArrivalWindow::point(at) };
             before = at;
             traced(name, part, at, window)
         });
@@ -141,8 +141,8 @@ impl RunTraceRecorder {
 
     /// A tool has begun.
     pub(super) fn on_tool(&mut self, now: Time, id: &Arc<str>, end: Option<(Arc<str>, Time)>, slack: Option<ArrivalSlack>) {
-        let slack = self.jitter.tools.map(|limit| ArrivalSlack { earlier: limit, later: limit }).or(slack);
-        let arrivals = end.into_iter().map(|(name, at)| traced(name, ArrivalPart::End, at, window(now, at, slack))).collect();
+        let slack = self.jitter.tools.map(ArrivalSlack::at_most).or(slack);
+        let arrivals = end.into_iter().map(|(name, at)| traced(name, ArrivalPart::End, at, ArrivalWindow::new(now, at, slack))).collect();
         self.add(now, Some(TimeLever::Tool(id.clone())), arrivals);
     }
 
@@ -207,15 +207,6 @@ fn arrivals(answer: &LineAnswer) -> Vec<(Arc<str>, ArrivalPart, Time)> {
     arrivals
 }
 
-fn window(from: Time, at: Time, slack: Option<ArrivalSlack>) -> ArrivalWindow {
-    match slack {
-        Some(ArrivalSlack { earlier, later }) => {
-            ArrivalWindow { earliest: from.max(Time(at.0.saturating_sub(earlier.0))), latest: at + later }
-        }
-        None => ArrivalWindow::around(from, at),
-    }
-}
-
 fn traced(name: Arc<str>, part: ArrivalPart, at: Time, window: ArrivalWindow) -> TracedArrival {
     TracedArrival { name, part, at, earliest: window.earliest, latest: window.latest, came: None }
 }
@@ -228,9 +219,8 @@ impl RunTrace {
 }
 
 impl TracedSource {
-    /// The span from its begin, or from the arrival before, to an arrival.
-    pub(super) fn gap(&self, place: usize) -> Micros {
-        let before = place.checked_sub(1).map_or(self.from, |before| self.arrivals[before].at);
-        self.arrivals[place].at.since(before)
+    /// The span to an arrival that comes at `at`, from the arrival before it or from the begin.
+    pub(super) fn gap(&self, place: usize, at: Time) -> Micros {
+        at.since(place.checked_sub(1).map_or(self.from, |before| self.arrivals[before].at))
     }
 }

@@ -69,8 +69,7 @@ impl Agenda {
         self.sequence += 1;
         let window = match slack {
             _ if arrival.is_timer() => ArrivalWindow::point(at),
-            Some(slack) => ArrivalWindow { earliest: now.max(Time(at.0.saturating_sub(slack.earlier.0))), latest: at + slack.later },
-            None => ArrivalWindow::around(now, at),
+            _ => ArrivalWindow::new(now, at, slack),
         };
         self.heap.push(Reverse(AgendaEntry { at, class: arrival.class(), sequence: self.sequence, window, arrival }));
     }
@@ -144,8 +143,15 @@ impl ArrivalWindow {
         Self { earliest: at, latest: at }
     }
 
-    /// From half to twice the span until it comes.
-    pub fn around(now: Time, at: Time) -> Self {
+    /// So far from its time as `slack` says, else from half to twice the span until it comes.
+    pub fn new(now: Time, at: Time, slack: Option<ArrivalSlack>) -> Self {
+        match slack {
+            Some(ArrivalSlack { earlier, later }) => Self { earliest: now.max(Time(at.0.saturating_sub(earlier.0))), latest: at + later },
+            None => Self::around(now, at),
+        }
+    }
+
+    fn around(now: Time, at: Time) -> Self {
         let span = at.since(now);
         let latest = if span == Micros::ZERO { at + OF_NO_TIME } else { at + span };
         Self { earliest: now + Micros(span.0 / 2), latest }

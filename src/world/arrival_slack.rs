@@ -12,6 +12,11 @@ pub struct ArrivalSlack {
 }
 
 impl ArrivalSlack {
+    /// So much in both directions.
+    pub fn at_most(limit: Micros) -> Self {
+        Self { earlier: limit, later: limit }
+    }
+
     /// The slack of what `takes` so long, in the range of its latency.
     pub(crate) fn within(range: Option<(Micros, Micros)>, takes: Micros) -> Option<Self> {
         let (least, most) = range?;

@@ -59,7 +59,7 @@ impl World {
                 (limit, questions.slack(*number))
             }
         };
-        limit.map(|limit| ArrivalSlack { earlier: limit, later: limit }).or(slack)
+        limit.map(ArrivalSlack::at_most).or(slack)
     }
 
     /// An arrival in a few words, as a plan names it: `event 3 of answer 2`, `tool 1A ends`.

@@ -1,10 +1,7 @@
 // The exploration: all plans within budgets of faults, interrupts and other orders, as the program hands them out.
 
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { compareRuns } from "./compare.js";
-import { findingOf, PLAN_ENDING, slug } from "./findings.js";
-import { planFileText } from "./plan.js";
+import { findingOf, writePlans } from "./findings.js";
 import { type Program, sharedProgram } from "./program.js";
 import { type Explored, type Next, type NextPlan, PROTOCOL } from "./protocol.js";
 import { type RunOptions, run } from "./run.js";
@@ -67,12 +64,7 @@ export class Exploration {
 
   /** Writes one plan a finding, to be replayed by `run(scenario, factory, { planFile })` or REENACT_PLAN. The paths come back. */
   write(folder: string): string[] {
-    mkdirSync(folder, { recursive: true });
-    return this.findings.map(({ group, plan }, index) => {
-      const path = join(folder, `${index + 1}-${slug(group, 40)}${PLAN_ENDING}`);
-      writeFileSync(path, planFileText(plan, this.scenario, folder));
-      return path;
-    });
+    return writePlans(folder, this.scenario, this.findings);
   }
 
   /** Throws with the report if something was found, or a budget was not finished. */

@@ -113,12 +113,8 @@ export class Findings {
 
   /** Writes one plan a group, to be replayed by `run(scenario, factory, { planFile })` or REENACT_PLAN. The paths come back. */
   write(folder: string): string[] {
-    mkdirSync(folder, { recursive: true });
-    return this.groups.map(({ name, first }, index) => {
-      const path = join(folder, `${index + 1}-${slug(name, 40)}${PLAN_ENDING}`);
-      writeFileSync(path, planFileText(first.plan, this.scenario, folder));
-      return path;
-    });
+    const plans = this.groups.map(({ name, first: { plan } }) => ({ group: name, plan }));
+    return writePlans(folder, this.scenario, plans);
   }
 
   /** Throws with all groups if there are any. */
@@ -151,7 +147,17 @@ export class Findings {
   }
 }
 
-export const PLAN_ENDING = ".plan.toml";
+const PLAN_ENDING = ".plan.toml";
+
+/** Writes a file for each defect: its group and the plan that shows it. The paths come back. */
+export function writePlans(folder: string, scenario: string, plans: readonly { group: string; plan: string }[]): string[] {
+  mkdirSync(folder, { recursive: true });
+  return plans.map(({ group, plan }, index) => {
+    const path = join(folder, `${index + 1}-${slug(group, 40)}${PLAN_ENDING}`);
+    writeFileSync(path, planFileText(plan, scenario, folder));
+    return path;
+  });
+}
 
 /** Removes the plans of an earlier sweep. */
 export function removePlans(folder: string): void {

@@ -88,14 +88,13 @@ impl ChoicePoint<'_> {
 
 /// The times of a source whose arrival comes at `at`, and all behind it as long after as usual.
 fn changed(source: &TracedSource, place: usize, at: Time) -> Option<ChangedTimes> {
-    let before = place.checked_sub(1).map_or(source.from, |before| source.arrivals[before].at);
-    let own = at.since(before);
+    let own = source.gap(place, at);
     match source.lever.as_ref()? {
         TimeLever::Tool(id) => Some(ChangedTimes::Tool { id: id.clone(), takes: own }),
         TimeLever::Answer(request) => {
             let mut times = AnswerTimes::default();
             for (number, arrival) in source.arrivals.iter().enumerate() {
-                let gap = if number == place { own } else { source.gap(number) };
+                let gap = if number == place { own } else { source.gap(number, arrival.at) };
                 match arrival.part {
                     ArrivalPart::Head => times.head = Some(gap),
                     ArrivalPart::Pieces(pieces) => {
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     fn tool(id: &str, from: u64, at: u64, came: Option<u32>) -> TracedSource {
-        let window = reenact_sim::agenda::ArrivalWindow::around(Time(from), Time(at));
+        let window = reenact_sim::agenda::ArrivalWindow::new(Time(from), Time(at), None);
         let (earliest, latest) = (window.earliest, window.latest);
         let end = TracedArrival { name: id.into(), part: ArrivalPart::End, at: Time(at), earliest, latest, came };
         TracedSource { lever: Some(TimeLever::Tool(id.into())), from: Time(from), came_before: 0, left_at: None, arrivals: vec![end] }
@@ -187,7 +186,7 @@ mod tests {
     #[test]
     fn e_3_the_pieces_of_an_answer_keep_their_order_and_gaps() {
         let part = |name: &str, part, from, at, came| {
-            let window = reenact_sim::agenda::ArrivalWindow::around(Time(from), Time(at));
+            let window = reenact_sim::agenda::ArrivalWindow::new(Time(from), Time(at), None);
             TracedArrival { name: name.into(), part, at: Time(at), earliest: window.earliest, latest: window.latest, came: Some(came) }
         };
         let arrivals = vec![

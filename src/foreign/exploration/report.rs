@@ -53,20 +53,23 @@ impl ClientExploration {
     /// Whether the budgets have a kind of decision of which none was possible. That another order is not is no lack: it is said.
     fn lacks_kind(&self) -> bool {
         let kinds = [ExploreBudget::new(0, 0, 1), ExploreBudget::new(0, 1, 0)];
-        self.classes.iter().any(|class| kinds.contains(&class.budget) && class.is_done && class.tried == 0)
+        kinds.into_iter().any(|kind| self.had_no_plan(kind))
+    }
+
+    /// Whether plans with these decisions were asked for, and none was possible.
+    fn had_no_plan(&self, budget: ExploreBudget) -> bool {
+        self.classes.iter().any(|class| class.budget == budget && class.is_done && class.tried == 0)
     }
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.settings.in_words();
-        let is_empty = |class: &PlanClass| class.is_done && class.tried == 0;
-        let is_empty_class = |budget| self.classes.iter().any(|class| class.budget == budget && is_empty(class));
-        if is_empty_class(ExploreBudget::new(1, 0, 0)) {
+        if self.had_no_plan(ExploreBudget::new(1, 0, 0)) {
             notes.push(String::from("nothing to reorder: at no point of the run could another arrival come first"));
         }
-        if is_empty_class(ExploreBudget::new(0, 0, 1)) {
+        if self.had_no_plan(ExploreBudget::new(0, 0, 1)) {
             notes.push(String::from("no input was tried: no prompt was open at any boundary, or no action is possible"));
         }
-        if is_empty_class(ExploreBudget::new(0, 1, 0)) {
+        if self.had_no_plan(ExploreBudget::new(0, 1, 0)) {
             let why = "the run has no request, or [explore] leaves out the faults that its requests can meet";
             notes.push(format!("no fault was tried: {why}"));
         }
