@@ -85,6 +85,10 @@ struct ReadyScenario {
 
 impl ReadyScenarios {
     fn open(&mut self, line: &OpenLine) -> Result<OpenedScenario, String> {
+        // A search opens thousands of plans, and hardly one of them twice.
+        if line.plan.is_some() {
+            return Ok(self.load(line)?.opened());
+        }
         let known = self.ready.iter().position(|ready| ready.line == *line && ready.is_current());
         let position = match known {
             Some(position) => position,
@@ -98,12 +102,7 @@ impl ReadyScenarios {
                 self.ready.len() - 1
             }
         };
-        let LoadedScenario { setup, places, warnings, .. } = &self.ready[position].loaded;
-        Ok(OpenedScenario {
-            setup: setup.clone(),
-            places: places.clone(),
-            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
-        })
+        Ok(self.ready[position].opened())
     }
 
     fn load(&self, line: &OpenLine) -> Result<ReadyScenario, String> {
@@ -121,6 +120,15 @@ impl ReadyScenarios {
 }
 
 impl ReadyScenario {
+    fn opened(&self) -> OpenedScenario {
+        let LoadedScenario { setup, places, warnings, .. } = &self.loaded;
+        OpenedScenario {
+            setup: setup.clone(),
+            places: places.clone(),
+            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
+        }
+    }
+
     fn is_current(&self) -> bool {
         self.files.iter().all(|(path, changed)| changed_at(path) == *changed)
     }

@@ -38,6 +38,11 @@ impl ExploreBudget {
         Self { deviations, faults, inputs }
     }
 
+    /// How many decisions of all kinds.
+    pub fn total(self) -> u32 {
+        u32::from(self.deviations) + u32::from(self.faults) + u32::from(self.inputs)
+    }
+
     /// Whether all runs within another budget are within this one.
     pub fn covers(self, other: Self) -> bool {
         self.deviations >= other.deviations && self.faults >= other.faults && self.inputs >= other.inputs

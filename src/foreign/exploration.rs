@@ -356,7 +356,7 @@ fn classes_of(budgets: &[ExploreBudget]) -> Vec<ExploreBudget> {
                 within.extend((0..=budget.inputs).map(|inputs| ExploreBudget::new(deviations, faults, inputs)));
             }
         }
-        within.sort_by_key(|class| u32::from(class.deviations) + u32::from(class.faults) + u32::from(class.inputs));
+        within.sort_by_key(|class| class.total());
         for class in within {
             if !classes.contains(&class) {
                 classes.push(class);
@@ -368,12 +368,10 @@ fn classes_of(budgets: &[ExploreBudget]) -> Vec<ExploreBudget> {
 
 /// The one decision that `more` has beside those of `budget`.
 fn one_more(budget: ExploreBudget, more: ExploreBudget) -> Option<ExploreBudget> {
-    let difference = |more: u8, less: u8| more.checked_sub(less);
-    let deviations = difference(more.deviations, budget.deviations)?;
-    let faults = difference(more.faults, budget.faults)?;
-    let inputs = difference(more.inputs, budget.inputs)?;
-    let cost = ExploreBudget::new(deviations, faults, inputs);
-    (u32::from(deviations) + u32::from(faults) + u32::from(inputs) == 1).then_some(cost)
+    let deviations = more.deviations.checked_sub(budget.deviations)?;
+    let faults = more.faults.checked_sub(budget.faults)?;
+    let inputs = more.inputs.checked_sub(budget.inputs)?;
+    Some(ExploreBudget::new(deviations, faults, inputs)).filter(|cost| cost.total() == 1)
 }
 
 /// The decisions whatever their order.

@@ -24,7 +24,7 @@ use reenact_scenario::language::scenario_text;
 use reenact_scenario::parse::TablePlaces;
 use reenact_scenario::plan::Plan;
 use reenact_scenario::types::Scenario;
-use reenact_sim::rules;
+use reenact_sim::{rules, statements};
 use reenact_transcript::event::{EventKind, Transcript};
 use reenact_transcript::json::digest;
 use reenact_transcript::text::{DetailLevel, render};
@@ -319,8 +319,7 @@ impl LineRun {
         }
         // After a fault or an act of the user other choices are made than in the run that the plan is from.
         if !deeds.is_disturbed && setup.scenario.plan.single_faults.is_empty() {
-            let missed = setup.scenario.plan.not_chosen_in(&choices).into_iter();
-            verdict.failures.extend(missed.map(|name| format!("{name} did not come: correct the name in [plan], or take it out")));
+            verdict.failures.extend(setup.scenario.plan.not_chosen_in(&choices).iter().map(|name| statements::plan_failure(name)));
         }
         // What the API refuses is a broken rule already.
         let SessionVerdict { violations, failures, .. } = &mut verdict;

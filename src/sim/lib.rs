@@ -400,8 +400,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         if *end != RunEnd::Idle || self.outside.is_some() || self.injections != self.planned {
             return Vec::new();
         }
-        let failure = |name: Arc<str>| format!("{name} did not come: correct the name in [plan], or take it out");
-        self.not_as_planned().into_iter().map(failure).collect()
+        self.not_as_planned().iter().map(|name| statements::plan_failure(name)).collect()
     }
 
     fn run_out(&mut self) -> RunEnd {

@@ -86,6 +86,12 @@ impl PlayedRun<'_> {
     }
 }
 
+/// The failure of a run that does not come to a name of its plan (E-8).
+#[doc(hidden)]
+pub fn plan_failure(name: &str) -> String {
+    format!("{name} did not come: correct the name in [plan], or take it out")
+}
+
 /// The mistake in a file, and the run that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
