@@ -57,6 +57,7 @@ mod retry;
 mod retry_decisions;
 mod running_tools;
 mod said_blocks;
+mod said_order;
 mod signatures;
 mod speech;
 mod stable_prefix;
@@ -382,6 +383,7 @@ impl TranscriptWatch for Oracles {
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
         watched.progress_set.on_input(input, found);
+        watched.said_blocks.on_input(input, self.speech.get(agent));
         if agent.is_root() {
             watched.history.on_input(input);
             watched.unrun.on_input(&self.rules, input, returned.as_deref(), found);
@@ -444,6 +446,7 @@ impl TranscriptWatch for Oracles {
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(&self.rules, (effect, &told), found);
         watched.result_limits.on_effect(&self.rules, (effect, &told), found);
+        watched.said_blocks.on_effect(effect, self.speech.get(agent));
         watched.progress_set.on_effect(&self.rules.tools, effect, found);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);

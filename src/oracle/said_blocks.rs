@@ -1,18 +1,24 @@
 //! O-28: as it came. What a request gives back as the model's words is what the model said, byte for byte, or what an earlier session left. The words of
-//! an answer that ended as a refusal and holds no tool use are in no request, unless the settings keep them.
+//! an answer that ended as a refusal and holds no tool use are in no request, unless the settings keep them. The order of these words is in
+//! `said_order`.
 
+use super::said_order::SaidOrder;
 use super::speech::ModelSpeech;
 use super::{OracleFindings, OracleRules, same_messages};
-use reenact_engine::contract::{ByAgent, Request, RequestId, Role};
+use reenact_engine::contract::{ByAgent, Effect, Input, Request, RequestId, Role};
 use reenact_engine::key::SharedValue;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-28";
 
-/// The last request: its messages were looked at.
+/// The words of the model in the requests of one agent.
 #[derive(Clone, Debug, Default, Hash)]
-pub(super) struct SaidBlockOracle(Option<SharedValue<Request>>);
+pub(super) struct SaidBlockOracle {
+    /// The last request: its messages were looked at.
+    last: Option<SharedValue<Request>>,
+    order: SaidOrder,
+}
 
 /// Where a block comes from that a request has as the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +43,28 @@ impl BlockSource {
 }
 
 impl SaidBlockOracle {
+    pub(super) fn on_input(&mut self, input: &Input, speech: Option<&ModelSpeech>) {
+        self.order.on_input(input, speech);
+    }
+
+    pub(super) fn on_effect(&mut self, effect: &Effect, speech: Option<&ModelSpeech>) {
+        self.order.on_effect(effect, speech);
+    }
+
     pub(super) fn on_request(
         &mut self,
         id: RequestId,
         request: &SharedValue<Request>,
+        speech: Option<&ModelSpeech>,
         source: impl Fn(&Block) -> BlockSource,
         found: &mut OracleFindings<'_>,
     ) {
-        let last = self.0.replace(request.clone());
+        let last = self.last.replace(request.clone());
         let seen = last.as_ref().map_or(&[][..], |last| &last.messages);
         let new = &request.messages[same_messages(seen, &request.messages)..];
+        if let Some((block, broken)) = self.order.check(new, speech) {
+            found.add(ORACLE, broken.describe(id, block));
+        }
         let of_model = new.iter().filter(|message| message.role == Role::Assistant);
         for block in of_model.flat_map(|message| &message.content) {
             let what = match block.kind() {

@@ -31,6 +31,13 @@ enum RefusalWord {
     Final,
 }
 
+/// The place of a block in all that the model said: the number of its answer, and of the block in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SpeechPlace {
+    pub(super) answer: usize,
+    pub(super) block: usize,
+}
+
 /// A block as far as it came.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct SaidBlock {
@@ -176,6 +183,23 @@ impl ModelSpeech {
         let answer = self.0.iter().rev().find(|answer| answer.id == id)?;
         let mut uses = answer.blocks.iter().filter(|block| matches!(block.content, SaidContent::ToolUse { .. }));
         uses.nth(usize::try_from(position).ok()?)
+    }
+
+    /// How many answers have begun.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The place where the model said this block: the first one from here on, or else the last one before.
+    pub(super) fn place(&self, block: &Block, earliest: SpeechPlace) -> Option<SpeechPlace> {
+        let kind = block.kind();
+        let places = |answer: usize| {
+            let blocks = self.0[answer].blocks.iter().enumerate();
+            blocks.filter(move |(_, said)| said.is(kind)).map(move |(block, _)| SpeechPlace { answer, block })
+        };
+        let first_answer = earliest.answer.min(self.0.len());
+        let behind = (first_answer..self.0.len()).flat_map(places).find(|place| *place >= earliest);
+        behind.or_else(|| (0..self.0.len().min(earliest.answer + 1)).rev().find_map(|answer| places(answer).last()))
     }
 
     /// Whether the model said this text, thinking or tool use, byte for byte. Blocks of other kinds are never found.

@@ -30,6 +30,9 @@ enum StepWork {
 /// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
 pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/images,reenact/proptest"];
 
+/// How many tests run at once for each core, where `RUST_TEST_THREADS` does not say it. The longest of them wait for clients in real time.
+const TESTS_PER_CORE: usize = 3;
+
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
 
@@ -270,6 +273,10 @@ fn prepared(line: &str) -> Result<Command, String> {
     let mut command = Command::new(words[program]);
     command.args(&words[program + 1..]).current_dir(crate::root());
     command.envs(words[..program].iter().filter_map(|word| word.split_once('=')));
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        command.env("RUST_TEST_THREADS", (TESTS_PER_CORE * cores).to_string());
+    }
     Ok(command)
 }
 
