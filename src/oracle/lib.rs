@@ -20,6 +20,7 @@ extern crate std;
 mod abort;
 mod abort_scope;
 mod accounts;
+mod agent_tree;
 mod answer_pieces;
 mod asked_hooks;
 mod budgets;
@@ -84,7 +85,8 @@ pub use violation::Violation;
 
 use abort::AbortOracle;
 use abort_scope::AbortScope;
-use accounts::{AccountOracle, spent, spent_most};
+use accounts::{AccountOracle, spent};
+use agent_tree::{expect_no_timer_at_rest, on_effect_of_tree};
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
 use discarded_attempts::DiscardOracle;
@@ -128,7 +130,7 @@ use unrun_tools::UnrunToolOracle;
 use validity::ValidityOracle;
 use withheld_errors::WithheldOracle;
 
-use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId, Terminal};
+use reenact_engine::contract::{Agent, ByAgent, Effect, Emission, Environment, Input, Request, RequestId};
 use reenact_engine::time::{Micros, Time};
 use reenact_transcript::event::{EventKind, RunEnd, Transcript};
 use reenact_transcript::watch::TranscriptWatch;
@@ -203,34 +205,6 @@ fn same_messages(before: &[Arc<Message>], after: &[Arc<Message>]) -> usize {
     before.iter().zip(after).take_while(|(before, after)| Arc::ptr_eq(before, after)).count()
 }
 
-/// An effect of one agent that is of concern to the whole tree.
-fn on_effect_of_tree(
-    rules: &OracleRules,
-    agents: &mut Arc<ByAgent<AgentOracles>>,
-    agent: &Agent,
-    effect: &Effect,
-    found: &mut OracleFindings<'_>,
-) {
-    match effect {
-        Effect::Emit(Emission::Result(result)) if !agent.is_root() => {
-            let root = Arc::make_mut(agents).entry(&Agent::ROOT);
-            root.accounts.on_child_result(result);
-            if let Some(tool_use_id) = agent.tool_use_id() {
-                root.losses.on_agent_result(tool_use_id, result);
-            }
-        }
-        Effect::Finished { prompt, terminal } => {
-            if let Some(of_agent) = agent.tool_use_id() {
-                Arc::make_mut(agents).all_mut().for_each(|watched| watched.progress_set.on_agent_finished(of_agent));
-            }
-            if *terminal == Terminal::MaxBudget {
-                AccountOracle::check_broke(rules, *prompt, spent_most(agents), found);
-            }
-        }
-        _ => (),
-    }
-}
-
 impl Oracles {
     /// Oracles of a run that has not begun.
     pub fn new(environment: &Environment) -> Self {
@@ -300,6 +274,20 @@ impl Oracles {
         }
     }
 
+    /// The words of the model, and those of the user between them.
+    fn on_words(&mut self, agent: &Agent, input: &Input) {
+        match input {
+            Input::Stream { .. } | Input::Body { .. } | Input::End { .. } => {
+                Arc::make_mut(&mut self.speech).entry(agent).on_input(input);
+            }
+            Input::Prompt { .. } | Input::Interrupt { .. } => {
+                let watched = Arc::make_mut(&mut self.agents).entry(agent);
+                watched.said_blocks.on_input(input, self.speech.get(agent));
+            }
+            _ => (),
+        }
+    }
+
     /// Watches a run again that is over, from its transcript.
     pub fn watch(&mut self, transcript: &Transcript) {
         let mut sent: ByAgent<Option<Arc<Request>>> = ByAgent::default();
@@ -320,9 +308,7 @@ impl Oracles {
 
 impl TranscriptWatch for Oracles {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
-        if matches!(input, Input::Stream { .. } | Input::Body { .. } | Input::End { .. }) {
-            Arc::make_mut(&mut self.speech).entry(agent).on_input(input);
-        }
+        self.on_words(agent, input);
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
         self.running.on_input(at, agent, input);
         let is_of_no_concern = self.is_of_no_concern(agent, input);
@@ -383,7 +369,6 @@ impl TranscriptWatch for Oracles {
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
         watched.progress_set.on_input(input, found);
-        watched.said_blocks.on_input(input, self.speech.get(agent));
         if agent.is_root() {
             watched.history.on_input(input);
             watched.unrun.on_input(&self.rules, input, returned.as_deref(), found);
@@ -456,10 +441,8 @@ impl TranscriptWatch for Oracles {
             watched.live_streams.on_effect(&self.rules, effect, found);
         }
         watched.interruption.on_effect(&self.rules, effect, found);
-        if let Effect::Finished { .. } = effect
-            && self.agents.get(&Agent::ROOT).is_some_and(|root| !root.terminals.is_any_open())
-        {
-            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.leftovers.expect_no_timer(found));
+        if let Effect::Finished { .. } = effect {
+            expect_no_timer_at_rest(&mut self.agents, found);
         }
     }
 

@@ -8,17 +8,17 @@ use reenact_engine::contract::{Effect, Emission, Input, RequestId, Role};
 use reenact_wire::block::{Block, BlockKind, Message};
 use reenact_wire::prelude::*;
 
-/// What one agent's user said.
+/// The texts that the user said to one agent.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SaidOrder {
     /// The texts of prompts.
     said: Vec<Arc<str>>,
     /// The texts that no request holds yet.
-    unsent: Vec<UserText>,
+    unsent: Vec<UnsentText>,
 }
 
 #[derive(Clone, Debug, Hash)]
-struct UserText {
+struct UnsentText {
     text: Arc<str>,
     /// How many answers had begun before it.
     answers: usize,
@@ -57,7 +57,7 @@ impl SaidOrder {
     }
 
     fn add(&mut self, text: Arc<str>, speech: Option<&ModelSpeech>) {
-        self.unsent.push(UserText { text, answers: speech.map_or(0, ModelSpeech::count) });
+        self.unsent.push(UnsentText { text, answers: speech.map_or(0, ModelSpeech::count) });
     }
 
     /// The first block of these messages that is out of order. Texts of the user that stand in them are looked for no more.
