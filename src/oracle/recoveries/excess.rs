@@ -4,9 +4,10 @@
 //! open, there may be nothing to summarise. In doubt the recovery counts as impossible, so that no engine is blamed for it.
 
 use super::ORACLE;
+use crate::command_prompts::CommandPrompts;
 use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules};
-use reenact_engine::contract::{BlockKind, HookSubject, Input, Note, RequestId, Role, Terminal};
+use reenact_engine::contract::{Effect, HookSubject, Input, Note, RequestId, Role, Terminal};
 use reenact_engine::emission::CompactionLevel;
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
@@ -30,6 +31,8 @@ pub(super) struct ExcessRecoveries {
     failures_max: u32,
     /// Whether a compaction of this prompt came so far that it may have failed.
     may_fail: bool,
+    /// The user's commands, any of which may empty the conversation.
+    commands: CommandPrompts,
 }
 
 #[derive(Clone, Copy, Debug, Hash)]
@@ -77,14 +80,20 @@ impl ExcessRecoveries {
             }
             Input::CollapseStaged(_) => self.staged += 1,
             Input::HookEnded { hook, .. } if matches!(hook.subject, HookSubject::Compaction(_)) => self.may_fail = true,
-            // A command may empty the conversation.
-            Input::Prompt { content, .. } | Input::Interrupt { content, .. }
-                if content.iter().any(|block| matches!(block.kind(), BlockKind::Text(text) if text.trim_start().starts_with('/'))) =>
-            {
-                (self.staged, self.has_answers) = (0, false);
-            }
+            Input::Prompt { .. } | Input::Interrupt { .. } if self.commands.begins_by(input) => self.on_command(),
             _ => (),
         }
+    }
+
+    pub(super) fn on_effect(&mut self, effect: &Effect) {
+        // It may have waited for other prompts.
+        if self.commands.ended_by(effect).is_some() {
+            self.on_command();
+        }
+    }
+
+    fn on_command(&mut self) {
+        (self.staged, self.has_answers) = (0, false);
     }
 
     pub(super) fn on_note(&mut self, rules: &OracleRules, note: &Note, found: &mut OracleFindings<'_>) {

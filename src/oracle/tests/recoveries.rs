@@ -233,3 +233,16 @@ fn o_34_a_cut_answer_stays_and_one_that_is_asked_for_again_does_not() {
     let story = asks(EventStory::noting(|_| ()), 1, 1).wholly_answered(1, "pause_turn").passes(Transition::PauseTurnResume);
     assert_eq!(asks(story.notes(CompactionLevel::Snip, true, 9), 2, 0).times_broken("O-34"), 0, "the conversation was cut");
 }
+
+#[test]
+fn o_34_a_command_that_waited_for_a_prompt_leaves_nothing_to_summarise() {
+    let says = |text: &str| Input::Prompt { prompt: 2, content: [Block::text(text)].into() };
+    let ends = |prompt, terminal| Effect::Finished { prompt, terminal };
+    let blocked = |text: &str| {
+        let asked = EventStory::noting(|settings| settings.compaction.reactive = true).input(says(text)).asks_with_cap(2, 9);
+        let done = asked.effect(ends(1, Terminal::AbortedStreaming)).effect(ends(2, Terminal::Completed));
+        done.effect(ends(3, Terminal::BlockingLimit)).times_broken("O-34")
+    };
+    assert_eq!(blocked("/clear"), 0);
+    assert_eq!(blocked("clear"), 1);
+}
