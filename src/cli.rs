@@ -24,6 +24,7 @@ mod fuzz;
 mod import;
 mod new;
 mod output;
+mod pairs;
 mod preset;
 mod program;
 mod program_pages;
@@ -87,6 +88,8 @@ enum ProgramCommand {
     Review(review::ReviewArguments),
     /// Interrupt scenarios before and after every event, and check all oracles on each run; `[expect]` is not asked for, `run` does that
     Sweep(sweep::SweepArguments),
+    /// Run two scenarios at a time as one session, and check all oracles: what an engine keeps from one situation into the next
+    Pairs(pairs::PairArguments),
     /// Try every order of arrivals, every fault and every input within a budget, and check all oracles on each step
     Explore(explore::ExploreArguments),
     /// Make random runs of scenarios from a seed, with other orders, faults and inputs, and check all oracles on each
@@ -199,6 +202,7 @@ where
         ProgramCommand::Diff(arguments) => diff::run(&arguments, &new_engine),
         ProgramCommand::Review(arguments) => review::run(&arguments),
         ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
+        ProgramCommand::Pairs(arguments) => pairs::run(&arguments, &new_engine),
         ProgramCommand::Explore(arguments) => explore::run(&arguments, &new_engine),
         ProgramCommand::Fuzz(arguments) => fuzz::run(&arguments, &new_engine),
         ProgramCommand::Certify(arguments) => certify::run(&arguments, &new_engine),

@@ -196,7 +196,11 @@ impl Conversation {
         );
         debug_assert!(cfg!(reenact_foreign) || is_made_of_words(&item.name), "NAME_WORDS lacks the last word of {}", item.name);
         self.items.push(Arc::new(item));
-        self.counted = CountedPrefix::by(&self.items, self.items.len() - 1).or(self.counted.take());
+        let counted = CountedPrefix::by(&self.items, self.items.len() - 1);
+        if let (Some(_), Some(edit)) = (&counted, &mut self.edit) {
+            Arc::make_mut(edit).on_counted();
+        }
+        self.counted = counted.or(self.counted.take());
     }
 
     /// The items.

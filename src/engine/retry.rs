@@ -281,7 +281,8 @@ fn without_patience(case: &FailedAttempt<'_>) -> RetryDecision {
     }
     // What is asked for in place of a broken stream is no retry of it: it may be the last resort after all of them.
     let is_whole_wanted = case.call.handed_up && !broken_stream::goes_by_cause(case) || is_broken_without_block(case);
-    if case.settings.nonstreaming_fallback && is_whole_wanted {
+    // Once: an answer that comes as a stream although none was asked for is an attempt like any other.
+    if case.settings.nonstreaming_fallback && case.call.streamed && is_whole_wanted {
         let fresh = FailedAttempt { history: CallHistory { retries: 0, unannounced: 0, ..case.history }, ..*case };
         return match by_word_or_table(&fresh) {
             RetryDecision::After { .. } => RetryDecision::WithoutStreaming,

@@ -43,6 +43,8 @@ struct AnswerAccount {
     is_refused: bool,
     /// An answer that comes whole counts when it has ended.
     body: Option<Arc<str>>,
+    /// Whether the first event of a stream has come.
+    has_begun: bool,
     /// Nobody listens any more.
     is_closed: bool,
     kind: RequestKind,
@@ -63,6 +65,7 @@ impl AccountOracle {
             usage,
             is_refused: false,
             body: None,
+            has_begun: false,
             is_closed: false,
             kind,
             stop_reason,
@@ -74,9 +77,13 @@ impl AccountOracle {
         match input {
             Input::Stream { id, event } => match event.payload() {
                 EventPayload::MessageStart(start) => {
+                    if let Some(answer) = self.open(*id) {
+                        answer.has_begun = true;
+                    }
                     self.told(rules, *id, Some(&start.model), (&start.usage, start.stop_reason.as_deref()));
                 }
-                EventPayload::MessageDelta(delta) => {
+                // A stream that begins with its end is refused, and what it says is not counted.
+                EventPayload::MessageDelta(delta) if self.has_begun(*id) => {
                     self.told(rules, *id, None, (&delta.usage, delta.stop_reason.as_deref()));
                 }
                 _ => (),
@@ -95,6 +102,11 @@ impl AccountOracle {
             }
             _ => (),
         }
+    }
+
+    /// Whether the first event of a stream has come.
+    fn has_begun(&self, id: RequestId) -> bool {
+        self.answers.iter().rev().any(|answer| answer.id == id && answer.has_begun)
     }
 
     fn told(&mut self, rules: &OracleRules, id: RequestId, model: Option<&str>, (usage, stop_reason): (&Usage, Option<&str>)) {

@@ -1,6 +1,7 @@
 //! O-24, of an earlier session: its words are in the first request of the conversation (S-3). Results and thinking are not looked for, which the engine may
 //! clear or leave out, and nothing is after an edit of the conversation, or where a span of it may be replaced.
 
+use super::command_prompts::CommandPrompts;
 use super::nothing_lost::{ORACLE, escaped};
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules};
@@ -12,14 +13,18 @@ use reenact_wire::prelude::*;
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct HistoryOracle {
     is_over: bool,
+    commands: CommandPrompts,
 }
 
 impl HistoryOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
+        self.commands.begins_by(input);
         self.is_over |= matches!(input, Input::MarkedDead { .. } | Input::CollapseStaged(_));
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect) {
+        // One that was aborted before it said anything may have cleared the conversation.
+        self.is_over |= self.commands.ended_by(effect).is_some();
         if let Effect::Emit(Emission::CompactBoundary { .. } | Emission::SnipBoundary { .. } | Emission::LocalOutput { .. }) = effect {
             self.is_over = true;
         }

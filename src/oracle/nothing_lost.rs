@@ -5,6 +5,7 @@ use super::command_prompts::is_command;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, PermissionAnswer, Terminal, ToolRun};
 use reenact_engine::emission::{ResultMessage, UserMessage};
+use reenact_engine::texts::TextName;
 use reenact_wire::block::{Block, BlockKind, Message, Role};
 use reenact_wire::json::push_string;
 use reenact_wire::prelude::*;
@@ -132,7 +133,9 @@ impl LossOracle {
                 self.check_agent(rules, message, told, found);
                 for (run, text, what) in self.for_results.extract_if(.., |(run, ..)| *run == message.run) {
                     found.ask(ORACLE);
-                    if !told.contains(&*text) {
+                    // Where another model takes over, the work of the first one is thrown away, results and all.
+                    let is_discarded = told == rules.settings.texts.template(TextName::Fallback);
+                    if !told.contains(&*text) && !is_discarded {
                         found.add(ORACLE, format!("the result of tool {run} has nothing of {what}: {text}"));
                     }
                 }

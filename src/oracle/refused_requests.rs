@@ -3,6 +3,7 @@
 //! The API says so with status 413, or with a 400 that names the limit; an answer that broke off says nothing. A client that retries within the
 //! same prompt must be asked something else: fewer messages, less room for the answer, or another model. The user may ask the same once more. The server may ask for a repetition (`x-should-retry`).
 
+use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, compaction, retry};
 use reenact_engine::contract::{AnswerEnd, Effect, Input, Request, RequestId};
 use reenact_engine::key::SharedValue;
@@ -39,13 +40,16 @@ impl RefusedRequestOracle {
     pub(super) fn on_request(
         &mut self,
         rules: &OracleRules,
-        id: RequestId,
-        request: &SharedValue<Request>,
+        SentRequest { id, request, kind }: SentRequest<'_>,
         found: &mut OracleFindings<'_>,
     ) {
         self.refused.retain(|(refused, ..)| refused.prompt == id.prompt);
         for (refused, before, cause) in &self.refused {
             if *cause == RefusalCause::Invalid && rules.settings.retry.refused_retries > 0 {
+                continue;
+            }
+            // Two turns with the same tools have the same line about them.
+            if kind == RequestKind::ToolSummary && refused.turn != id.turn {
                 continue;
             }
             let (oracle, problem) = match cause {

@@ -29,7 +29,7 @@ impl Oracles {
         watched.abort.on_request(id, found);
         let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
         watched.compaction.on_request(&self.rules, sent, history, found);
-        watched.refused.on_request(&self.rules, id, request, found);
+        watched.refused.on_request(&self.rules, sent, found);
         watched.recoveries.on_request(&self.rules, sent, found);
         watched.summaries.on_request(&self.rules, sent, found);
         watched.causes.on_request(sent);

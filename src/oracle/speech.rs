@@ -178,9 +178,14 @@ impl ModelSpeech {
         self.answer(id).blocks.iter_mut().rev().find(|block| block.index == index && !block.is_whole)
     }
 
-    /// The tool use at this position among those of an answer; `None` if the answer has not so many, or nobody saw it.
-    pub(super) fn tool_use(&self, id: RequestId, position: u32) -> Option<&SaidBlock> {
+    /// The tool use of an answer with this API id, or at this position where none or several have it; `None` if nobody saw it. Those that never became whole
+    /// have no place in the engine's count.
+    pub(super) fn tool_use(&self, id: RequestId, position: u32, api_id: &str) -> Option<&SaidBlock> {
         let answer = self.0.iter().rev().find(|answer| answer.id == id)?;
+        let mut named = answer.blocks.iter().filter(|block| matches!(&block.content, SaidContent::ToolUse { id, .. } if id == api_id));
+        if let (Some(only), None) = (named.next(), named.next()) {
+            return Some(only);
+        }
         let mut uses = answer.blocks.iter().filter(|block| matches!(block.content, SaidContent::ToolUse { .. }));
         uses.nth(usize::try_from(position).ok()?)
     }

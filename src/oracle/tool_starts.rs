@@ -204,7 +204,7 @@ impl ToolStartOracle {
                 found.add(HOOKS, text);
             }
             (None, None) => {
-                let Some(said) = speech.and_then(|speech| speech.tool_use(run.request, run.index)) else { return };
+                let Some(said) = speech.and_then(|speech| speech.tool_use(run.request, run.index, &tool_use.id)) else { return };
                 let is_allowed = |said: &ToolInput| *said == tool_use.input && (!is_unread(said) || !rules.settings.pipeline.check_inputs);
                 if !said.is_whole {
                     found.add(INPUT, format!("tool {run} was started before its block was whole"));

@@ -19,6 +19,7 @@ mod explorations;
 pub mod explore;
 #[cfg(test)]
 mod findings;
+pub mod pairs;
 #[cfg(test)]
 mod plan_replay;
 #[doc(hidden)]

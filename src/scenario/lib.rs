@@ -22,6 +22,7 @@ pub mod language;
 pub mod latency;
 pub mod matching;
 pub mod network;
+pub mod pair;
 pub mod parse;
 pub mod plan;
 pub mod presets;

@@ -45,6 +45,8 @@ struct ClearedResults {
     tokens: u64,
     /// Whether the API has reported cleared tokens since.
     is_confirmed: bool,
+    /// Whether the API has counted a request with the edit, whatever it left out of it.
+    is_counted: bool,
 }
 
 impl CacheEdit {
@@ -65,6 +67,7 @@ impl CacheEdit {
             tool_use_id: old.tool_use_id.clone(),
             tokens: old.saves,
             is_confirmed: false,
+            is_counted: false,
         }));
         new
     }
@@ -84,9 +87,15 @@ impl CacheEdit {
         (!ids.is_empty()).then_some((ids, grown))
     }
 
+    /// The API has counted an answer, and with it a request that had the edit.
+    pub(crate) fn on_counted(&mut self) {
+        self.cleared.iter_mut().for_each(|cleared| cleared.is_counted = true);
+    }
+
     /// The tokens that are not in an estimate: the API counts without the parts that it left out, and only once it has counted.
     pub(crate) fn tokens_not_seen(&self, counted: bool) -> u64 {
-        self.cleared.iter().filter(|cleared| !(cleared.is_confirmed && counted)).map(|cleared| cleared.tokens).sum()
+        let is_seen = |cleared: &&ClearedResults| counted && (cleared.is_confirmed || cleared.is_counted);
+        self.cleared.iter().filter(|cleared| !is_seen(cleared)).map(|cleared| cleared.tokens).sum()
     }
 
     /// The same request with the edit, always at the same place.

@@ -224,7 +224,7 @@ fn summary_help(env: &Environment, conversation: &Conversation, tracking: &Compa
         () if tracking.failures >= env.settings.compaction.max_failures => {
             SummaryAvailability::Unavailable("too many failures in a row have opened the circuit breaker")
         }
-        () if ConversationParts::divide(seen, &env.settings.compaction).is_none() => {
+        () if ConversationParts::divide(seen, &env.settings.compaction, |id| conversation.is_message_in_result(id)).is_none() => {
             SummaryAvailability::Unavailable("there is nothing to summarise")
         }
         () => SummaryAvailability::Available,

@@ -118,7 +118,7 @@ impl Compaction {
         let view = conversation.view();
         let seen = view.iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media, &env.settings.texts)).collect();
         let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
-        let parts = ConversationParts::divide(seen, settings);
+        let parts = ConversationParts::divide(seen, settings, |id| conversation.is_message_in_result(id));
         let Some(parts) = parts.map(|parts| parts.unbound(frame.model(), &env.settings.texts)) else {
             let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
             return Err(Box::new(failed(env, &cause, sizes, spent, failure, effects)));

@@ -149,6 +149,9 @@ mod tests {
         let saves = tokens::tokens_of_characters(400) - tokens::tokens_of_text(TextName::ClearedResult.ours());
         assert_eq!(ids(&edit.covers(old_results(&conversation, 1, &ModelTexts::default()))), ["toolu_1_0"]);
         assert_eq!(edit.tokens_not_seen(true), saves, "the API has not counted without it yet");
+        let mut counted = edit.clone();
+        counted.on_counted();
+        assert_eq!(counted.tokens_not_seen(true), 0, "the API has counted a request with it, and said nothing of it");
         assert_eq!(edit.on_applied(500), Some((vec!["toolu_1_0".into()], 500)));
         assert_eq!((edit.tokens_not_seen(true), edit.tokens_not_seen(false)), (0, saves));
         assert_eq!(edit.on_applied(500), None, "nothing new");

@@ -35,9 +35,13 @@ pub(super) struct ConversationParts {
 }
 
 impl ConversationParts {
-    /// Divides what requests see; `None` when no answer is in what could be summarised.
-    pub(super) fn divide(seen: Vec<Arc<ConversationItem>>, settings: &CompactionSettings) -> Option<Self> {
-        let from = kept_from(&seen, settings.keep_messages);
+    /// Divides what requests see; `None` when no answer is in what could be summarised. `holds_message` says of which tool uses the results hold words of the user.
+    pub(super) fn divide(
+        seen: Vec<Arc<ConversationItem>>,
+        settings: &CompactionSettings,
+        holds_message: impl Fn(&Arc<str>) -> bool,
+    ) -> Option<Self> {
+        let from = kept_from(&seen, settings.keep_messages, holds_message);
         let mut replaced = seen;
         let kept = replaced.split_off(from);
         let is_worth_it = replaced.iter().any(|item| item.is_answer());
@@ -55,9 +59,12 @@ impl ConversationParts {
 
 /// Where that which stays begins: the newest `keep` items and what belongs to the same unit, or what the user said last and is not
 /// answered, whichever is more.
-fn kept_from(items: &[Arc<ConversationItem>], keep: u32) -> usize {
-    let is_unanswered =
-        |item: &Arc<ConversationItem>| matches!(item.kind, ItemKind::Prompt | ItemKind::Hidden | ItemKind::Earlier) && is_the_users(item);
+fn kept_from(items: &[Arc<ConversationItem>], keep: u32, holds_message: impl Fn(&Arc<str>) -> bool) -> usize {
+    let holds = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if holds_message(tool_use_id));
+    let is_unanswered = |item: &Arc<ConversationItem>| {
+        let is_the_users = matches!(item.kind, ItemKind::Prompt | ItemKind::Hidden | ItemKind::Earlier) && is_the_users(item);
+        is_the_users || item.message.content.iter().any(holds)
+    };
     let unanswered = items.iter().rev().take_while(|item| is_unanswered(item)).count();
     let wanted = items.len() - unanswered.max(keep as usize).min(items.len());
     let cuts = rounds::cuts(items);
@@ -224,7 +231,7 @@ mod tests {
 
     fn kept(said: &str, keep: u32) -> usize {
         let items = items(said);
-        items.len() - kept_from(&items, keep)
+        items.len() - kept_from(&items, keep, |_| false)
     }
 
     #[test]
@@ -249,11 +256,14 @@ mod tests {
     #[test]
     fn c_4_without_an_answer_there_is_nothing_to_summarise() {
         let settings = CompactionSettings::default();
-        assert_eq!(ConversationParts::divide(items("p"), &settings), None);
-        assert_eq!(ConversationParts::divide(items(""), &settings), None);
+        assert_eq!(ConversationParts::divide(items("p"), &settings, |_| false), None);
+        assert_eq!(ConversationParts::divide(items(""), &settings, |_| false), None);
         let keeps_all = CompactionSettings { keep_messages: 9, ..settings.clone() };
-        assert_eq!(ConversationParts::divide(items("p a+1 r"), &keeps_all), None);
-        let parts = ConversationParts::divide(items("p a p"), &settings).unwrap();
+        assert_eq!(ConversationParts::divide(items("p a+1 r"), &keeps_all, |_| false), None);
+        let with_message = |id: &Arc<str>| &**id == "toolu_3_0";
+        let parts = ConversationParts::divide(items("p a+1 r a+1 r"), &settings, with_message).unwrap();
+        assert_eq!((parts.replaced.len(), parts.kept.len()), (3, 2), "the words of the user stand in the last result");
+        let parts = ConversationParts::divide(items("p a p"), &settings, |_| false).unwrap();
         assert_eq!((parts.replaced.len(), parts.kept.len()), (2, 1));
     }
 
@@ -334,7 +344,7 @@ mod tests {
         #[test]
         fn c_7_both_parts_are_whole(items in conversations(), keep in 0..9_u32) {
             let settings = CompactionSettings { keep_messages: keep, ..CompactionSettings::default() };
-            if let Some(parts) = ConversationParts::divide(items, &settings) {
+            if let Some(parts) = ConversationParts::divide(items, &settings, |_| false) {
                 prop_assert!(is_paired(parts.replaced.iter().map(|item| &item.message)));
                 prop_assert!(is_paired(parts.kept.iter().map(|item| &item.message)));
                 for round in rounds::rounds(&parts.replaced) {

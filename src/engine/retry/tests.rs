@@ -327,6 +327,10 @@ fn r_11_a_stream_that_broke_after_it_brought_something_is_asked_for_whole() {
         assert_eq!(usual(&failure(None, kind, ""), broken, spent), RetryDecision::WithoutStreaming, "{kind}: the last resort");
     }
     assert_eq!(usual(&failure(None, "invalid_request_error", ""), broken, CallHistory::default()), RetryDecision::GiveUp(None));
+    // One that was asked for whole, and came as a stream all the same, is no stream that broke.
+    let whole = CallKind { streamed: false, ..broken };
+    assert!(retried(&usual(&failure(None, "incomplete_stream", ""), whole, CallHistory::default())));
+    assert_eq!(usual(&failure(None, "incomplete_stream", ""), whole, spent), RetryDecision::GiveUp(None));
     let streaming = with(RetrySettings { nonstreaming_fallback: false, ..RetrySettings::default() });
     assert!(retried(&streaming(&failure(None, "incomplete_stream", ""), broken, CallHistory::default())));
     assert_eq!(streaming(&failure(None, "incomplete_stream", ""), broken, spent), RetryDecision::GiveUp(None), "it counts like any other");

@@ -86,7 +86,9 @@ pub(super) fn due(
             let may_go_on = chain.get(Transition::PauseTurnResume) < settings.max_pause_resumes;
             (settings.on_pause == PausePolicy::Resume && may_go_on).then_some(Transition::PauseTurnResume)
         }
-        "refusal" => (settings.retry_refusal && prompt.get(Transition::RefusalRetry) == 0).then_some(Transition::RefusalRetry),
+        // A note about a refusal takes the place of the retry, and leaves no transition of its own.
+        "refusal" => (settings.retry_refusal && !settings.refusal_notes && prompt.get(Transition::RefusalRetry) == 0)
+            .then_some(Transition::RefusalRetry),
         "end_turn" | "stop_sequence" if answer.is_empty => nudges(settings.empty_answer_nudges),
         "tool_use" => nudges(settings.missing_tool_use_nudges),
         _ => None,

@@ -8,7 +8,8 @@ use crate::command_prompts::CommandPrompts;
 use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, HookSubject, Input, Note, RequestId, Role, Terminal};
-use reenact_engine::emission::CompactionLevel;
+use reenact_engine::emission::{CompactionLevel, Emission};
+use reenact_engine::settings::QueuedMessagePlace;
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
 
@@ -29,6 +30,8 @@ pub(super) struct ExcessRecoveries {
     staged: u32,
     /// At most so many compactions have failed in a row.
     failures_max: u32,
+    /// Whether a message of the user was taken into this prompt: it may stand in a result, and then that stays as it is.
+    has_message: bool,
     /// Whether a compaction of this prompt came so far that it may have failed.
     may_fail: bool,
     /// The user's commands, any of which may empty the conversation.
@@ -59,7 +62,10 @@ impl ExcessRecoveries {
                 (self.last, self.refused) = (None, None);
             }
             RequestKind::ToolSummary => (),
-            RequestKind::Unclear => (self.last, self.refused) = (None, None),
+            RequestKind::Unclear => {
+                self.may_fail = true;
+                (self.last, self.refused) = (None, None);
+            }
         }
     }
 
@@ -86,6 +92,7 @@ impl ExcessRecoveries {
     }
 
     pub(super) fn on_effect(&mut self, effect: &Effect) {
+        self.has_message |= matches!(effect, Effect::Emit(Emission::QueuedCommand { .. }));
         // It may have waited for other prompts.
         if self.commands.ended_by(effect).is_some() {
             self.on_command();
@@ -151,14 +158,15 @@ impl ExcessRecoveries {
                 found.add(ORACLE, format!("{how}, and the conversation was not compacted in this chain"));
             }
         }
-        (self.refused, self.may_fail) = (None, false);
+        (self.refused, self.may_fail, self.has_message) = (None, false, false);
         self.on_next_turn(); // a prompt begins a chain
     }
 
     /// Whether reactive compaction was possible for certain.
     fn can_compact(&self, rules: &OracleRules) -> bool {
         let settings = &rules.settings.compaction;
-        let is_on = settings.reactive && !rules.settings.background && !self.is_tried;
+        let may_stay = self.has_message && rules.settings.queued_messages == QueuedMessagePlace::InResult;
+        let is_on = !may_stay && settings.reactive && !rules.settings.background && !self.is_tried;
         // What stays unchanged may be all there is.
         let is_something = self.has_answers && settings.keep_messages == 0;
         is_on && is_something && self.failures_max < settings.max_failures

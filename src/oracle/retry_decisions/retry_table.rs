@@ -184,6 +184,9 @@ pub(super) fn allowed(rules: &OracleRules, request: &Request, record: &CallRecor
         AttemptEnd::Unknown(Some(404)) if rules.settings.retry.fallback_on_missing_model => {
             AllowedDecisions { hand_over: case.other_model(), ..AllowedDecisions::OPEN }
         }
+        AttemptEnd::Unknown(Some(500..)) if rules.settings.retry.fallback_on_server_error => {
+            AllowedDecisions { hand_over: case.other_model(), ..AllowedDecisions::OPEN }
+        }
         AttemptEnd::Whole | AttemptEnd::Unknown(_) => AllowedDecisions { hand_over: case.is_due(), ..AllowedDecisions::OPEN },
         AttemptEnd::Unanswered => case.limited(Repetition::Waited),
         AttemptEnd::Broken(broken) => case.broken(broken),
@@ -254,7 +257,7 @@ impl TableCase<'_> {
             Some(OVERLOADED) => {
                 let decision = self.overloaded(Repetition::Any);
                 // The last resort of a stream that broke is also one of a stream that an overload ended: R-11 does not tell them apart.
-                let is_last = decision == AllowedDecisions::GIVE_UP && settings.nonstreaming_fallback && self.request.stream;
+                let is_last = decision.repeat.is_none() && decision.give_up && settings.nonstreaming_fallback && self.request.stream;
                 if is_last { decision.or(AllowedDecisions::repeat(Repetition::Unstreamed)) } else { decision }
             }
             None | Some("api_error" | "rate_limit_error") => self.broken_for_no_reason(broken),

@@ -59,11 +59,19 @@ impl AttachedFileOracle {
     fn check(&self, attached: &str, found: &mut OracleFindings<'_>) {
         for ReadFile { path, newest, older } in self.files.iter().filter(|file| !file.older.is_empty()) {
             found.ask(ORACLE);
-            if !attached.contains(&**newest) && older.iter().any(|text| attached.contains(&**text)) {
+            if !attached.contains(&**newest) && older.iter().any(|text| is_attached(attached, text, newest)) {
                 found.add(ORACLE, format!("{path} is attached as it was read before, and it was read once more since"));
             }
         }
     }
+}
+
+/// So long a text stands in no other one by chance, in bytes.
+const TELLING: usize = 16;
+
+/// Whether an older text is there, and not as a part of the newest one, which may be cut.
+fn is_attached(attached: &str, older: &str, newest: &str) -> bool {
+    older.len() >= TELLING && attached.contains(older) && !newest.contains(older)
 }
 
 fn path(tool_use: &ToolUse) -> Option<Arc<str>> {

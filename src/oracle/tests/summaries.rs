@@ -245,10 +245,10 @@ fn o_24_a_file_is_attached_as_it_was_read_last() {
         story.effect(result_effect(run(index), Block::tool_result(&format!("t{index}"), &Json::from_value(text), false)))
     };
     let attached = |text: &str| {
-        let story = reads(reads(EventStory::new(), 0, "b is old"), 1, "b is new");
+        let story = reads(reads(EventStory::new(), 0, "b is old, and has a line"), 1, "b is new, and has a line");
         story.effect(Effect::Emit(Emission::Hidden { uuid: "s".into(), why: "attachments".into(), text: text.into() })).times_broken("O-24")
     };
-    assert_eq!(attached("/b: b is new"), 0);
-    assert_eq!(attached("/b: b is old"), 1);
+    assert_eq!(attached("/b: b is new, and has a line"), 0);
+    assert_eq!(attached("/b: b is old, and has a line"), 1);
     assert_eq!(attached("nothing"), 0);
 }
