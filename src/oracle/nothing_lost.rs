@@ -28,6 +28,8 @@ pub(super) struct LossOracle {
     questions: Vec<(ToolRun, Arc<str>, bool)>,
     /// The agents that ended, by the ids of their tool uses.
     said_by_agents: Vec<AgentWords>,
+    /// The tool uses that agents were started for. What is said under an id that two of them have may be said for either.
+    agent_runs: Vec<(ToolRun, Arc<str>)>,
     /// Tools that were told to stop: nobody waits for what they return.
     stopped: Vec<ToolRun>,
     /// The submissions that have not begun as prompts, in the order in which they came.
@@ -148,6 +150,7 @@ impl LossOracle {
                 self.questions.retain(|(asked, ..)| asked != run);
                 self.forget(|of| of == *run);
             }
+            Effect::StartAgent { run, tool_use } => self.agent_runs.push((*run, tool_use.id.clone())),
             Effect::StopTool { run } => {
                 self.stopped.push(*run);
                 self.forget(|of| of == *run);
@@ -170,7 +173,8 @@ impl LossOracle {
         let BlockKind::ToolResult { tool_use_id, is_error } = message.block.kind() else { return };
         for AgentWords { count, words, .. } in self.said_by_agents.extract_if(.., |said| said.tool_use_id == *tool_use_id) {
             // Of several agents one that failed may make it an error.
-            let is_other = *is_error && count > 1;
+            let is_shared = self.agent_runs.iter().any(|(run, id)| *run != message.run && id == tool_use_id);
+            let is_other = *is_error && (count > 1 || is_shared);
             if words.is_empty() || is_other || rules.cuts_results || self.stopped.contains(&message.run) {
                 continue;
             }
@@ -215,6 +219,7 @@ impl LossOracle {
         self.forget(|run| run.request.prompt == prompt);
         self.waiting.retain(|(waiting, _)| *waiting != prompt);
         self.stopped.retain(|run| run.request.prompt != prompt);
+        self.agent_runs.retain(|(run, _)| run.request.prompt != prompt);
         self.said_by_agents.clear();
         for lost in self.submitted.extract_if(.., |submitted| submitted.prompt == prompt || submitted.is_taken_in) {
             if *terminal == Terminal::Completed {

@@ -35,7 +35,11 @@ impl QueuedMessages {
                     beside.push((prompt, message.clone()))
                 }
                 // As messages of their own they would be sent apart.
-                QueuedMessagePlace::Beside => results.extend(message.iter().cloned()),
+                QueuedMessagePlace::Beside => {
+                    let holder = results.iter().rev().find_map(answered_tool_use).cloned();
+                    results.extend(message.iter().cloned());
+                    holder.into_iter().for_each(|tool_use_id| scope.memory.conversation.note_message_in_result(tool_use_id));
+                }
                 QueuedMessagePlace::InResult => {
                     let holder = put_into_last_result(results, &message, &scope.env.settings.texts);
                     holder.into_iter().for_each(|tool_use_id| scope.memory.conversation.note_message_in_result(tool_use_id));
@@ -62,6 +66,11 @@ fn put_into_last_result(content: &mut Vec<Block>, message: &[Block], texts: &Mod
     *block = noted;
     content.extend(message.iter().filter(|block| said(block).is_none()).cloned());
     Some(tool_use_id)
+}
+
+/// The tool use of a result; `None` for another block.
+fn answered_tool_use(block: &Block) -> Option<&Arc<str>> {
+    if let BlockKind::ToolResult { tool_use_id, .. } = block.kind() { Some(tool_use_id) } else { None }
 }
 
 /// The result of a tool with a note at its end, and the tool use; `None` for another block.

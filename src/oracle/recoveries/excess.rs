@@ -9,7 +9,7 @@ use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, HookSubject, Input, Note, RequestId, Role, Terminal};
 use reenact_engine::emission::{CompactionLevel, Emission};
-use reenact_engine::settings::QueuedMessagePlace;
+use reenact_engine::settings::{NeighbourMerging, QueuedMessagePlace};
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
 
@@ -165,7 +165,9 @@ impl ExcessRecoveries {
     /// Whether reactive compaction was possible for certain.
     fn can_compact(&self, rules: &OracleRules) -> bool {
         let settings = &rules.settings.compaction;
-        let may_stay = self.has_message && rules.settings.queued_messages == QueuedMessagePlace::InResult;
+        let settled = &rules.settings;
+        let may_stay =
+            self.has_message && (settled.queued_messages == QueuedMessagePlace::InResult || settled.neighbours == NeighbourMerging::Apart);
         let is_on = !may_stay && settings.reactive && !rules.settings.background && !self.is_tried;
         // What stays unchanged may be all there is.
         let is_something = self.has_answers && settings.keep_messages == 0;
