@@ -19,6 +19,7 @@ extern crate std;
 
 mod abort;
 mod abort_scope;
+mod aborted_words;
 mod accounts;
 mod agent_tree;
 mod answer_pieces;
@@ -431,7 +432,7 @@ impl TranscriptWatch for Oracles {
         watched.prefix.on_effect(effect);
         watched.losses.on_effect(&self.rules, (effect, &told), found);
         watched.result_limits.on_effect(&self.rules, (effect, &told), found);
-        watched.said_blocks.on_effect(effect, self.speech.get(agent));
+        watched.said_blocks.on_effect(&self.rules, effect, self.speech.get(agent), found);
         watched.progress_set.on_effect(&self.rules.tools, effect, found);
         if agent.is_root() {
             watched.abort_scope.on_effect(&self.rules, effect, found);

@@ -27,6 +27,8 @@ struct OpenRequest {
     asked: Time,
     /// The time of its last event, once it has a head.
     heard: Option<Time>,
+    /// The time of its last stream event: an answer may come as a stream although none was asked for.
+    streamed: Option<Time>,
 }
 
 impl LiveStreamOracle {
@@ -35,7 +37,12 @@ impl LiveStreamOracle {
         self.rang = None;
         match input {
             Input::Head { id, .. } | Input::Stream { id, .. } => {
-                self.open.iter_mut().filter(|open| open.id == *id).for_each(|open| open.heard = Some(found.at));
+                for open in self.open.iter_mut().filter(|open| open.id == *id) {
+                    open.heard = Some(found.at);
+                    if matches!(input, Input::Stream { .. }) {
+                        open.streamed = Some(found.at);
+                    }
+                }
             }
             Input::End { id, .. } => self.open.retain(|open| open.id != *id),
             Input::Timer(_) => self.rang = Some(found.at),
@@ -68,7 +75,7 @@ impl LiveStreamOracle {
     /// A line about tools is waited for by nobody, and has no watchdog.
     pub(super) fn on_request(&mut self, at: Time, sent: SentRequest<'_>) {
         if sent.kind != RequestKind::ToolSummary {
-            self.open.push(OpenRequest { id: sent.id, is_streamed: sent.request.stream, asked: at, heard: None });
+            self.open.push(OpenRequest { id: sent.id, is_streamed: sent.request.stream, asked: at, heard: None, streamed: None });
         }
     }
 
@@ -96,7 +103,7 @@ impl OpenRequest {
         match self.heard.filter(|_| self.is_streamed) {
             Some(heard) => (heard, retry.stream_idle),
             None if self.is_streamed => (self.asked, retry.head_timeout),
-            None => (self.asked, retry.nonstreaming_timeout),
+            None => (self.streamed.unwrap_or(self.asked), retry.nonstreaming_timeout),
         }
     }
 }

@@ -67,6 +67,14 @@ impl PromptResultOracle {
             let is = if result.is_error { "an error" } else { "no error" };
             found.add(ORACLE, format!("the result of prompt {prompt} is {is}, and its kind says otherwise"));
         }
+        // The answer that costs too much need not come out.
+        let may_speak = !is_kind_of_error && result.terminal != Terminal::MaxBudget;
+        if let Some(answer) = self.answer.as_ref().filter(|answer| may_speak && answer.texts.is_empty() && !result.text.is_empty()) {
+            found.add(
+                ORACLE,
+                format!("the result of prompt {prompt} has the text \"{}\", and answer {} has no text", result.text, answer.id),
+            );
+        }
         let is_good = result.terminal == Terminal::Completed && result.subtype == ResultSubtype::Success;
         let Some(answer) = self.answer.as_ref().filter(|answer| is_good && !answer.texts.is_empty()) else { return };
         // Of several blocks the last one need not be a text.

@@ -104,7 +104,10 @@ impl RepeatedEffectOracle {
         };
         let done: Vec<&ExclusiveUse> = self.uses.iter().filter(is_same).filter(|entry| entry.is_done).collect();
         let since_told = done.iter().rposition(|entry| is_told(entry)).map_or(0, |told| told + 1);
-        let lost = done[since_told..].iter().find(|entry| is_discarded(entry) || !is_of_this_answer(entry));
+        // Where this answer has made up for it already, the model asks for the same twice.
+        let is_made_up_for = done.last().is_some_and(|last| is_of_this_answer(last));
+        let mut lost = done[since_told..].iter().filter(|_| !is_made_up_for);
+        let lost = lost.find(|entry| is_discarded(entry) || !is_of_this_answer(entry));
         if !done.is_empty() {
             found.ask(ORACLE);
         }

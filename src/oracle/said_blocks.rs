@@ -2,12 +2,15 @@
 //! an answer that ended as a refusal and holds no tool use are in no request, unless the settings keep them. The order of these words is in
 //! `said_order`.
 
+use super::aborted_words::AbortedWordOracle;
+use super::request_kind::SentRequest;
 use super::said_order::SaidOrder;
 use super::speech::ModelSpeech;
 use super::{OracleFindings, OracleRules, same_messages};
-use reenact_engine::contract::{ByAgent, Effect, Input, Request, RequestId, Role};
+use reenact_engine::contract::{ByAgent, Effect, Input, Request, Role};
 use reenact_engine::key::SharedValue;
 use reenact_wire::block::{Block, BlockKind};
+use reenact_wire::order::StreamOrderPolicy;
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-28";
@@ -18,6 +21,7 @@ pub(super) struct SaidBlockOracle {
     /// The last request: its messages were looked at.
     last: Option<SharedValue<Request>>,
     order: SaidOrder,
+    aborted: AbortedWordOracle,
 }
 
 /// Where a block comes from that a request has as the model's.
@@ -47,18 +51,23 @@ impl SaidBlockOracle {
         self.order.on_input(input, speech);
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, speech: Option<&ModelSpeech>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, speech: Option<&ModelSpeech>, found: &mut OracleFindings<'_>) {
         self.order.on_effect(effect, speech);
+        // Of streams in disorder nobody can say what is open.
+        if rules.settings.stream_order != StreamOrderPolicy::Lenient {
+            self.aborted.on_effect(effect, speech, found);
+        }
     }
 
     pub(super) fn on_request(
         &mut self,
-        id: RequestId,
-        request: &SharedValue<Request>,
+        sent: SentRequest<'_>,
         speech: Option<&ModelSpeech>,
         source: impl Fn(&Block) -> BlockSource,
         found: &mut OracleFindings<'_>,
     ) {
+        self.aborted.on_request(sent);
+        let SentRequest { id, request, .. } = sent;
         let last = self.last.replace(request.clone());
         let seen = last.as_ref().map_or(&[][..], |last| &last.messages);
         let new = &request.messages[same_messages(seen, &request.messages)..];

@@ -190,6 +190,12 @@ impl ModelSpeech {
         uses.nth(usize::try_from(position).ok()?)
     }
 
+    /// Whether the last block of an answer is a text or thinking of which some words have come, and not its end.
+    pub(super) fn is_within_words(&self, id: RequestId) -> bool {
+        let answer = self.0.iter().rev().find(|answer| answer.id == id);
+        answer.and_then(|answer| answer.blocks.last()).is_some_and(|block| block.is_half() && block.has_words())
+    }
+
     /// How many answers have begun.
     pub(super) fn count(&self) -> usize {
         self.0.len()
@@ -237,6 +243,10 @@ impl SaidBlock {
     /// Whether these are words that did not come to their end. Tool uses are counted by their places, so halves of them stay.
     fn is_half(&self) -> bool {
         !self.is_whole && matches!(self.content, SaidContent::Text(_) | SaidContent::Thinking { .. })
+    }
+
+    fn has_words(&self) -> bool {
+        matches!(&self.content, SaidContent::Text(text) | SaidContent::Thinking { thinking: text, .. } if !text.trim().is_empty())
     }
 
     fn is(&self, kind: &BlockKind) -> bool {

@@ -26,6 +26,8 @@ pub(super) struct ToldTextOracle {
     /// The answer or tool use after which a hook has ended the turn.
     ended: Option<HookSubject>,
     texts: Vec<ToldText>,
+    /// The conversation was summarised, and nothing was asked since.
+    is_compacting: bool,
 }
 
 #[derive(Clone, Debug, Hash)]
@@ -39,7 +41,20 @@ enum TextSource {
     Hook(HookRun),
     /// The interruption of this prompt.
     Interruption(u32),
+    /// A message that the engine wrote in the user's name, and gave to consumers.
+    Hidden(HiddenKind),
 }
+
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+enum HiddenKind {
+    /// It stands in the place of what was summarised, or beside that.
+    OfCompaction,
+    /// It asks the model for something.
+    Asking,
+}
+
+/// Where a text for consumers is put together from several blocks of a message, this is between them.
+const BETWEEN_BLOCKS: &str = "\n\n";
 
 impl ToldTextOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
@@ -81,7 +96,11 @@ impl ToldTextOracle {
 
     pub(super) fn on_request(&mut self, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
         let SentRequest { id, request, kind } = sent;
-        if self.texts.is_empty() || kind != RequestKind::Ordinary {
+        if kind != RequestKind::Ordinary {
+            return;
+        }
+        self.is_compacting = false;
+        if self.texts.is_empty() {
             return;
         }
         let holds = |text: &str| {
@@ -93,9 +112,12 @@ impl ToldTextOracle {
             let (oracle, complaint) = match source {
                 TextSource::Hook(run) => (nothing_lost::ORACLE, format!("does not hold what hook {} wants the model to know", run.hook)),
                 TextSource::Interruption(_) => (interruption::ORACLE, String::from("does not hold the interruption message")),
+                TextSource::Hidden(_) => {
+                    (nothing_lost::ORACLE, String::from("does not hold what consumers were told is said to the model"))
+                }
             };
             found.ask(oracle);
-            if !holds(&text) {
+            if !text.split(BETWEEN_BLOCKS).all(holds) {
                 found.add(oracle, format!("request {id} {complaint}: {text}"));
             }
         }
@@ -118,7 +140,15 @@ impl ToldTextOracle {
             {
                 self.texts.push(ToldText { text: text.clone(), source: TextSource::Interruption(*prompt) });
             }
-            Effect::Emit(Emission::CompactBoundary { .. } | Emission::LocalOutput { .. }) => self.texts.clear(),
+            Effect::Emit(Emission::CompactBoundary { .. }) => {
+                self.forget(|source| source != TextSource::Hidden(HiddenKind::Asking));
+                self.is_compacting = true;
+            }
+            Effect::Emit(Emission::LocalOutput { .. } | Emission::SnipBoundary { .. }) => self.texts.clear(),
+            Effect::Emit(Emission::Hidden { text, .. }) if keeps_own_words(rules) => {
+                let kind = if self.is_compacting { HiddenKind::OfCompaction } else { HiddenKind::Asking };
+                self.texts.push(ToldText { text: text.clone(), source: TextSource::Hidden(kind) });
+            }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) | Effect::Emit(Emission::ModelFallback { id, .. }) => {
                 self.forget(
                     |source| matches!(source, TextSource::Hook(HookRun { subject: HookSubject::Tool(run), .. }) if run.request == *id),
@@ -127,7 +157,7 @@ impl ToldTextOracle {
             Effect::Finished { .. } => {
                 self.ended_tools.clear();
                 self.running.clear();
-                self.forget(|source| matches!(source, TextSource::Hook(_)));
+                self.forget(|source| !matches!(source, TextSource::Interruption(_)));
             }
             _ => (),
         }
@@ -144,7 +174,13 @@ fn is_due(source: TextSource, id: RequestId) -> bool {
         TextSource::Hook(HookRun { subject: HookSubject::Tool(run), .. }) => run.request.turn < id.turn,
         TextSource::Hook(HookRun { subject: HookSubject::Stop(of) | HookSubject::Compaction(of), .. }) => of.turn < id.turn,
         TextSource::Interruption(prompt) => prompt < id.prompt,
+        TextSource::Hidden(_) => true,
     }
+}
+
+/// Whether no host puts other messages in the place of the engine's.
+fn keeps_own_words(rules: &OracleRules) -> bool {
+    rules.settings.session.host_messages.is_empty() && rules.settings.session.changes.is_empty()
 }
 
 /// Whether the text for the model holds a hook's context (T-31), and no host puts other messages in its place.

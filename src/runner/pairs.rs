@@ -121,7 +121,7 @@ fn panicked(panic: &str) -> Violation {
     Violation { at: Time::ZERO, oracle: "O-19", text: format!("the engine panicked: {panic}").into() }
 }
 
-/// What the second scenario of a pair has to know of this run.
+/// The facts of this run that the second scenario of a pair depends on.
 fn facts(transcript: &Transcript) -> FirstRunFacts {
     let mut facts = FirstRunFacts::default();
     for event in transcript.events.iter() {

@@ -199,7 +199,7 @@ fn move_moment(moment: &mut InterruptMoment, prompts: u32, run: &FirstRunFacts) 
     }
 }
 
-/// What only one of them can have: the second's, if it has any.
+/// The parts that only one of them can have: the second's, if it has any.
 fn take_others(scenario: &mut Scenario, second: &Scenario) {
     let Scenario { store, lookups, auth, api, timing, chunking, limits, default_answer, workspace, .. } = Scenario::default();
     macro_rules! take {
@@ -230,5 +230,108 @@ fn overlay(into: &mut Value, from: &Value, default: &Value) {
             }
         }
         (into, from) => *into = from.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::TurnBlock;
+
+    fn part(text: &str) -> PairPart {
+        let parsed = parse::scenario("part.toml", text, &[]).unwrap_or_else(|problems| panic!("{problems:?}"));
+        PairPart::new(&parsed.scenario).unwrap()
+    }
+
+    const FIRST: &str = r#"
+tools = ["Read"]
+[engine]
+max_turns = 7
+[[prompt]]
+text = "One."
+[[prompt.turn]]
+tool = [{ name = "Read", input = { file_path = "/a" }, id = "toolu_a" }]
+[[prompt.turn]]
+text = "Read."
+[[fault]]
+at = { request = 1 }
+status = 529
+"#;
+
+    const SECOND: &str = r#"
+tools = ["Read", "Grep"]
+[engine]
+model = "claude-haiku-4-5"
+[[prompt]]
+text = "Two."
+[[prompt.turn]]
+tool = [{ name = "Grep", input = { pattern = "a" }, id = "toolu_a" }]
+[[prompt.turn]]
+text = "Found."
+[[prompt]]
+text = "Three."
+at = "2s"
+[[prompt.turn]]
+text = "Done."
+[[fault]]
+at = { prompt = 1, request = 2 }
+status = 500
+[[interrupt]]
+kind = "cancel"
+when = { event = "message_stop", nth = 2 }
+"#;
+
+    fn facts() -> FirstRunFacts {
+        let stream_events = [("message_stop".into(), 3)].into();
+        FirstRunFacts { end: Micros::from_secs(10), stream_events, ..FirstRunFacts::default() }
+    }
+
+    fn names(scenario: &Scenario) -> Vec<String> {
+        scenario.prompts.iter().flat_map(|prompt| &prompt.content).map(|block| format!("{:?}", block.kind())).collect()
+    }
+
+    #[test]
+    fn e_1_the_prompts_of_the_second_follow_those_of_the_first() {
+        let both = joined(&part(FIRST), &facts(), &part(SECOND), PairForm::Prompts).unwrap();
+        assert_eq!(both.prompts.len(), 3, "{:?}", names(&both));
+        assert_eq!((&*both.settings.model, both.settings.session.max_turns), ("claude-haiku-4-5", Some(7)), "each has its settings");
+        assert_eq!(both.tools.iter().map(|tool| &*tool.definition.name).collect::<Vec<_>>(), ["Read", "Grep"]);
+        assert_eq!(both.prompts[2].at, Some(Micros::from_secs(12)), "times begin at the end of the first");
+        let places: Vec<_> = both.faults.iter().map(|fault| (fault.at.prompt, fault.at.request)).collect();
+        let one = |number| Some(NumberSpan { first: number, last: Some(number) });
+        assert_eq!(places, [(one(1), one(1)), (one(2), one(2))]);
+        let InterruptMoment::When { anchor, .. } = &both.interrupts[0].moment else { panic!("it is tied to an event") };
+        assert_eq!(anchor.nth(), 5, "three were there before");
+        let ids: Vec<_> = both.prompts.iter().flat_map(|prompt| &prompt.turns).flat_map(|turn| &turn.content).filter_map(id).collect();
+        assert_eq!(ids, ["toolu_a", "toolu_then_a"], "no id stands twice");
+    }
+
+    fn id(block: &TurnBlock) -> Option<&str> {
+        if let TurnBlock::Tool { id: Some(id), .. } = block { Some(id) } else { None }
+    }
+
+    #[test]
+    fn e_1_the_turns_of_the_second_go_on_in_the_prompt_of_the_first() {
+        let both = joined(&part(FIRST), &facts(), &part(SECOND), PairForm::Turns).unwrap();
+        assert_eq!(both.prompts.iter().map(|prompt| prompt.turns.len()).collect::<Vec<_>>(), [3, 1], "the closing words are left out");
+        let span = |first, last| Some(NumberSpan { first, last: Some(last) });
+        assert_eq!((both.faults[1].at.prompt, both.faults[1].at.request), (span(1, 1), span(3, 3)), "behind the turns of the first");
+        assert_eq!(both.faults[0].at.prompt, span(1, 1));
+    }
+
+    #[test]
+    fn e_1_what_depends_on_more_than_the_scenario_is_no_part() {
+        let is_part = |more: &str| {
+            let text = format!("{more}\n[[prompt]]\ntext = \"Hi.\"\n[[prompt.turn]]\ntext = \"Well.\"\n");
+            PairPart::new(&parse::scenario("part.toml", &text, &[]).unwrap_or_else(|problems| panic!("{problems:?}")).scenario).is_some()
+        };
+        assert!(is_part(""));
+        assert!(!is_part("[expect]\nbreaks = [\"O-3\"]"), "a rule is broken on purpose");
+        assert!(!is_part("[expect]\nterminal = \"stalled\""), "it does not end by itself");
+        assert!(
+            !is_part("[engine]\nrequest_extra = '{\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000}}'"),
+            "the API would refuse other answers"
+        );
+        assert!(!is_part("[plan]\nunrecorded = true"), "its choices are made");
     }
 }

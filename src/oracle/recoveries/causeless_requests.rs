@@ -16,6 +16,8 @@ pub(super) struct CauselessRequestOracle {
     has_words: bool,
     has_tool_use: bool,
     has_ended: bool,
+    /// Whether its last event came.
+    is_stopped: bool,
     /// The blocks that have begun and not ended.
     open_blocks: u32,
     /// Somebody wants more.
@@ -34,16 +36,18 @@ impl CauselessRequestOracle {
                 }
                 EventPayload::BlockStop { .. } => self.open_blocks = self.open_blocks.saturating_sub(1),
                 EventPayload::MessageDelta(delta) => self.has_ended |= ends_turn(delta.stop_reason.as_deref()),
+                EventPayload::MessageStop => self.is_stopped = true,
                 EventPayload::Error { .. } => self.has_cause = true,
                 _ => (),
             },
             Input::Body { id, body } if self.asked == Some(*id) => {
                 let Ok(message) = whole_message(body) else { return };
+                self.is_stopped = true;
                 self.has_ended = ends_turn(message.stop_reason.as_deref());
                 self.has_words = message.blocks.iter().any(|block| matches!(block.kind(), BlockKind::Text(_)));
                 self.has_tool_use = message.blocks.iter().any(|block| block.as_tool_use().is_some());
             }
-            Input::End { how, .. } if *how != AnswerEnd::Complete => self.has_cause = true,
+            Input::End { how, id } => self.has_cause |= *how != AnswerEnd::Complete || (self.asked == Some(*id) && !self.is_stopped),
             _ => (),
         }
     }

@@ -110,7 +110,8 @@ fn o_12_what_comes_with_the_messages_is_none_of_the_compaction_s() {
         let mut request = Request::new("m", 1).with_messages([Message::user(vec![Block::text(&"x".repeat(characters))])]);
         request.tools = Some(Json::from_value(&["t".repeat(600)]));
         let request = Effect::Request { id: RequestId { turn: 2, ..ASKED }, request: Arc::new(request) };
-        EventStory::new().asks_about(1, 300).compacted().effect(request).terminal().broken()
+        let broken = EventStory::new().asks_about(1, 300).compacted().effect(request).terminal().broken();
+        broken.into_iter().filter(|oracle| *oracle == "O-12").collect::<Vec<_>>()
     };
     assert_eq!(story(200), NONE, "the messages are fewer");
     assert_eq!(story(330), ["O-12"]);

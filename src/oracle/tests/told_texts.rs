@@ -1,7 +1,8 @@
 //! The next request holds the words of hooks and the interruption message (O-24, O-30).
 
 use super::*;
-use reenact_engine::contract::HookOutcome;
+use reenact_engine::contract::{HookOutcome, Note};
+use reenact_engine::emission::{CompactTrigger, SessionPhase};
 use reenact_engine::texts::TextName;
 
 impl EventStory {
@@ -69,4 +70,51 @@ fn o_30_the_next_request_holds_the_interruption_message() {
     );
     let cleared = Effect::Emit(Emission::LocalOutput { prompt: 2, text: "cleared".into() });
     assert_eq!(EventStory::new().interrupted().effect(cleared).asks_with(3, 1, "Go on.").times_broken("O-30"), 0);
+}
+
+fn compact_boundary() -> Effect {
+    Effect::Emit(Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() })
+}
+
+#[test]
+fn o_24_what_consumers_are_told_is_said_to_the_model_is_in_the_next_request() {
+    let told = |text: &str| Effect::Emit(Emission::Hidden { uuid: "u".into(), why: "nudge".into(), text: text.into() });
+    let story = || EventStory::new().effect(told("Go on, please."));
+    assert_eq!(story().asks_with(1, 2, "Go on, please.").times_broken("O-24"), 0);
+    assert_eq!(story().asks_with(1, 2, "hi").times_broken("O-24"), 1);
+    assert_eq!(story().asks_with(1, 2, "hi").asks_with(1, 3, "hi").times_broken("O-24"), 1, "once is enough");
+    assert_eq!(story().asks_with(1, 2, TextName::SummaryPrompt.ours()).times_broken("O-24"), 0, "that is about something else");
+    assert_eq!(story().terminal().asks_with(2, 1, "hi").times_broken("O-24"), 0, "the prompt is over");
+    let compacted = || story().effect(compact_boundary());
+    assert_eq!(compacted().asks_with(1, 2, "hi").times_broken("O-24"), 1, "nobody has answered it, so it is not summarised");
+    let summary = || compacted().effect(told("It was said.\n\n/a: a"));
+    assert_eq!(summary().asks_with(1, 2, "Go on, please. It was said. And /a: a").times_broken("O-24"), 0, "in several blocks");
+    assert_eq!(summary().asks_with(1, 2, "Go on, please. It was said.").times_broken("O-24"), 1);
+    assert_eq!(
+        summary().effect(compact_boundary()).asks_with(1, 2, "Go on, please.").times_broken("O-24"),
+        0,
+        "it was summarised in its turn"
+    );
+}
+
+#[test]
+fn o_24_the_words_of_an_answer_that_was_broken_off_are_given_to_consumers() {
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"We"}}"#;
+    let noting = || EventStory::new().effect(Effect::Note(Note::Phase(SessionPhase::MainLoop))).request(1, &[]);
+    let closed = |story: EventStory, terminal| {
+        story.effect(Effect::CloseRequest { id: ASKED }).effect(Effect::Finished { prompt: 1, terminal }).times_broken("O-24")
+    };
+    assert_eq!(closed(noting().hears(ASKED, &[start, delta]), Terminal::AbortedStreaming), 1);
+    assert_eq!(closed(noting().hears(ASKED, &[start]), Terminal::AbortedStreaming), 0, "nothing had come");
+    assert_eq!(closed(noting().hears(ASKED, &[start, delta]), Terminal::MaxBudget), 0, "nobody broke it off");
+    assert_eq!(
+        closed(EventStory::new().request(1, &[]).hears(ASKED, &[start, delta]), Terminal::AbortedStreaming),
+        0,
+        "an engine without notes"
+    );
+    let (uuid, block) = ("u".into(), Block::text("We"));
+    let message = AssistantMessage { uuid, id: ASKED, api_id: "".into(), model: "".into(), block, error: None };
+    let given = Effect::Emit(Emission::Aborted(message.into()));
+    assert_eq!(closed(noting().hears(ASKED, &[start, delta]).effect(given), Terminal::AbortedStreaming), 0);
 }
