@@ -124,7 +124,9 @@ fn with_end(setup: &RunSetup, mut violations: Vec<Violation>, (end, at): (&RunEn
     violations
 }
 
-pub(super) fn panicked(at: Time, words: &str) -> Violation {
+/// The violation of a run whose engine panicked with these words.
+#[doc(hidden)]
+pub fn panicked(at: Time, words: &str) -> Violation {
     Violation { at, oracle: NO_PANIC, text: format!("the run panicked: {words}") }
 }
 

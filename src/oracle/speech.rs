@@ -210,7 +210,7 @@ impl ModelSpeech {
         };
         let first_answer = earliest.answer.min(self.0.len());
         let behind = (first_answer..self.0.len()).flat_map(places).find(|place| *place >= earliest);
-        behind.or_else(|| (0..self.0.len().min(earliest.answer + 1)).rev().find_map(|answer| places(answer).last()))
+        behind.or_else(|| (0..self.0.len().min(earliest.answer + 1)).rev().find_map(|answer| places(answer).next_back()))
     }
 
     /// Whether the model said this text, thinking or tool use, byte for byte. Blocks of other kinds are never found.

@@ -9,7 +9,7 @@ use reenact_engine::contract::{Effect, Emission, Engine, Input};
 use reenact_engine::random::Seed;
 use reenact_engine::time::Time;
 use reenact_explore::PanicGuard;
-use reenact_explore::verdict::violations_of;
+use reenact_explore::verdict::{panicked, violations_of};
 use reenact_files::scenario::LoadedScenario;
 use reenact_files::schema;
 use reenact_oracle::Violation;
@@ -112,13 +112,9 @@ impl ScenarioPairs {
                 let run = PairRun { pair, end: Some(report.end), events: report.transcript.events.len(), violations };
                 (run, Some(report.transcript))
             }
-            Err(panic) => (PairRun { pair, end: None, events: 0, violations: vec![panicked(&panic)] }, None),
+            Err(panic) => (PairRun { pair, end: None, events: 0, violations: vec![panicked(Time::ZERO, &panic)] }, None),
         })
     }
-}
-
-fn panicked(panic: &str) -> Violation {
-    Violation { at: Time::ZERO, oracle: "O-19", text: format!("the engine panicked: {panic}").into() }
 }
 
 /// The facts of this run that the second scenario of a pair depends on.

@@ -273,11 +273,15 @@ fn prepared(line: &str) -> Result<Command, String> {
     let mut command = Command::new(words[program]);
     command.args(&words[program + 1..]).current_dir(crate::root());
     command.envs(words[..program].iter().filter_map(|word| word.split_once('=')));
-    if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        command.env("RUST_TEST_THREADS", (TESTS_PER_CORE * cores).to_string());
-    }
+    command.envs(test_threads().map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
     Ok(command)
+}
+
+/// How many tests run at once; `None` where the environment says it.
+#[expect(clippy::disallowed_methods, reason = "how many tests run at once changes no result, and CONTRIBUTING.md names the variable")]
+fn test_threads() -> Option<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::env::var_os("RUST_TEST_THREADS").is_none().then_some(TESTS_PER_CORE * cores)
 }
 
 /// The program of this package, which has the package's name: where it is after it was built as the tests were.

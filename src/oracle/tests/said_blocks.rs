@@ -97,7 +97,7 @@ fn o_28_the_words_of_the_model_stand_in_their_order() {
     let [a, b] = ["a", "b"].map(Block::text);
     assert_eq!(said().sends(&[a.clone(), b.clone()]), 0);
     assert_eq!(said().sends(&[b.clone(), a.clone()]), 1);
-    assert_eq!(said().sends(&[a.clone()]), 0, "words of an earlier answer alone");
+    assert_eq!(said().sends(core::slice::from_ref(&a)), 0, "words of an earlier answer alone");
     let third = RequestId { turn: 3, ..ASKED };
     assert_eq!(said().hears_text(third, &["a"]).sends(&[a.clone(), b.clone(), a.clone()]), 0, "the same words came twice");
     assert_eq!(said().hears_text(third, &["a"]).sends(&[b.clone(), a.clone()]), 0);
@@ -108,16 +108,13 @@ fn o_28_the_words_of_the_model_stand_before_what_the_user_said_later() {
     let say = |text: &str| Input::Interrupt { prompt: 2, content: [Block::text(text)].into() };
     let note = || Effect::Emit(Emission::Interrupted { prompt: 1, text: "[interrupted]".into() });
     let heard = || EventStory::new().input(say("Hi.")).request(1, &[(Role::User, &[Block::text("Hi.")])]).hears_text(ASKED, &["a"]);
-    let [hi, a, user, interrupted] = ["Hi.", "a", "Stop.", "[interrupted]"].map(Block::text);
+    let [hi, answer, user, interrupted] = ["Hi.", "a", "Stop.", "[interrupted]"].map(|text| [Block::text(text)]);
     let times = |story: EventStory, order: &[(Role, &[Block])]| story.request(2, order).times_broken("O-28");
-    let answer = [a];
-    let behind =
-        [(Role::User, &[hi.clone()][..]), (Role::Assistant, &answer), (Role::User, &[interrupted.clone()]), (Role::User, &[user.clone()])];
+    let behind = [(Role::User, &hi[..]), (Role::Assistant, &answer), (Role::User, &interrupted), (Role::User, &user)];
     assert_eq!(times(heard().effect(note()).input(say("Stop.")), &behind), 0);
-    let before =
-        [(Role::User, &[hi.clone()][..]), (Role::User, &[interrupted.clone()]), (Role::Assistant, &answer), (Role::User, &[user.clone()])];
+    let before = [(Role::User, &hi[..]), (Role::User, &interrupted), (Role::Assistant, &answer), (Role::User, &user)];
     assert_eq!(times(heard().effect(note()).input(say("Stop.")), &before), 1, "the interruption was later");
     assert_eq!(times(heard().input(say("Stop.")), &before), 0, "nobody interrupted");
-    let user_before = [(Role::User, &[hi][..]), (Role::User, &[user]), (Role::Assistant, &answer)];
+    let user_before = [(Role::User, &hi[..]), (Role::User, &user), (Role::Assistant, &answer)];
     assert_eq!(times(heard().input(say("Stop.")), &user_before), 1);
 }
