@@ -111,7 +111,7 @@ impl TerminalCauseOracle {
         match effect {
             Effect::CloseRequest { .. } | Effect::Note(Note::Compaction { ran: false, .. }) => self.has_failed = true,
             // A part of an answer that broke off may be kept, and be all there is of it.
-            Effect::Emit(Emission::Answered { id, stop_reason: None, .. }) if self.has_failed => self.on_whole(*id),
+            Effect::Emit(Emission::Answered { id, .. }) if self.has_failed => self.on_whole(*id),
             Effect::Emit(Emission::User(message)) => self.answer(message.run.request).into_iter().for_each(|last| last.results += 1),
             Effect::Finished { prompt, terminal } => {
                 if let Some(missing) = self.missing_cause(*prompt, terminal) {

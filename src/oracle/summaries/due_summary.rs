@@ -1,8 +1,8 @@
 //! O-35, of a summary that is due: where the last answer was counted with as many tokens as the threshold of the model that the next request names, the
 //! conversation is summarised before that request (C-4).
 //!
-//! It is asked of engines that note phases or transitions: another one may have other habits. In doubt the summary counts as impossible: after a summary that did
-//! not come to its end, where a hook has a word, and where something was taken out of the conversation since.
+//! It is asked of engines that note phases or transitions: another one may have other habits. In doubt the summary counts as impossible: after as many
+//! summaries as may fail in a row, where a hook has a word, and where something was taken out of the conversation since.
 
 use super::ORACLE;
 use crate::request_kind::{RequestKind, SentRequest};
@@ -20,8 +20,10 @@ pub(super) struct DueSummaryOracle {
     heard: Option<(RequestId, u64)>,
     /// The tokens of an answer that is part of the conversation, until something is asked or taken out.
     counted: Option<u64>,
-    /// Whether a compaction may have failed since the last one that helped.
-    may_have_failed: bool,
+    /// At most so many compactions have failed since the last one that helped.
+    failures_max: u32,
+    /// Something stood against a compaction since the last request.
+    is_hindered: bool,
 }
 
 impl DueSummaryOracle {
@@ -43,14 +45,15 @@ impl DueSummaryOracle {
         if kind == RequestKind::ToolSummary {
             return;
         }
-        self.may_have_failed |= kind != RequestKind::Ordinary;
+        let is_hindered = core::mem::take(&mut self.is_hindered) || self.failures_max >= rules.settings.compaction.max_failures;
+        self.failures_max += u32::from(kind != RequestKind::Ordinary);
         let Some(tokens) = self.counted.take().filter(|_| self.is_noted && may_summarise(rules) && id.attempt == 1) else { return };
         let has_answer = request.messages.iter().any(|message| message.role == Role::Assistant);
         let Some(effective) = rules.effective_window(&request.model).filter(|_| has_answer) else { return };
         let threshold = effective.saturating_sub(rules.settings.compaction.margin);
         if tokens >= threshold {
             found.ask(ORACLE);
-            if kind == RequestKind::Ordinary && !self.may_have_failed {
+            if kind == RequestKind::Ordinary && !is_hindered {
                 found.add(ORACLE, format!("request {id} was made with {tokens} tokens and no summary, and the threshold is {threshold}"));
             }
         }
@@ -61,13 +64,18 @@ impl DueSummaryOracle {
             Effect::Emit(emission) => self.on_emission(emission),
             Effect::Note(note) => self.on_note(note),
             // An objection to a compaction is a failure of it.
-            Effect::RunHook { input, .. } if input.event == HookEvent::PreCompact => self.may_have_failed = true,
+            Effect::RunHook { input, .. } if input.event == HookEvent::PreCompact => self.on_hindrance(),
             Effect::Finished { terminal, .. } => {
                 let kept = self.heard.take().filter(|_| *terminal == Terminal::Completed);
                 self.counted = kept.map(|(_, tokens)| tokens);
             }
             _ => (),
         }
+    }
+
+    fn on_hindrance(&mut self) {
+        self.is_hindered = true;
+        self.failures_max += 1;
     }
 
     fn on_emission(&mut self, emission: &Emission) {
@@ -77,7 +85,7 @@ impl DueSummaryOracle {
                 self.heard = usage.context_tokens().filter(|_| is_kept).map(|tokens| (*id, tokens));
                 self.counted = None;
             }
-            Emission::CompactBoundary { .. } => (self.counted, self.may_have_failed) = (None, false),
+            Emission::CompactBoundary { .. } => (self.counted, self.failures_max) = (None, 0),
             Emission::SnipBoundary { .. }
             | Emission::MicrocompactBoundary { .. }
             | Emission::LocalOutput { .. }
@@ -100,6 +108,7 @@ impl DueSummaryOracle {
             } => {
                 self.counted = None;
             }
+            Note::Compaction { level: CompactionLevel::Auto | CompactionLevel::Reactive, ran: false, .. } => self.on_hindrance(),
             Note::Discarded { id, .. } | Note::LeftRunning { id, .. } => {
                 self.heard.take_if(|(heard, _)| heard == id);
             }
