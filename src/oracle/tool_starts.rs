@@ -90,7 +90,7 @@ impl ToolStartOracle {
         effect: &Effect,
         found: &mut OracleFindings<'_>,
     ) {
-        self.structured_outputs.on_effect(effect, found);
+        self.structured_outputs.on_effect(effect, speech, found);
         match effect {
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
                 self.check_order(*run, class.unwrap_or(ToolClass::Exclusive), found);

@@ -4,6 +4,7 @@
 
 use super::INPUT;
 use crate::OracleFindings;
+use crate::speech::{ModelSpeech, SaidBlock};
 use reenact_engine::contract::{Effect, Emission, RequestId, ToolRun, ToolUse};
 use reenact_wire::block::{BlockKind, ToolInput};
 use reenact_wire::json::Json;
@@ -30,13 +31,19 @@ struct StructuredCall {
 }
 
 impl StructuredOutputOracle {
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, effect: &Effect, speech: Option<&ModelSpeech>, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
                 let Some(tool_use) = message.block.as_tool_use() else { return };
                 let index = self.asked.filter(|(id, _)| *id == message.id).map_or(0, |(_, count)| count);
                 self.asked = Some((message.id, index + 1));
-                self.take(ToolRun { request: message.id, index }, tool_use);
+                let run = ToolRun { request: message.id, index };
+                self.take(run, tool_use);
+                // Consumers may get a copy with more in it.
+                let said = speech.and_then(|speech| speech.tool_use(message.id, index, &tool_use.id));
+                if let Some(input) = said.and_then(SaidBlock::input) {
+                    self.take(run, &ToolUse { input, ..tool_use.clone() });
+                }
             }
             Effect::StartTool { run, tool_use } => self.take(*run, tool_use),
             Effect::Emit(Emission::User(message)) => {
