@@ -42,8 +42,6 @@ pub(super) struct LossOracle {
 #[derive(Clone, Debug, Hash)]
 struct AgentWords {
     tool_use_id: Arc<str>,
-    /// How many of its agents have ended.
-    count: u32,
     /// The words of the last one that ended well, if it said any.
     words: Arc<str>,
 }
@@ -102,13 +100,9 @@ impl LossOracle {
         let text = if result.is_error { "" } else { result.text.trim() };
         let words: Arc<str> = text.chars().take(RETURNED_CHARACTERS).collect::<String>().into();
         match self.said_by_agents.iter_mut().find(|said| *said.tool_use_id == *tool_use_id) {
-            Some(said) => {
-                said.count += 1;
-                if !words.is_empty() {
-                    said.words = words;
-                }
-            }
-            None => self.said_by_agents.push(AgentWords { tool_use_id: tool_use_id.into(), count: 1, words }),
+            Some(said) if words.is_empty() && !said.words.is_empty() => (),
+            Some(said) => said.words = words,
+            None => self.said_by_agents.push(AgentWords { tool_use_id: tool_use_id.into(), words }),
         }
     }
 
@@ -176,10 +170,9 @@ impl LossOracle {
     /// The last agent of a tool use that said anything speaks for all of them. The one that puts their results together may fail: then they stand alone (B-8).
     fn check_agent(&mut self, rules: &OracleRules, message: &UserMessage, told: &str, found: &mut OracleFindings<'_>) {
         let BlockKind::ToolResult { tool_use_id, is_error } = message.block.kind() else { return };
-        for AgentWords { count, words, .. } in self.said_by_agents.extract_if(.., |said| said.tool_use_id == *tool_use_id) {
-            // Of several agents one that failed may make it an error.
+        for AgentWords { words, .. } in self.said_by_agents.extract_if(.., |said| said.tool_use_id == *tool_use_id) {
             let is_shared = self.agent_runs.iter().any(|(run, id)| *run != message.run && id == tool_use_id);
-            let is_other = *is_error && (count > 1 || is_shared);
+            let is_other = *is_error && is_shared;
             if words.is_empty() || is_other || rules.cuts_results || self.stopped.contains(&message.run) {
                 continue;
             }

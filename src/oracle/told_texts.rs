@@ -8,7 +8,7 @@ use super::command_prompts::CommandPrompts;
 use super::nothing_lost::{self, escaped};
 use super::request_kind::{RequestKind, SentRequest};
 use super::{OracleFindings, OracleRules, interruption};
-use reenact_engine::contract::{Effect, Emission, HookRun, HookSubject, Input, Note, RequestId, ToolRun};
+use reenact_engine::contract::{Effect, Emission, HookEvent, HookRun, HookSubject, Input, Note, RequestId, ToolRun};
 use reenact_engine::permission::PermissionWord;
 use reenact_engine::texts::TextName;
 use reenact_wire::prelude::*;
@@ -63,8 +63,10 @@ impl ToldTextOracle {
             Input::HookEnded { hook, outcome } => {
                 let Some(at) = self.running.iter().position(|run| run == hook) else { return };
                 self.running.remove(at);
-                let is_about_a_turn = !matches!(hook.subject, HookSubject::Compaction(_));
-                if let Some(text) = outcome.context.as_ref().filter(|_| is_about_a_turn && tells_contexts(rules)) {
+                // What one says before a compaction is for the summarising request.
+                let is_behind = rules.hooks.get(hook.hook as usize).is_some_and(|known| known.event == HookEvent::PostCompact);
+                let is_for_the_turn = is_behind || !matches!(hook.subject, HookSubject::Compaction(_));
+                if let Some(text) = outcome.context.as_ref().filter(|_| is_for_the_turn && tells_contexts(rules)) {
                     self.texts.push(ToldText { text: text.clone(), source: TextSource::Hook(*hook) });
                 }
                 // Each of several objections is heard, not the first alone.
@@ -141,9 +143,10 @@ impl ToldTextOracle {
                 self.texts.push(ToldText { text: text.clone(), source: TextSource::Interruption(*prompt) });
             }
             Effect::Emit(Emission::CompactBoundary { .. }) => {
-                self.forget(|source| source != TextSource::Hidden(HiddenKind::Asking));
+                self.forget(|source| source != TextSource::Hidden(HiddenKind::Asking) && !is_of_compaction(source));
                 self.is_compacting = true;
             }
+            Effect::Note(Note::Compaction { ran: false, .. }) => self.forget(is_of_compaction),
             Effect::Emit(Emission::LocalOutput { .. } | Emission::SnipBoundary { .. }) => self.texts.clear(),
             Effect::Emit(Emission::Hidden { text, .. }) if keeps_own_words(rules) => {
                 let kind = if self.is_compacting { HiddenKind::OfCompaction } else { HiddenKind::Asking };
@@ -176,6 +179,10 @@ fn is_due(source: TextSource, id: RequestId) -> bool {
         TextSource::Interruption(prompt) => prompt < id.prompt,
         TextSource::Hidden(_) => true,
     }
+}
+
+fn is_of_compaction(source: TextSource) -> bool {
+    matches!(source, TextSource::Hook(HookRun { subject: HookSubject::Compaction(_), .. }))
 }
 
 /// Whether no host puts other messages in the place of the engine's.
