@@ -14,13 +14,19 @@ pub(super) struct AbortedWordOracle {
     is_noted: bool,
     /// The last request of the conversation itself: what a summary says is for nobody but the engine.
     asked: Option<RequestId>,
+    /// The user has broken the prompt off. An answer that breaks by itself is asked for again.
+    is_aborted: bool,
     closed: Option<RequestId>,
 }
 
 impl AbortedWordOracle {
     pub(super) fn on_request(&mut self, sent: SentRequest<'_>) {
         self.asked = Some(sent.id).filter(|_| sent.kind == RequestKind::Ordinary);
-        self.closed = None;
+        (self.is_aborted, self.closed) = (false, None);
+    }
+
+    pub(super) fn on_abort(&mut self) {
+        self.is_aborted = true;
     }
 
     /// `speech` has the words as they were before this effect.
@@ -28,12 +34,16 @@ impl AbortedWordOracle {
         match effect {
             Effect::Note(Note::Phase(_)) => self.is_noted = true,
             Effect::CloseRequest { id }
-                if self.is_noted && self.asked == Some(*id) && speech.is_some_and(|speech| speech.is_within_words(*id)) =>
+                if self.is_noted
+                    && self.is_aborted
+                    && self.asked == Some(*id)
+                    && speech.is_some_and(|speech| speech.is_within_words(*id)) =>
             {
                 self.closed = Some(*id);
             }
             Effect::Emit(Emission::Aborted(message)) if self.closed == Some(message.id) => self.closed = None,
             Effect::Finished { terminal, .. } => {
+                self.is_aborted = false;
                 let closed = self.closed.take().filter(|_| *terminal == Terminal::AbortedStreaming);
                 if let Some(id) = closed {
                     found.ask(ORACLE);

@@ -340,6 +340,7 @@ impl TranscriptWatch for Oracles {
             Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| {
                 watched.interruption.on_cancel();
                 watched.told_texts.on_cancel();
+                watched.said_blocks.on_cancel();
                 watched.unrun.on_cancel();
                 watched.decisions.on_abort();
                 watched.hook_words.on_abort();

@@ -96,7 +96,9 @@ impl LossOracle {
     }
 
     /// An agent that a tool use made has ended: its last words are the result of the tool use, or a part of what is made of it (S-8).
-    pub(super) fn on_agent_result(&mut self, tool_use_id: &str, result: &ResultMessage) {
+    /// `agent` is named after its tool use; where that has several, a point and a word of its own follow.
+    pub(super) fn on_agent_result(&mut self, agent: &str, result: &ResultMessage) {
+        let tool_use_id = agent.split('.').next().unwrap_or(agent);
         let text = if result.is_error { "" } else { result.text.trim() };
         let words: Arc<str> = text.chars().take(RETURNED_CHARACTERS).collect::<String>().into();
         match self.said_by_agents.iter_mut().find(|said| *said.tool_use_id == *tool_use_id) {

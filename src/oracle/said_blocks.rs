@@ -47,7 +47,15 @@ impl BlockSource {
 }
 
 impl SaidBlockOracle {
+    /// The user cancels.
+    pub(super) fn on_cancel(&mut self) {
+        self.aborted.on_abort();
+    }
+
     pub(super) fn on_input(&mut self, input: &Input, speech: Option<&ModelSpeech>) {
+        if matches!(input, Input::Interrupt { .. }) {
+            self.aborted.on_abort();
+        }
         self.order.on_input(input, speech);
     }
 

@@ -64,18 +64,16 @@ impl DueSummaryOracle {
             Effect::Emit(emission) => self.on_emission(emission),
             Effect::Note(note) => self.on_note(note),
             // An objection to a compaction is a failure of it.
-            Effect::RunHook { input, .. } if input.event == HookEvent::PreCompact => self.on_hindrance(),
+            Effect::RunHook { input, .. } if input.event == HookEvent::PreCompact => {
+                self.is_hindered = true;
+                self.failures_max += 1;
+            }
             Effect::Finished { terminal, .. } => {
                 let kept = self.heard.take().filter(|_| *terminal == Terminal::Completed);
                 self.counted = kept.map(|(_, tokens)| tokens);
             }
             _ => (),
         }
-    }
-
-    fn on_hindrance(&mut self) {
-        self.is_hindered = true;
-        self.failures_max += 1;
     }
 
     fn on_emission(&mut self, emission: &Emission) {
@@ -108,7 +106,6 @@ impl DueSummaryOracle {
             } => {
                 self.counted = None;
             }
-            Note::Compaction { level: CompactionLevel::Auto | CompactionLevel::Reactive, ran: false, .. } => self.on_hindrance(),
             Note::Discarded { id, .. } | Note::LeftRunning { id, .. } => {
                 self.heard.take_if(|(heard, _)| heard == id);
             }

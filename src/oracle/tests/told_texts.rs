@@ -103,7 +103,11 @@ fn o_24_the_words_of_an_answer_that_was_broken_off_are_given_to_consumers() {
     let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"We"}}"#;
     let noting = || EventStory::new().effect(Effect::Note(Note::Phase(SessionPhase::MainLoop))).request(1, &[]);
     let closed = |story: EventStory, terminal| {
-        story.effect(Effect::CloseRequest { id: ASKED }).effect(Effect::Finished { prompt: 1, terminal }).times_broken("O-24")
+        story
+            .input(Input::Cancel)
+            .effect(Effect::CloseRequest { id: ASKED })
+            .effect(Effect::Finished { prompt: 1, terminal })
+            .times_broken("O-24")
     };
     assert_eq!(closed(noting().hears(ASKED, &[start, delta]), Terminal::AbortedStreaming), 1);
     assert_eq!(closed(noting().hears(ASKED, &[start]), Terminal::AbortedStreaming), 0, "nothing had come");
@@ -113,6 +117,9 @@ fn o_24_the_words_of_an_answer_that_was_broken_off_are_given_to_consumers() {
         0,
         "an engine without notes"
     );
+    let broken = noting().hears(ASKED, &[start, delta]).effect(Effect::CloseRequest { id: ASKED }).input(Input::Cancel);
+    let finished = broken.effect(Effect::Finished { prompt: 1, terminal: Terminal::AbortedStreaming });
+    assert_eq!(finished.times_broken("O-24"), 0, "it had broken before");
     let (uuid, block) = ("u".into(), Block::text("We"));
     let message = AssistantMessage { uuid, id: ASKED, api_id: "".into(), model: "".into(), block, error: None };
     let given = Effect::Emit(Emission::Aborted(message.into()));
