@@ -53,7 +53,13 @@ impl Oracles {
             watched.unrun.on_request(sent);
             watched.live_streams.on_request(at, sent);
         }
-        watched.said_blocks.on_request(sent, self.speech.get(agent), |block| BlockSource::find(&self.rules, &self.speech, block), found);
+        watched.said_blocks.on_request(
+            &self.rules,
+            sent,
+            self.speech.get(agent),
+            |block| BlockSource::find(&self.rules, &self.speech, block),
+            found,
+        );
         if self.speech.get(agent).is_some_and(ModelSpeech::has_closed_halves) {
             Arc::make_mut(&mut self.speech).entry(agent).forget_halves(request);
         }

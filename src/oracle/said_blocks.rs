@@ -69,6 +69,7 @@ impl SaidBlockOracle {
 
     pub(super) fn on_request(
         &mut self,
+        rules: &OracleRules,
         sent: SentRequest<'_>,
         speech: Option<&ModelSpeech>,
         source: impl Fn(&Block) -> BlockSource,
@@ -79,7 +80,10 @@ impl SaidBlockOracle {
         let last = self.last.replace(request.clone());
         let seen = last.as_ref().map_or(&[][..], |last| &last.messages);
         let new = &request.messages[same_messages(seen, &request.messages)..];
-        if let Some((block, broken)) = self.order.check(new, speech) {
+        // A host may put words where it wants.
+        let session = &rules.settings.session;
+        let is_own = session.host_messages.is_empty() && session.changes.is_empty();
+        if let Some((block, broken)) = self.order.check(new, speech).filter(|_| is_own) {
             found.add(ORACLE, broken.describe(id, block));
         }
         let of_model = new.iter().filter(|message| message.role == Role::Assistant);
