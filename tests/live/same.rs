@@ -16,8 +16,9 @@ use super::network::on_network;
 use super::{shipped, shipped_in};
 
 /// The scenarios that differ, with the reason.
-const DIFFERENT: [(&str, &str); 12] = [
+const DIFFERENT: [(&str, &str); 13] = [
     ("agents/all-failed", "a time stands in a text of which the transcript shows the digest"),
+    ("budget/one-of-two-agents-is-done", SHORTER_THAN_A_TICK),
     ("budget/spent-by-agents", SHORTER_THAN_A_TICK),
     ("compaction/interrupt-in-a-compaction", UNSEEN),
     ("hook/adds-context", SHORTER_THAN_A_TICK),
