@@ -332,6 +332,6 @@ when = { event = "message_stop", nth = 2 }
             !is_part("[engine]\nrequest_extra = '{\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000}}'"),
             "the API would refuse other answers"
         );
-        assert!(!is_part("[plan]\nunrecorded = true"), "its choices are made");
+        assert!(!is_part("[plan]\ndrawn_from = 7"), "its choices are made");
     }
 }
