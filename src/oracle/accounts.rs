@@ -83,7 +83,7 @@ impl AccountOracle {
                     self.told(rules, *id, Some(&start.model), (&start.usage, start.stop_reason.as_deref()));
                 }
                 // A stream that begins with its end is refused, and what it says is not counted.
-                EventPayload::MessageDelta(delta) if self.has_begun(*id) => {
+                EventPayload::MessageDelta(delta) if self.open(*id).is_some_and(|answer| answer.has_begun) => {
                     self.told(rules, *id, None, (&delta.usage, delta.stop_reason.as_deref()));
                 }
                 _ => (),
@@ -102,11 +102,6 @@ impl AccountOracle {
             }
             _ => (),
         }
-    }
-
-    /// Whether the first event of a stream has come.
-    fn has_begun(&self, id: RequestId) -> bool {
-        self.answers.iter().rev().any(|answer| answer.id == id && answer.has_begun)
     }
 
     fn told(&mut self, rules: &OracleRules, id: RequestId, model: Option<&str>, (usage, stop_reason): (&Usage, Option<&str>)) {

@@ -82,6 +82,11 @@ impl OracleRules {
         Some(window.saturating_sub(settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve)))
     }
 
+    /// Whether no host puts other messages in the place of the engine's, or changes what it asks.
+    pub(super) fn keeps_own_words(&self) -> bool {
+        self.settings.session.host_messages.is_empty() && self.settings.session.changes.is_empty()
+    }
+
     /// Whether rules of permissions or a limit on money decide inside of the engine which tools run.
     pub(super) fn decide_inside(&self) -> bool {
         self.settings.permissions.is_some() || self.settings.session.max_budget.is_some()

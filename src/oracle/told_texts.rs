@@ -148,7 +148,7 @@ impl ToldTextOracle {
             }
             Effect::Note(Note::Compaction { ran: false, .. }) => self.forget(is_of_compaction),
             Effect::Emit(Emission::LocalOutput { .. } | Emission::SnipBoundary { .. }) => self.texts.clear(),
-            Effect::Emit(Emission::Hidden { text, .. }) if keeps_own_words(rules) => {
+            Effect::Emit(Emission::Hidden { text, .. }) if rules.keeps_own_words() => {
                 let kind = if self.is_compacting { HiddenKind::OfCompaction } else { HiddenKind::Asking };
                 self.texts.push(ToldText { text: text.clone(), source: TextSource::Hidden(kind) });
             }
@@ -183,11 +183,6 @@ fn is_due(source: TextSource, id: RequestId) -> bool {
 
 fn is_of_compaction(source: TextSource) -> bool {
     matches!(source, TextSource::Hook(HookRun { subject: HookSubject::Compaction(_), .. }))
-}
-
-/// Whether no host puts other messages in the place of the engine's.
-fn keeps_own_words(rules: &OracleRules) -> bool {
-    rules.settings.session.host_messages.is_empty() && rules.settings.session.changes.is_empty()
 }
 
 /// Whether the text for the model holds a hook's context (T-31), and no host puts other messages in its place.

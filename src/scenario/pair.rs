@@ -58,7 +58,7 @@ pub struct PairPart {
     scenario: Scenario,
     /// The same with ids of its own for tool uses and answers.
     renamed: Scenario,
-    /// Its settings, and those that it has in place of the defaults.
+    /// Its settings, all of them.
     settings: Value,
 }
 

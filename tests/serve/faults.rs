@@ -121,12 +121,15 @@ fn m_4_a_stream_can_be_cut_inside_an_event_and_inside_a_character() {
 
 #[test]
 fn m_4_a_stream_stalls_for_a_time_or_for_ever() {
-    let (seen, verdict) = hit_by("stall = { after_events = 4, time = \"300ms\" }");
-    assert_eq!((seen.end, events(&seen).last().map(String::as_str)), (End::Whole, Some("message_stop")));
-    // A busy machine reads the piece before the stall late.
-    let stood_still = seen.reads.windows(2).any(|pair| pair[1].0 - pair[0].0 >= Duration::from_millis(150));
-    assert!(stood_still, "{:?}", seen.reads.iter().map(|read| read.0).collect::<Vec<_>>());
-    assert!(verdict.is_fine(), "{verdict}");
+    let mut times = Vec::new();
+    let stands_still = in_some_try(|| {
+        let (seen, verdict) = hit_by("stall = { after_events = 4, time = \"300ms\" }");
+        assert_eq!((seen.end, events(&seen).last().map(String::as_str)), (End::Whole, Some("message_stop")));
+        assert!(verdict.is_fine(), "{verdict}");
+        times = seen.reads.iter().map(|read| read.0).collect();
+        times.windows(2).any(|pair| pair[1] - pair[0] >= Duration::from_millis(250))
+    });
+    assert!(stands_still, "{times:?}");
     let (seen, verdict) = hit_by("stall = { after_events = 4, time = \"forever\" }");
     assert_eq!((seen.end, events(&seen)), (End::Left, WHOLE[..4].iter().map(ToString::to_string).collect()));
     assert!(verdict.to_string().contains("the client left after 4 pieces") || verdict.to_string().contains("still open"), "{verdict}");

@@ -30,21 +30,20 @@ impl QueuedMessages {
     pub(super) fn join(&mut self, scope: &mut QueryScope<'_>, results: &mut Vec<Block>) -> Vec<(u32, Arc<[Block]>)> {
         let mut beside = Vec::new();
         for (prompt, message) in self.take() {
-            match scope.env.settings.queued_messages {
+            let holder = match scope.env.settings.queued_messages {
                 QueuedMessagePlace::Beside if scope.env.settings.neighbours == NeighbourMerging::Joined => {
-                    beside.push((prompt, message.clone()))
+                    beside.push((prompt, message.clone()));
+                    None
                 }
                 // As messages of their own they would be sent apart.
                 QueuedMessagePlace::Beside => {
-                    let holder = results.iter().rev().find_map(answered_tool_use).cloned();
+                    let last = results.iter().rev().find_map(answered_tool_use).cloned();
                     results.extend(message.iter().cloned());
-                    holder.into_iter().for_each(|tool_use_id| scope.memory.conversation.note_message_in_result(tool_use_id));
+                    last
                 }
-                QueuedMessagePlace::InResult => {
-                    let holder = put_into_last_result(results, &message, &scope.env.settings.texts);
-                    holder.into_iter().for_each(|tool_use_id| scope.memory.conversation.note_message_in_result(tool_use_id));
-                }
-            }
+                QueuedMessagePlace::InResult => put_into_last_result(results, &message, &scope.env.settings.texts),
+            };
+            holder.into_iter().for_each(|tool_use_id| scope.memory.conversation.note_message_in_result(tool_use_id));
             scope.effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
         beside

@@ -164,11 +164,11 @@ impl ExcessRecoveries {
 
     /// Whether reactive compaction was possible for certain.
     fn can_compact(&self, rules: &OracleRules) -> bool {
-        let settings = &rules.settings.compaction;
-        let settled = &rules.settings;
-        let may_stay =
-            self.has_message && (settled.queued_messages == QueuedMessagePlace::InResult || settled.neighbours == NeighbourMerging::Apart);
-        let is_on = !may_stay && settings.reactive && !rules.settings.background && !self.is_tried;
+        let OracleRules { settings: engine, .. } = rules;
+        let settings = &engine.compaction;
+        let is_beside_results = engine.queued_messages == QueuedMessagePlace::InResult || engine.neighbours == NeighbourMerging::Apart;
+        let may_stay = self.has_message && is_beside_results;
+        let is_on = !may_stay && settings.reactive && !engine.background && !self.is_tried;
         // What stays unchanged may be all there is.
         let is_something = self.has_answers && settings.keep_messages == 0;
         is_on && is_something && self.failures_max < settings.max_failures
